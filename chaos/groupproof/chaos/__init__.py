@@ -1,0 +1,1 @@
+"""Chaos: faults of networks and machines around real clients and brokers."""

@@ -1,0 +1,1 @@
+"""The harness: cases, judges, the runner, verdicts and reports."""

@@ -1,0 +1,1 @@
+"""The layer under everything: vocabulary, the spec table, messages, the wire, faults and traces."""

@@ -1,0 +1,153 @@
+"""Observations and traces: the one event format of the kit, one JSON object a line (contract, "The trace", version 1).
+
+Every verdict is a pure function of a trace. `seq` is the total order; `at_ns` counts from the run's start.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+__all__ = ["TRACE_VERSION", "Observation", "Recorder", "Trace", "read_trace", "write_trace"]
+
+TRACE_VERSION = 1
+
+Partitions = tuple[tuple[str, int], ...]
+Offsets = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One thing seen.
+
+    `who` is coordinator, member, link, shim or kit (the driver of a case); `node` the broker id; `connection` the kit's number of the
+    TCP connection; `kind` request (arrival), processed (the coordinator took it up), response (its bytes left), transition, fault,
+    timer or event. `member` is the member id on the wire; `client` the client id, which for a case is its member's name (m0, m1, …).
+    `body` is the decoded message or the event's own fields.
+    """
+
+    seq: int
+    at_ns: int
+    run: str = ""
+    case: str = ""
+    seed: int = 0
+    clock: str = "wall"
+    who: str = "coordinator"
+    node: int | None = None
+    connection: int | None = None
+    client: str | None = None
+    kind: str
+    api: str | None = None
+    version: int | None = None
+    correlation: int | None = None
+    group: str | None = None
+    member: str | None = None
+    instance: str | None = None
+    generation: int | None = None
+    state_before: str | None = None
+    state_after: str | None = None
+    rule: str | None = None
+    error: int | None = None
+    partitions: Partitions = ()
+    offsets: Offsets = ()
+    fault: str | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+    raw: bytes | None = None
+    detail: str | None = None
+
+    @property
+    def at_ms(self) -> float:
+        return self.at_ns / 1e6
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the columns that are set, JSON types only (bytes as base64 under a `b64:` prefix)."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if _is_set(getattr(self, f.name), f.name)}
+
+    @classmethod
+    def from_json(cls, columns: dict[str, Any]) -> Observation:
+        """Raise `ValueError` naming the column when one is missing; unknown columns are ignored (contract)."""
+        known = {name: columns[name] for name in _NAMES & columns.keys()}
+        if missing := {"seq", "at_ns", "kind"} - known.keys():
+            raise ValueError(f"a trace line lacks {', '.join(sorted(missing))}")
+        known["partitions"] = tuple((t, p) for t, p in known.get("partitions", ()))
+        known["offsets"] = tuple((t, p, o) for t, p, o in known.get("offsets", ()))
+        known["body"] = _restored(known.get("body", {}))
+        if known.get("raw") is not None:
+            known["raw"] = _restored(known["raw"])
+        return cls(**known)
+
+
+_NAMES = {f.name for f in fields(Observation)}
+_ALWAYS = {"seq", "at_ns", "kind", "who"}
+
+
+def _is_set(value: object, name: str) -> bool:
+    return name in _ALWAYS or value not in (None, "", (), {}, 0) or (value == 0 and name in _ZERO_MATTERS and value is not None)
+
+
+_ZERO_MATTERS = {"error", "generation", "node", "connection", "version", "correlation"}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return "b64:" + base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("b64:"):
+        return base64.b64decode(value[4:])
+    if isinstance(value, dict):
+        return {key: _restored(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_restored(each) for each in value]
+    return value
+
+
+Trace = list[Observation]
+
+
+class Recorder:
+    """Collects observations in order and tells whoever waits; `now_ns` is given, so that time stays outside."""
+
+    def __init__(self, now_ns: Callable[[], int], **constant: Any) -> None:
+        self.trace: Trace = []
+        self._now_ns = now_ns
+        self._constant = constant
+        self._listeners: list[Callable[[Observation], None]] = []
+
+    def record(self, kind: str, **columns: Any) -> Observation:
+        """Append one observation at this instant and tell the listeners."""
+        seen = Observation(seq=len(self.trace), at_ns=self._now_ns(), kind=kind, **{**self._constant, **columns})
+        self.trace.append(seen)
+        for listener in tuple(self._listeners):
+            listener(seen)
+        return seen
+
+    def listen(self, listener: Callable[[Observation], None]) -> Callable[[], None]:
+        """Call `listener` with every later observation; return the function that ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+
+def write_trace(trace: Iterable[Observation]) -> Iterator[str]:
+    """Yield one JSON line for each observation, without the newline."""
+    return (json.dumps(seen.to_json(), separators=(",", ":"), ensure_ascii=False) for seen in trace)
+
+
+def read_trace(lines: Iterable[str]) -> Iterator[Observation]:
+    """Yield the observations of NDJSON lines; raise `ValueError` with the line's number for a broken one."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield Observation.from_json(json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"line {number} is no observation: {error}") from error
