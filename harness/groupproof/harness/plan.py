@@ -1,0 +1,235 @@
+"""A plan: members, settings and steps of one case, as data.
+
+The driver (`driver.py`) carries a plan out against a subject and records a trace; judges then read the trace alone. A plan is a
+schedule file when written as JSON, and `groupproof replay` runs it again. Times are milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from groupproof.protocol.faults import Fault, fault_from_json, fault_to_json
+
+__all__ = [
+    "Arm", "Await", "Command", "Freeze", "Grow", "Heal", "Kill", "Mark", "Member", "MoveCoordinator", "Pass", "Plan", "Release", "Seen",
+    "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One member of the plan; `name` is its client id on the wire. `kind` is "subject" or "reference" (the kit's own member as company).
+
+    `settings` override the driver's defaults by the field names of the shim contract's `subscribe`.
+    """
+
+    name: str
+    kind: str = "subject"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Holds once `count` observations match all the columns given, after `after` (the name of a mark, a fault's delivery, or the plan's start).
+
+    `event` is the shim event's name; `where` compares fields of the observation's body.
+    """
+
+    kind_of: str  # request, processed, response, event, fault, transition
+    after: str | None = None
+    count: int = 1
+    api: str | None = None
+    client: str | None = None
+    event: str | None = None
+    fault: str | None = None
+    error: int | None = None
+    member: str | None = None
+    state_after: str | None = None
+    where: Mapping[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str] = "seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stable:
+    """Holds when the group is Stable and every named member has, after `after`, had its SyncGroup answered 0 in the newest generation
+    and (subjects) reported `partitions_assigned`. `after` None: at any time in the newest generation."""
+
+    members: tuple[str, ...]
+    after: str | None = None
+    kind: ClassVar[str] = "stable"
+
+
+Condition = Seen | Stable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Start a member and send it `subscribe`; done when `subscribe` is answered."""
+
+    member: str
+    kind: ClassVar[str] = "start"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Await:
+    """Wait until the condition holds, at most `within_ms`. When time is out a `timeout` event is recorded and, unless `go_on`, the plan
+    jumps to its end: the judges say what the silence means."""
+
+    until: Condition
+    within_ms: int = 10_000
+    go_on: bool = False
+    kind: ClassVar[str] = "await"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    fault: Fault
+    kind: ClassVar[str] = "arm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Let go what the fault holds; it stays armed."""
+
+    fault: str
+    kind: ClassVar[str] = "release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heal:
+    """Disarm the fault and let go what it holds."""
+
+    fault: str
+    kind: ClassVar[str] = "heal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """Send a shim command; with `wait` its answer is awaited (at most `within_ms`), else the plan goes on at once."""
+
+    member: str
+    command: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    wait: bool = True
+    within_ms: int = 10_000
+    kind: ClassVar[str] = "command"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """End the member without a goodbye (SIGKILL to its process; needs a process of its own)."""
+
+    member: str
+    kind: ClassVar[str] = "kill"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freeze:
+    """Stop the member's process (SIGSTOP); `Thaw` lets it go on."""
+
+    member: str
+    kind: ClassVar[str] = "freeze"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thaw:
+    member: str
+    kind: ClassVar[str] = "thaw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveCoordinator:
+    to: int | None = None
+    parked: str = "answer"
+    state: str = "kept"
+    kind: ClassVar[str] = "move_coordinator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grow:
+    """Give `topic` `partitions` partitions (created when new); clients learn it by Metadata."""
+
+    topic: str
+    partitions: int
+    kind: ClassVar[str] = "grow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """Let time pass: an observation window."""
+
+    ms: int
+    kind: ClassVar[str] = "pass"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Record a named instant that conditions and judges refer to."""
+
+    name: str
+    kind: ClassVar[str] = "mark"
+
+
+Step = Start | Await | Arm | Release | Heal | Command | Kill | Freeze | Thaw | MoveCoordinator | Grow | Pass | Mark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """`coordinator` are Kafka's broker settings by their own names; `topics` maps a name to its partitions, `records` fill each partition."""
+
+    members: tuple[Member, ...]
+    steps: tuple[Step, ...]
+    topics: Mapping[str, int] = field(default_factory=lambda: {"t": 2})
+    records: int = 20
+    coordinator: Mapping[str, Any] = field(default_factory=dict)
+    brokers: int = 2
+
+
+_STEPS: dict[str, type[Any]] = {
+    step.kind: step for step in (Start, Await, Arm, Release, Heal, Command, Kill, Freeze, Thaw, MoveCoordinator, Grow, Pass, Mark)
+}
+_CONDITIONS: dict[str, type[Any]] = {condition.kind: condition for condition in (Seen, Stable)}
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """Return the plan as a schedule file writes it."""
+    value = asdict(plan)
+    value["steps"] = [_step_to_json(step) for step in plan.steps]
+    return value
+
+
+def plan_from_json(value: dict[str, Any]) -> Plan:
+    """Raise `ValueError` naming the part that is unknown or missing."""
+    try:
+        known = dict(value)
+        members = tuple(Member(**member) for member in known.pop("members"))
+        steps = tuple(_step_from_json(step) for step in known.pop("steps"))
+        return Plan(members=members, steps=steps, **known)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a plan: {error}") from error
+
+
+def _step_to_json(step: Step) -> dict[str, Any]:
+    if isinstance(step, Arm):
+        return {"step": step.kind, "fault": fault_to_json(step.fault)}
+    value = {"step": step.kind, **asdict(step)}
+    if isinstance(step, Await):
+        value["until"] = {"kind": step.until.kind, **asdict(step.until)}
+    return value
+
+
+def _step_from_json(value: dict[str, Any]) -> Step:
+    fields = dict(value)
+    make = _STEPS[fields.pop("step")]
+    if make is Arm:
+        fields["fault"] = fault_from_json(fields["fault"])
+    if make is Await:
+        until = dict(fields["until"])
+        condition = _CONDITIONS[until.pop("kind")]
+        if condition is Stable:
+            until["members"] = tuple(until["members"])
+        fields["until"] = condition(**until)
+    made: Step = make(**fields)
+    return made

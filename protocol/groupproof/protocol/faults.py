@@ -1,0 +1,188 @@
+"""The frame filter: which frame a fault strikes, what it does to it, and the receipt that proves it.
+
+Pure: whoever moves the frames (the reference coordinator's server, the tap) asks `FrameFilter.strike` for each frame, performs the
+action, and records the receipt. Faults are data, so that a plan, a schedule file and a scenario say the same thing in JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar
+
+__all__ = [
+    "Answer", "Cut", "Duplicate", "Fault", "Frame", "FrameFilter", "Hold", "Move", "Selector", "Silence", "fault_from_json", "fault_to_json",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a selector can see of one request or response; `state` is the group's, `role` leader or follower, both before the frame acts."""
+
+    api: str
+    direction: str  # "request" as it arrives, "response" as it leaves
+    client: str = ""
+    group: str | None = None
+    member: str | None = None
+    instance: str | None = None
+    generation: int | None = None
+    role: str | None = None
+    state: str | None = None
+    node: int | None = None
+    connection: int | None = None
+    error: int | None = None  # of a response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """Matches frames whose named columns are equal; None matches all. Of the matching ones it takes the `nth` (from 1) and `count - 1` more."""
+
+    api: str
+    direction: str = "request"
+    nth: int = 1
+    count: int | None = 1  # None: every one from the nth on
+    client: str | None = None
+    group: str | None = None
+    member: str | None = None
+    instance: str | None = None
+    generation: int | None = None
+    role: str | None = None
+    state: str | None = None
+    node: int | None = None
+    error: int | None = None
+
+    _COLUMNS: ClassVar[tuple[str, ...]] = (
+        "api", "direction", "client", "group", "member", "instance", "generation", "role", "state", "node", "error",
+    )  # fmt: skip
+
+    def matches(self, frame: Frame) -> bool:
+        wanted = ((getattr(self, name), getattr(frame, name)) for name in self._COLUMNS)
+        return all(want is None or want == have for want, have in wanted)
+
+    def takes(self, match_number: int) -> bool:
+        """Tell whether the `match_number`-th matching frame (from 1) is struck."""
+        return match_number >= self.nth and (self.count is None or match_number < self.nth + self.count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Answer with `error_code`: on a request in the coordinator's stead, on a response in place of what the coordinator said.
+
+    `body` overrides fields of the answer, for one that carries more than its code (a member id with 79).
+    """
+
+    kind: ClassVar[str] = "answer"
+    error_code: int
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Keep the frame back for `ms`, or until the fault is released (None); later frames of its connection wait behind it."""
+
+    kind: ClassVar[str] = "hold"
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """From this frame on the connection takes bytes and answers nothing more, but stays open."""
+
+    kind: ClassVar[str] = "silence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Close the connection: at a request before the coordinator sees it, at a response after it acted and before the answer leaves.
+
+    `reset` closes with RST rather than FIN.
+    """
+
+    kind: ClassVar[str] = "cut"
+    reset: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicate:
+    """Let the coordinator process the request twice; the second answer is dropped."""
+
+    kind: ClassVar[str] = "duplicate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Move the coordinator to node `to` (None: the next one) before this frame goes on.
+
+    `parked`: "answer" gives parked requests NOT_COORDINATOR (EMIG-02), "drop" closes their connections. `state`: "kept" loads the last
+    stored generation at the new node (EMIG-03), "lost" loads nothing.
+    """
+
+    kind: ClassVar[str] = "move"
+    to: int | None = None
+    parked: str = "answer"
+    state: str = "kept"
+
+
+Action = Answer | Hold | Silence | Cut | Duplicate | Move
+_ACTIONS: dict[str, type[Any]] = {action.kind: action for action in (Answer, Hold, Silence, Cut, Duplicate, Move)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A named selector and action; the name is what receipts, traces and judges refer to."""
+
+    name: str
+    selector: Selector
+    action: Action
+
+
+@dataclass(slots=True)
+class _Armed:
+    fault: Fault
+    matches: int = 0
+
+
+class FrameFilter:
+    """The faults of one run, in the order of their arming; the first that takes a frame strikes it, and every one counts it."""
+
+    def __init__(self) -> None:
+        self._armed: dict[str, _Armed] = {}
+
+    def arm(self, fault: Fault) -> None:
+        """Arm `fault` from the next frame on; raise `ValueError` for a name already armed."""
+        if fault.name in self._armed:
+            raise ValueError(f"a fault named {fault.name!r} is already armed")
+        self._armed[fault.name] = _Armed(fault)
+
+    def disarm(self, name: str) -> None:
+        """Disarm; a name that is not armed is no error, so that healing can be repeated."""
+        self._armed.pop(name, None)
+
+    def strike(self, frame: Frame) -> Fault | None:
+        """Return the fault that strikes `frame`, and count it for every fault it matches."""
+        struck: Fault | None = None
+        for armed in self._armed.values():
+            if not armed.fault.selector.matches(frame):
+                continue
+            armed.matches += 1
+            if struck is None and armed.fault.selector.takes(armed.matches):
+                struck = armed.fault
+        return struck
+
+
+def fault_to_json(fault: Fault) -> dict[str, Any]:
+    """Return the fault as schedule files write it, defaults left out."""
+    selector = {name: value for name, value in asdict(fault.selector).items() if value != _DEFAULTS.get(name, None)}
+    return {"name": fault.name, "on": selector, "do": {"kind": fault.action.kind, **asdict(fault.action)}}
+
+
+def fault_from_json(value: dict[str, Any]) -> Fault:
+    """Raise `ValueError` that names the unknown or missing part."""
+    try:
+        action = dict(value["do"])
+        made = _ACTIONS[action.pop("kind")](**action)
+        return Fault(name=value["name"], selector=Selector(**value["on"]), action=made)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a fault: {error} in {value}") from error
+
+
+_DEFAULTS = asdict(replace(Selector(api=""), api=""))
