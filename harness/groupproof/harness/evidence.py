@@ -1,0 +1,121 @@
+"""Evidence: one case's trace with the questions that judges ask of it. Pure; the same for a run, `trace check` and a certificate.
+
+How the trace is written (beyond the contract's columns):
+* a client's request: kind `request` on arrival, `processed` when the coordinator takes it up, `response` when its answer has left, the
+  three joined by connection and correlation; `client` is the client id, in a case the member's name;
+* OffsetCommit requests carry `offsets`, SyncGroup responses `partitions` (the assignment), JoinGroup requests `partitions` (owned);
+* a fault's receipts: kind `fault`, `detail` is the stage: armed, triggered, delivered, released, healed or failed;
+* a shim's event: kind `event`, who `shim`, `body` the event with its `name`; the answer to a command is the event named `answer`;
+* the driver: kind `event`, who `kit`, `body.name` is mark, command, step, timeout, end, kill, freeze or thaw;
+* a connection: kind `event`, who `link`, `body.name` is connected or closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Evidence", "NotReached"]
+
+
+class NotReached(Exception):
+    """A judge asked for a mark or a delivery that the run never reached; the case is then INCONCLUSIVE, and this says why."""
+
+
+class Evidence:
+    """A trace of one case, indexed."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    @cached_property
+    def _marks(self) -> dict[str, int]:
+        marks: dict[str, int] = {}
+        for seen in self.trace:
+            if seen.kind == "fault" and seen.detail == "delivered" and seen.fault is not None:
+                marks.setdefault(seen.fault, seen.seq)
+            elif seen.who == "kit" and seen.body.get("name") == "mark":
+                marks.setdefault(seen.body["mark"], seen.seq)
+        return marks
+
+    @cached_property
+    def _answers(self) -> dict[tuple[int | None, int | None], Observation]:
+        return {(seen.connection, seen.correlation): seen for seen in self.trace if seen.kind == "response"}
+
+    @cached_property
+    def _processed(self) -> dict[tuple[int | None, int | None], Observation]:
+        return {(seen.connection, seen.correlation): seen for seen in self.trace if seen.kind == "processed"}
+
+    def at(self, name: str | None) -> int:
+        """Return the `seq` of mark `name` or of fault `name`'s first delivery (None: before everything); raise `NotReached`."""
+        if name is None:
+            return -1
+        if name not in self._marks:
+            raise NotReached(f"{name} was never reached" + (f": {self.timeout}" if self.timeout else ""))
+        return self._marks[name]
+
+    def reached(self, name: str) -> bool:
+        return name in self._marks
+
+    @cached_property
+    def timeout(self) -> str | None:
+        """Return what the plan was waiting for when it first ran out of time, or None."""
+        return next((seen.body.get("waiting") for seen in self.trace if seen.who == "kit" and seen.body.get("name") == "timeout"), None)
+
+    @cached_property
+    def closing(self) -> int:
+        """Return the `seq` at which the driver began to close the members (or the trace's end): later frames belong to the goodbye."""
+        ends = (seen.seq for seen in self.trace if seen.who == "kit" and seen.body.get("name") == "end")
+        return next(ends, len(self.trace))
+
+    def select(
+        self, kind: str, api: Api | None = None, client: str | None = None, after: str | int | None = None, before: str | int | None = None
+    ) -> Iterator[Observation]:
+        """Yield observations of a kind between two instants, given by name or `seq`, both exclusive."""
+        first = after if isinstance(after, int) else self.at(after)
+        last = len(self.trace) if before is None else before if isinstance(before, int) else self.at(before)
+        for seen in self.trace[first + 1 : last]:
+            if seen.kind == kind and api in (None, _api(seen)) and client in (None, seen.client):
+                yield seen
+
+    def requests(
+        self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None
+    ) -> list[Observation]:
+        return list(self.select("request", api, client, after, before))
+
+    def responses(
+        self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None
+    ) -> list[Observation]:
+        return list(self.select("response", api, client, after, before))
+
+    def events(
+        self, name: str, client: str | None = None, after: str | int | None = None, before: str | int | None = None
+    ) -> list[Observation]:
+        """Return the shim's events called `name`."""
+        return [seen for seen in self.select("event", None, client, after, before) if seen.who == "shim" and seen.body.get("name") == name]
+
+    def receipts(self, fault: str, stage: str | None = None) -> list[Observation]:
+        return [seen for seen in self.trace if seen.kind == "fault" and seen.fault == fault and stage in (None, seen.detail)]
+
+    def answer(self, request: Observation) -> Observation | None:
+        """Return the response that answered `request`, or None."""
+        return self._answers.get((request.connection, request.correlation))
+
+    def taken_up(self, request: Observation) -> Observation | None:
+        """Return the moment the coordinator processed `request`, or None."""
+        return self._processed.get((request.connection, request.correlation))
+
+    def member_ids(self, client: str, before: str | int | None = None) -> list[str]:
+        """Return the member ids that JoinGroup answers have given `client`, in order, without repeats."""
+        ids = (seen.member for seen in self.responses(Api.JOIN_GROUP, client, before=before) if seen.member)
+        return list(dict.fromkeys(ids))
+
+
+_APIS = {api.title: api for api in Api}
+
+
+def _api(seen: Observation) -> Api | None:
+    return _APIS.get(seen.api) if seen.api else None
