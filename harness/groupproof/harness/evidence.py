@@ -81,19 +81,13 @@ class Evidence:
             if seen.kind == kind and api in (None, _api(seen)) and client in (None, seen.client):
                 yield seen
 
-    def requests(
-        self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None
-    ) -> list[Observation]:
+    def requests(self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
         return list(self.select("request", api, client, after, before))
 
-    def responses(
-        self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None
-    ) -> list[Observation]:
+    def responses(self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
         return list(self.select("response", api, client, after, before))
 
-    def events(
-        self, name: str, client: str | None = None, after: str | int | None = None, before: str | int | None = None
-    ) -> list[Observation]:
+    def events(self, name: str, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
         """Return the shim's events called `name`."""
         return [seen for seen in self.select("event", None, client, after, before) if seen.who == "shim" and seen.body.get("name") == name]
 

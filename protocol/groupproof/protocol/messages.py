@@ -13,11 +13,37 @@ from typing import ClassVar
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "CommitPartition", "CommitTopic", "Coordinator", "FetchedPartition", "FetchedTopic", "FetchGroup", "FetchedGroup", "FetchTopic",
-    "FindCoordinatorRequest", "FindCoordinatorResponse", "GroupRequest", "GroupResponse", "HeartbeatRequest", "HeartbeatResponse",
-    "JoinGroupRequest", "JoinGroupResponse", "JoinMember", "JoinProtocol", "LeaveGroupRequest", "LeaveGroupResponse", "LeaveMember",
-    "LeftMember", "OffsetCommitRequest", "OffsetCommitResponse", "OffsetFetchRequest", "OffsetFetchResponse", "CommittedPartition",
-    "CommittedTopic", "SyncAssignment", "SyncGroupRequest", "SyncGroupResponse",
+    "CommitPartition",
+    "CommitTopic",
+    "CommittedPartition",
+    "CommittedTopic",
+    "Coordinator",
+    "FetchGroup",
+    "FetchTopic",
+    "FetchedGroup",
+    "FetchedPartition",
+    "FetchedTopic",
+    "FindCoordinatorRequest",
+    "FindCoordinatorResponse",
+    "GroupRequest",
+    "GroupResponse",
+    "HeartbeatRequest",
+    "HeartbeatResponse",
+    "JoinGroupRequest",
+    "JoinGroupResponse",
+    "JoinMember",
+    "JoinProtocol",
+    "LeaveGroupRequest",
+    "LeaveGroupResponse",
+    "LeaveMember",
+    "LeftMember",
+    "OffsetCommitRequest",
+    "OffsetCommitResponse",
+    "OffsetFetchRequest",
+    "OffsetFetchResponse",
+    "SyncAssignment",
+    "SyncGroupRequest",
+    "SyncGroupResponse",
 ]  # fmt: skip
 
 
@@ -256,5 +282,11 @@ GroupRequest = (
     FindCoordinatorRequest | JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | OffsetCommitRequest | OffsetFetchRequest
 )
 GroupResponse = (
-    FindCoordinatorResponse | JoinGroupResponse | SyncGroupResponse | HeartbeatResponse | LeaveGroupResponse | OffsetCommitResponse | OffsetFetchResponse
+    FindCoordinatorResponse
+    | JoinGroupResponse
+    | SyncGroupResponse
+    | HeartbeatResponse
+    | LeaveGroupResponse
+    | OffsetCommitResponse
+    | OffsetFetchResponse
 )
