@@ -1,0 +1,39 @@
+# One line each; the work is done by ci/ and by the tools that pyproject.toml configures.
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup certify test check format docs lock clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/.set-up-run ## make .venv with .venv/bin/groupproof, from the lock file
+
+certify: .venv/.set-up-run ## put the registered clients in front of the reference coordinator; reports in reports/
+	$(BIN)/python ci/certify.py $(CLIENTS)
+
+test: .venv/.set-up-dev ## run the tests, in random order, warnings as errors
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.set-up-dev ## format, lint, types, import contracts, generated documents; the same for a person and CI
+	ci/check
+
+format: .venv/.set-up-dev ## let the formatter and the linter mend what they can
+	$(BIN)/ruff check --quiet --fix
+	$(BIN)/ruff format --quiet
+
+docs: .venv/.set-up-run ## print the generated documents anew
+	$(BIN)/python -m groupproof.protocol.render docs/spec
+
+lock: .venv/.set-up-dev ## resolve the lock files anew from pyproject.toml
+	ci/lock
+
+clean: ## remove what can be made again
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.set-up-run: pyproject.toml ci/setup ci/uv.lock ci/requirements.lock
+	@ci/setup run
+
+.venv/.set-up-dev: pyproject.toml ci/setup ci/uv.lock ci/requirements-dev.lock
+	@ci/setup dev
