@@ -1,0 +1,179 @@
+"""The consumer protocol's blobs inside JoinGroup and SyncGroup: Subscription v0 to v3 and Assignment v0 to v3.
+
+Kafka's `ConsumerProtocol`: a version as int16, then fields that later versions append to; a reader takes the fields it knows of a newer
+version and ignores what follows them (SUB requirements; KIP-429 for owned partitions, KIP-792 for the generation, KIP-881 for the rack).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+__all__ = [
+    "SUBSCRIPTION_VERSION_MAX", "Assignment", "Subscription", "SubscriptionError", "decode_assignment", "decode_subscription",
+    "encode_assignment", "encode_subscription",
+]  # fmt: skip
+
+SUBSCRIPTION_VERSION_MAX: Final = 3
+"""The newest version of both blobs whose fields are known here."""
+
+TopicPartition = tuple[str, int]
+
+
+class SubscriptionError(ValueError):
+    """A blob that is no subscription or assignment; `str()` says what was met."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """What a member wants and holds. `owned` needs v1, `generation` (-1: none) v2, `rack` v3; older versions leave them out."""
+
+    topics: tuple[str, ...] = ()
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int = -1
+    rack: str | None = None
+    user_data: bytes | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What the leader gives a member."""
+
+    partitions: tuple[TopicPartition, ...] = ()
+    user_data: bytes | None = None
+    version: int = 0
+
+
+def encode_subscription(subscription: Subscription) -> bytes:
+    """Return the blob in `subscription.version`; fields that this version lacks are left out."""
+    out = bytearray(_INT16.pack(subscription.version))
+    out += _INT32.pack(len(subscription.topics))
+    for topic in subscription.topics:
+        out += _text(topic)
+    out += _nullable_bytes(subscription.user_data)
+    if subscription.version >= 1:
+        out += _partitions(subscription.owned)
+    if subscription.version >= 2:
+        out += _INT32.pack(subscription.generation)
+    if subscription.version >= 3:
+        out += _INT16.pack(-1) if subscription.rack is None else _text(subscription.rack)
+    return bytes(out)
+
+
+def decode_subscription(blob: bytes) -> Subscription:
+    """Read a blob of any version from 0 on; raise `SubscriptionError` when it ends early or holds what no client may send."""
+    reading = _Reading(blob, "subscription")
+    version = reading.version()
+    topics = tuple(reading.text("topic") for _ in range(reading.count("topics", 2)))
+    user_data = reading.nullable_bytes("user data")
+    owned = reading.partitions() if version >= 1 else ()
+    generation = reading.int32("generation") if version >= 2 else -1
+    rack = reading.nullable_text("rack") if version >= 3 else None
+    return Subscription(topics=topics, owned=owned, generation=generation, rack=rack, user_data=user_data, version=version)
+
+
+def encode_assignment(assignment: Assignment) -> bytes:
+    """Return the blob; all versions have the same fields."""
+    return _INT16.pack(assignment.version) + _partitions(assignment.partitions) + _nullable_bytes(assignment.user_data)
+
+
+def decode_assignment(blob: bytes) -> Assignment:
+    """Read a blob of any version from 0 on; raise `SubscriptionError`. An empty blob is an empty assignment, as clients take it."""
+    if not blob:
+        return Assignment()
+    reading = _Reading(blob, "assignment")
+    version = reading.version()
+    partitions = reading.partitions()
+    return Assignment(partitions=partitions, user_data=reading.nullable_bytes("user data"), version=version)
+
+
+class _Reading:
+    """A position in a blob; every length is compared with what is left."""
+
+    def __init__(self, blob: bytes, what: str) -> None:
+        self._blob = blob
+        self._what = what
+        self._at = 0
+
+    def version(self) -> int:
+        version = int(self._unpack(_INT16, "version"))
+        if version < 0:
+            raise SubscriptionError(f"{self._what} of version {version}")
+        return version
+
+    def int32(self, name: str) -> int:
+        return int(self._unpack(_INT32, name))
+
+    def count(self, name: str, size_min: int) -> int:
+        count = self.int32(name)
+        if count < 0 or count * size_min > len(self._blob) - self._at:
+            raise SubscriptionError(f"{self._what} with {count} {name} in {len(self._blob) - self._at} bytes")
+        return count
+
+    def text(self, name: str) -> str:
+        text = self.nullable_text(name)
+        if text is None:
+            raise SubscriptionError(f"{self._what} whose {name} is null")
+        return text
+
+    def nullable_text(self, name: str) -> str | None:
+        value = self._take(int(self._unpack(_INT16, name)), name)
+        try:
+            return None if value is None else value.decode()
+        except UnicodeDecodeError:
+            raise SubscriptionError(f"{self._what} whose {name} is not UTF-8: {value!r}") from None
+
+    def nullable_bytes(self, name: str) -> bytes | None:
+        return self._take(self.int32(name), name)
+
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        found: list[TopicPartition] = []
+        for _ in range(self.count("topics with partitions", 6)):
+            topic = self.text("topic")
+            found.extend((topic, self.int32("partition")) for _ in range(self.count("partitions", 4)))
+        return tuple(found)
+
+    def _unpack(self, number: struct.Struct, name: str) -> int:
+        if len(self._blob) - self._at < number.size:
+            raise SubscriptionError(f"{self._what} ends before its {name}, after {len(self._blob)} bytes")
+        value: int = number.unpack_from(self._blob, self._at)[0]
+        self._at += number.size
+        return value
+
+    def _take(self, size: int, name: str) -> bytes | None:
+        if size == -1:
+            return None
+        if size < 0 or size > len(self._blob) - self._at:
+            raise SubscriptionError(f"{self._what} whose {name} has {size} bytes, of {len(self._blob) - self._at} left")
+        self._at += size
+        return self._blob[self._at - size : self._at]
+
+
+def _partitions(partitions: Iterable[TopicPartition]) -> bytes:
+    """Encode partitions grouped by topic, topics in the order of their first partition."""
+    order: dict[str, int] = {}
+    for topic, _ in partitions:
+        order.setdefault(topic, len(order))
+    grouped = groupby(sorted(partitions, key=lambda each: order[each[0]]), key=lambda each: each[0])
+    out = bytearray(_INT32.pack(len(order)))
+    for topic, each in grouped:
+        numbers = [number for _, number in each]
+        out += _text(topic) + _INT32.pack(len(numbers)) + struct.pack(f">{len(numbers)}i", *numbers)
+    return bytes(out)
+
+
+def _text(value: str) -> bytes:
+    encoded = value.encode()
+    return _INT16.pack(len(encoded)) + encoded
+
+
+def _nullable_bytes(value: bytes | None) -> bytes:
+    return _INT32.pack(-1) if value is None else _INT32.pack(len(value)) + value
+
+
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")

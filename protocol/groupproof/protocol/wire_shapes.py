@@ -1,0 +1,149 @@
+"""Old shapes of messages as the newest one: pure rewrites of plain bodies, both ways, for the versions before a batch came.
+
+LeaveGroup before v3 names one member (KIP-345), FindCoordinator before v4 one key and OffsetFetch before v8 one group (KIP-709).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["REWRITES", "Rewrite"]
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """Between versions up to `version_max` and the newest shape; `is_other_shape` when they differ in more than a value.
+
+    `newest(body, version)` turns a body just read, in which every field of the old versions is there; `old(body, version)` one about to be
+    written, in which any may be missing.
+    """
+
+    version_max: int
+    newest: Callable[[Body, int], Body]
+    old: Callable[[Mapping[str, Any], int], Body]
+    is_other_shape: bool = True
+
+
+def _leave_request_newest(body: Body, version: int) -> Body:
+    member = {"member_id": body["member_id"], "group_instance_id": None, "reason": None}
+    return {"group_id": body["group_id"], "members": (member,)}
+
+
+def _leave_request_old(body: Mapping[str, Any], version: int) -> Body:
+    members = body.get("members", ())
+    if len(members) != 1:
+        raise ValueError(f"LeaveGroup v{version} names exactly one member, not {len(members)}")
+    return {"group_id": body.get("group_id", ""), "member_id": members[0].get("member_id", "")}
+
+
+def _leave_response_newest(body: Body, version: int) -> Body:
+    return {**body, "members": ()}
+
+
+def _leave_response_old(body: Mapping[str, Any], version: int) -> Body:
+    """LEAVE-51: the one code is the top one, or else the only member's."""
+    code = body.get("error_code", 0)
+    members = body.get("members", ())
+    if code == 0 and len(members) == 1:
+        code = members[0].get("error_code", 0)
+    return _kept(body, "throttle_time_ms") | {"error_code": code}
+
+
+def _find_request_newest(body: Body, version: int) -> Body:
+    return {"coordinator_keys": (body["key"],), "key_type": body["key_type"]}
+
+
+def _find_request_old(body: Mapping[str, Any], version: int) -> Body:
+    keys = body.get("coordinator_keys", ())
+    if len(keys) != 1:
+        raise ValueError(f"FindCoordinator v{version} asks for exactly one key, not {len(keys)}")
+    return _kept(body, "key_type") | {"key": keys[0]}
+
+
+def _find_response_newest(body: Body, version: int) -> Body:
+    found = {"key": "", **body}
+    return {"throttle_time_ms": found.pop("throttle_time_ms"), "coordinators": (found,)}
+
+
+def _find_response_old(body: Mapping[str, Any], version: int) -> Body:
+    found = body.get("coordinators", ())
+    if len(found) != 1:
+        raise ValueError(f"a FindCoordinator v{version} response tells exactly one coordinator, not {len(found)}")
+    return _kept(body, "throttle_time_ms") | {name: value for name, value in found[0].items() if name != "key"}
+
+
+def _fetch_request_newest(body: Body, version: int) -> Body:
+    topics = body["topics"]
+    if topics is not None:
+        topics = tuple({**topic, "topic_id": None} for topic in topics)
+    group = {"group_id": body["group_id"], "topics": topics, "member_id": None, "member_epoch": -1}
+    return {"groups": (group,), "require_stable": body["require_stable"]}
+
+
+def _fetch_request_old(body: Mapping[str, Any], version: int) -> Body:
+    group = _only_group(body, f"OffsetFetch v{version}")
+    topics = group.get("topics", ())
+    if topics is not None:
+        topics = tuple(_kept(topic, "name", "partition_indexes") for topic in topics)
+    return _kept(body, "require_stable") | {"group_id": group.get("group_id", ""), "topics": topics}
+
+
+def _fetch_response_newest(body: Body, version: int) -> Body:
+    topics = tuple({**topic, "topic_id": None} for topic in body["topics"])
+    group = {"group_id": "", "topics": topics, "error_code": body["error_code"]}
+    return {"throttle_time_ms": body["throttle_time_ms"], "groups": (group,)}
+
+
+def _fetch_response_old(body: Mapping[str, Any], version: int) -> Body:
+    """Before v2 there is no code of the group: each partition repeats it."""
+    group = _only_group(body, f"an OffsetFetch v{version} response")
+    code = group.get("error_code", 0)
+    topics = tuple(_fetched_topic(topic, code if version < 2 else 0) for topic in group.get("topics", ()))
+    return _kept(body, "throttle_time_ms") | {"topics": topics, "error_code": code}
+
+
+def _fetched_topic(topic: Mapping[str, Any], code: int) -> Body:
+    partitions = topic.get("partitions", ())
+    if code:
+        partitions = tuple({**each, "error_code": code, "committed_offset": -1} for each in partitions)
+    return {"name": topic.get("name", ""), "partitions": partitions}
+
+
+def _join_response_newest(body: Body, version: int) -> Body:
+    """Before v7 the protocol's name could not be null: "" stood for it."""
+    body["protocol_name"] = body["protocol_name"] or None
+    return body
+
+
+def _join_response_old(body: Mapping[str, Any], version: int) -> Body:
+    return {**body, "protocol_name": body.get("protocol_name") or ""}
+
+
+def _only_group(body: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    groups = body.get("groups", ())
+    if len(groups) != 1:
+        raise ValueError(f"{what} is about exactly one group, not {len(groups)}")
+    only: Mapping[str, Any] = groups[0]
+    return only
+
+
+def _kept(body: Mapping[str, Any], *names: str) -> Body:
+    return {name: body[name] for name in names if name in body}
+
+
+REWRITES: dict[tuple[Api, str], Rewrite] = {
+    (Api.LEAVE_GROUP, "request"): Rewrite(version_max=2, newest=_leave_request_newest, old=_leave_request_old),
+    (Api.LEAVE_GROUP, "response"): Rewrite(version_max=2, newest=_leave_response_newest, old=_leave_response_old),
+    (Api.FIND_COORDINATOR, "request"): Rewrite(version_max=3, newest=_find_request_newest, old=_find_request_old),
+    (Api.FIND_COORDINATOR, "response"): Rewrite(version_max=3, newest=_find_response_newest, old=_find_response_old),
+    (Api.OFFSET_FETCH, "request"): Rewrite(version_max=7, newest=_fetch_request_newest, old=_fetch_request_old),
+    (Api.OFFSET_FETCH, "response"): Rewrite(version_max=7, newest=_fetch_response_newest, old=_fetch_response_old),
+    (Api.JOIN_GROUP, "response"): Rewrite(version_max=6, newest=_join_response_newest, old=_join_response_old, is_other_shape=False),
+}
+"""By API and side."""
