@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-__all__ = ["ENTRIES_MAX", "Column", "Malformed", "Reader", "Shape", "Writer", "reader_of", "writer_of"]
+__all__ = ["ENTRIES_MAX", "Column", "Malformed", "Reader", "Shape", "Writer", "column_reader", "column_writer", "reader_of", "writer_of"]
 
 ENTRIES_MAX: Final = 200_000
 
@@ -56,8 +56,8 @@ class Shape:
 
 def reader_of(shape: Shape) -> Reader:
     """Return the reader of `shape`: absent and default-valued fields are filled in, unknown tagged fields are skipped (KIP-482)."""
-    columns = tuple((column.name, _column_reader(column)) for column in shape.columns if column.tag is None)
-    tags = {column.tag: (column.name, _column_reader(column)) for column in shape.columns if column.tag is not None}
+    columns = tuple((column.name, column_reader(column)) for column in shape.columns if column.tag is None)
+    tags = {column.tag: (column.name, column_reader(column)) for column in shape.columns if column.tag is not None}
     defaults = {**shape.absent, **{column.name: column.default for column in shape.columns if column.tag is not None}}
     nested = tuple(name for name, value in defaults.items() if isinstance(value, dict))
     is_flexible = shape.is_flexible
@@ -94,7 +94,8 @@ def _read_tags(frame: bytes, at: int, left: list[int], tags: Mapping[int, tuple[
     return at
 
 
-def _column_reader(column: Column) -> Reader:
+def column_reader(column: Column) -> Reader:
+    """Return the reader of one field alone."""
     if column.is_array:
         return _array_reader(column)
     if column.shape is None:
@@ -116,7 +117,7 @@ def _size_min(column: Column) -> int:
 
 def _array_reader(column: Column) -> Reader:
     name, is_nullable, is_flexible = column.name, column.is_nullable, column.is_flexible
-    read, size_min = _column_reader(_entry(column)), _size_min(_entry(column))
+    read, size_min = column_reader(_entry(column)), _size_min(_entry(column))
 
     def read_array(frame: bytes, at: int, left: list[int]) -> tuple[tuple[Any, ...] | None, int]:
         if is_flexible:
@@ -155,8 +156,7 @@ def _value_reader(column: Column) -> Reader:
         return _number_reader(_NUMBERS[column.kind])
     if column.kind in _OTHER_READERS:
         return _OTHER_READERS[column.kind]
-    read_bytes = _bytes_reader(column)
-    return _text_reader(read_bytes) if column.kind == "string" else read_bytes
+    return _compact_reader(column) if column.is_flexible else _legacy_reader(column)
 
 
 def _number_reader(number: struct.Struct) -> Reader:
@@ -179,36 +179,43 @@ def _read_uuid(frame: bytes, at: int, _: list[int]) -> tuple[str | None, int]:
     return (None if value == _UUID_ZERO else str(UUID(bytes=value))), at + 16
 
 
-def _bytes_reader(column: Column) -> Reader:
-    name, is_nullable, is_flexible = column.name, column.is_nullable, column.is_flexible
-    length = _INT16 if column.kind == "string" else _INT32
+def _compact_reader(column: Column) -> Reader:
+    name, is_nullable, is_text = column.name, column.is_nullable, column.kind == "string"
+
+    def read_compact(frame: bytes, at: int, _: list[int]) -> tuple[Any, int]:
+        size, at = (frame[at], at + 1) if frame[at] < 128 else _read_uvarint(frame, at)
+        end = at + size - 1
+        if size == 0 or end > len(frame):
+            _refuse_unless_null(name, size - 1, len(frame) - at, is_nullable=is_nullable)
+            return None, at
+        return (frame[at:end].decode() if is_text else frame[at:end]), end
+
+    return read_compact
+
+
+def _legacy_reader(column: Column) -> Reader:
+    name, is_nullable, is_text = column.name, column.is_nullable, column.kind == "string"
+    length = _INT16 if is_text else _INT32
     unpack, width = length.unpack_from, length.size
 
-    def read_bytes(frame: bytes, at: int, _: list[int]) -> tuple[bytes | None, int]:
-        if is_flexible:
-            size, at = _read_uvarint(frame, at)
-            size -= 1
-        else:
-            size = unpack(frame, at)[0]
-            at += width
-        if size < 0:
-            if size == -1 and is_nullable:
-                return None, at
-            raise Malformed(f"{name} has a length of {size}")
+    def read_legacy(frame: bytes, at: int, _: list[int]) -> tuple[Any, int]:
+        size = unpack(frame, at)[0]
+        at += width
         end = at + size
-        if end > len(frame):
-            raise Malformed(f"{name} is said to have {size} bytes, but only {len(frame) - at} are left")
-        return frame[at:end], end
+        if size < 0 or end > len(frame):
+            _refuse_unless_null(name, size, len(frame) - at, is_nullable=is_nullable)
+            return None, at
+        return (frame[at:end].decode() if is_text else frame[at:end]), end
 
-    return read_bytes
+    return read_legacy
 
 
-def _text_reader(read_bytes: Reader) -> Reader:
-    def read_text(frame: bytes, at: int, left: list[int]) -> tuple[str | None, int]:
-        value, at = read_bytes(frame, at, left)
-        return (None if value is None else value.decode()), at
-
-    return read_text
+def _refuse_unless_null(name: str, size: int, left: int, *, is_nullable: bool) -> None:
+    if size < 0:
+        if size == -1 and is_nullable:
+            return
+        raise Malformed(f"{name} has a length of {size}")
+    raise Malformed(f"{name} is said to have {size} bytes, but only {left} are left")
 
 
 def _read_uvarint(frame: bytes, at: int) -> tuple[int, int]:
@@ -230,9 +237,9 @@ def _read_uvarint(frame: bytes, at: int) -> tuple[int, int]:
 
 def writer_of(shape: Shape) -> Writer:
     """Return the writer of `shape`: a missing field is written as its default, an unknown one raises `ValueError`."""
-    columns = tuple((column.name, column.default, _column_writer(column)) for column in shape.columns if column.tag is None)
+    columns = tuple((column.name, column.default, column_writer(column)) for column in shape.columns if column.tag is None)
     tagged = sorted((column for column in shape.columns if column.tag is not None), key=lambda column: column.tag or 0)
-    tags = tuple((_uvarint(column.tag or 0), column.name, column.default, _column_writer(column)) for column in tagged)
+    tags = tuple((_uvarint(column.tag or 0), column.name, column.default, column_writer(column)) for column in tagged)
     known = frozenset(column.name for column in shape.columns) | shape.absent.keys()
     title, is_flexible = shape.title, shape.is_flexible
 
@@ -261,7 +268,8 @@ def _write_tags(out: bytearray, body: Mapping[str, Any], tags: tuple[tuple[bytes
         out += encoded
 
 
-def _column_writer(column: Column) -> Writer:
+def column_writer(column: Column) -> Writer:
+    """Return the writer of one field alone."""
     if column.is_array:
         return _array_writer(column)
     if column.shape is None:
@@ -272,7 +280,7 @@ def _column_writer(column: Column) -> Writer:
 
 def _array_writer(column: Column) -> Writer:
     name, is_nullable, is_flexible = column.name, column.is_nullable, column.is_flexible
-    write = _column_writer(_entry(column))
+    write = column_writer(_entry(column))
 
     def write_array(out: bytearray, entries: Any) -> None:
         if entries is None:

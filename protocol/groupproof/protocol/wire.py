@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.index import api_key_map, schema_name_map
 
-from groupproof.protocol.codec import ENTRIES_MAX, Column, Malformed, Reader, Shape, Writer, reader_of, writer_of
+from groupproof.protocol.codec import ENTRIES_MAX, Column, Malformed, Reader, Shape, Writer, column_reader, column_writer, reader_of, writer_of
 from groupproof.protocol.messages import GroupRequest
 from groupproof.protocol.typed import body_of, request_of, response_of
 from groupproof.protocol.vocabulary import Api
@@ -30,7 +30,7 @@ from groupproof.protocol.wire_shapes import REWRITES
 
 __all__ = [
     "VERSIONS", "UnsupportedVersion", "WireError", "WireRequest", "body_of", "message_of", "read_request", "read_response", "response_of",
-    "write_request", "write_response",
+    "warm", "write_request", "write_response",
 ]  # fmt: skip
 
 Side = Literal["request", "response"]
@@ -83,7 +83,7 @@ def read_request(frame: bytes) -> WireRequest:
     try:
         client_id, at = _READ_CLIENT_ID(frame, _REQUEST_HEADER.size, left)
         if codec.has_flexible_header:
-            _, at = _READ_NOTHING(frame, at, left)
+            _, at = _READ_TAGS(frame, at, left)
         body, at = codec.read(frame, at, left)
     except _UNREADABLE as error:
         raise WireError(f"{codec.title} cannot be read: {_why(error)}") from None
@@ -126,7 +126,7 @@ def read_response(api: Api, version: int, frame: bytes) -> tuple[int, dict[str, 
         if api is Api.API_VERSIONS and frame[at : at + 2] == _UNSUPPORTED:
             codec = _codec(api, 0, "response")
         if codec.has_flexible_header:
-            _, at = _READ_NOTHING(frame, at, left)
+            _, at = _READ_TAGS(frame, at, left)
         body, at = codec.read(frame, at, left)
     except _UNREADABLE as error:
         raise WireError(f"{codec.title} cannot be read: {_why(error)}") from None
@@ -135,6 +135,14 @@ def read_response(api: Api, version: int, frame: bytes) -> tuple[int, dict[str, 
     if codec.newest is not None:
         body = codec.newest(body, version)
     return correlation, body
+
+
+def warm(apis: Iterable[Api] = Api) -> None:
+    """Load every version of `apis` now (some 10 ms each), where a first request must not wait for it."""
+    for api in apis:
+        for version in range(VERSIONS[api][0], VERSIONS[api][1] + 1):
+            _codec(api, version, "request")
+            _codec(api, version, "response")
 
 
 def message_of(request: WireRequest) -> GroupRequest:
@@ -211,11 +219,11 @@ def _entity(api: Api, version: int, side: Side) -> Any:
 @cache
 def _union(api: Api, side: Side, version: int) -> _Union:
     """Return the fields of all versions that share `version`'s shape; where they differ in a default, the newest's holds."""
-    oldest, newest = VERSIONS[api]
+    newest = VERSIONS[api][1]
     rewrite = REWRITES.get((api, side))
-    if rewrite is not None and rewrite.is_other_shape:
-        oldest, newest = (oldest, rewrite.version_max) if version <= rewrite.version_max else (rewrite.version_max + 1, newest)
-    return _merged(_entity(api, version, side) for version in range(oldest, newest + 1))
+    if rewrite is not None and rewrite.is_other_shape and version <= rewrite.version_max:
+        return _merged([_entity(api, rewrite.version_max, side)])
+    return _merged(_entity(api, each, side) for each in (*_LAST_WITH.get(api, ()), newest))
 
 
 def _merged(entities: Iterable[Any]) -> _Union:
@@ -298,6 +306,8 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+# The last versions to have a field that the newest lacks: with the newest, all that must be loaded to know every field.
+_LAST_WITH: Final = {Api.PRODUCE: (12,), Api.FETCH: (12,), Api.METADATA: (10,), Api.OFFSET_COMMIT: (4, 9), Api.OFFSET_FETCH: (9,)}
 _KINDS: Final = {
     "error_code": "int16", "timedelta_i32": "int32", "timedelta_i64": "int64", "datetime_i64": "int64", "records": "bytes",
 }  # fmt: skip
@@ -310,18 +320,7 @@ _CORRELATION: Final = struct.Struct(">i")
 _UNSUPPORTED: Final = b"\0\x23"
 _UNREADABLE: Final = (Malformed, IndexError, struct.error, UnicodeDecodeError)
 # The client id keeps the old string form in flexible headers too (Kafka's RequestHeader.json), so it is no part of the tagged rest.
-_CLIENT_ID: Final = Shape(title="header", is_flexible=False, columns=(Column(name="client_id", kind="string", is_nullable=True),))
-_READ_NOTHING: Final = reader_of(Shape(title="header", is_flexible=True, columns=()))
-
-
-def _client_id_codec() -> tuple[Reader, Writer]:
-    read, write = reader_of(_CLIENT_ID), writer_of(_CLIENT_ID)
-
-    def read_client_id(frame: bytes, at: int, left: list[int]) -> tuple[str | None, int]:
-        body, at = read(frame, at, left)
-        return body["client_id"], at
-
-    return read_client_id, lambda out, client_id: write(out, {"client_id": client_id})
-
-
-_READ_CLIENT_ID, _WRITE_CLIENT_ID = _client_id_codec()
+_CLIENT_ID: Final = Column(name="client id", kind="string", is_nullable=True)
+_READ_CLIENT_ID: Final = column_reader(_CLIENT_ID)
+_WRITE_CLIENT_ID: Final = column_writer(_CLIENT_ID)
+_READ_TAGS: Final = reader_of(Shape(title="header", is_flexible=True, columns=()))
