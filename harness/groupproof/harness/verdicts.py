@@ -7,13 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from groupproof.protocol.vocabulary import Level
+
 __all__ = ["Finding", "Goodbye", "Level", "Proof", "Verdict", "fingerprint", "worst"]
-
-
-class Level(Enum):
-    MUST = "MUST"
-    SHOULD = "SHOULD"
-    INFO = "INFO"
 
 
 class Verdict(Enum):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 
-__all__ = ["Api", "ErrorCode", "GroupState", "MemberState", "api_named", "error_named"]
+__all__ = ["Api", "ErrorCode", "GroupState", "Level", "MemberState", "api_named", "error_named"]
 
 
 class Api(IntEnum):
@@ -102,6 +102,14 @@ class MemberState(Enum):
     PREPARING_REBALANCE = "PREPARING_REBALANCE"
     COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
     STABLE = "STABLE"
+
+
+class Level(Enum):
+    """What breaking a requirement means, the gravest first (contract, "Verdicts")."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    INFO = "INFO"
 
 
 _APIS = {api.title: api for api in Api}
