@@ -1,0 +1,242 @@
+"""kafka-python behind the shim contract: releases 1.4.4 to 3.x, one consumer and one thread for each member.
+
+What differs between releases is asked of the library, not of its number: static membership is a key of `KafkaConsumer.DEFAULT_CONFIG`,
+an assignor a module. From 3.0 rebalance listeners run on the client's own event loop, where its documentation asks for
+`AsyncConsumerRebalanceListener`, so that is what this application uses there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from shim_lines import ERROR_NAMES, Host, Lines, Partition, Problem, Subscribe, Unimplemented, cannot_run_here, log_to_stderr, upper_snake
+from shim_member import Member
+
+try:
+    import kafka
+    from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
+    from kafka.structs import OffsetAndMetadata
+except ImportError as missing:
+    cannot_run_here(f"kafka-python cannot be imported here: {missing}")
+
+AsyncListener = getattr(kafka, "AsyncConsumerRebalanceListener", None)
+
+ASSIGNORS = {
+    "range": ("range", "RangePartitionAssignor"),
+    "roundrobin": ("roundrobin", "RoundRobinPartitionAssignor"),
+    "sticky": ("sticky.sticky_assignor", "StickyPartitionAssignor"),
+    "cooperative-sticky": ("cooperative_sticky", "CooperativeStickyAssignor"),
+}
+
+SETTINGS = {
+    "bootstrap": "bootstrap_servers", "group": "group_id", "client_id": "client_id", "session_timeout_ms": "session_timeout_ms",
+    "heartbeat_interval_ms": "heartbeat_interval_ms", "max_poll_interval_ms": "max_poll_interval_ms", "auto_commit": "enable_auto_commit",
+    "auto_commit_interval_ms": "auto_commit_interval_ms", "auto_offset_reset": "auto_offset_reset", "metadata_max_age_ms": "metadata_max_age_ms",
+    "request_timeout_ms": "request_timeout_ms", "retry_backoff_ms": "retry_backoff_ms", "reconnect_backoff_ms": "reconnect_backoff_ms",
+}  # fmt: skip
+FETCH_MAX_WAIT_MS = 200  # so that a close is not held up behind a fetch on the same connection
+
+
+def main() -> None:
+    lines = Lines.taking_stdout()
+    log_to_stderr()
+
+    def start(key: str | None) -> Member:
+        member = KafkaPythonMember(key, lines)
+        member.start()
+        return member
+
+    Host(lines, start).run(
+        {"client": "kafka-python", "version": kafka.__version__, "language": "python", "capabilities": capabilities()},
+    )
+
+
+def capabilities() -> list[str]:
+    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "on-revoked", "resubscribe", "multi"]
+    if "group_instance_id" in KafkaConsumer.DEFAULT_CONFIG:
+        found.append("static")
+    if assignor("cooperative-sticky") is not None:
+        found.append("cooperative")
+    return found
+
+
+def assignor(name: str) -> Any:
+    """Return the class of Kafka's assignor `name`, or None where this release has none."""
+    module, cls = ASSIGNORS.get(name, ("", ""))
+    try:
+        return getattr(importlib.import_module(f"kafka.coordinator.assignors.{module}"), cls, None)
+    except ImportError:
+        return None
+
+
+class KafkaPythonMember(Member):
+    consumer: Any
+
+    def open(self, subscribe: Subscribe) -> None:
+        if subscribe.take("protocol", "classic") != "classic":
+            raise Unimplemented("kafka-python has the classic group protocol only")
+        self.consumer = KafkaConsumer(**self._settings(subscribe))
+        self.resubscribe(subscribe.topics)
+
+    def _settings(self, subscribe: Subscribe) -> dict[str, Any]:
+        settings = {"fetch_max_wait_ms": FETCH_MAX_WAIT_MS, **subscribe.config(SETTINGS)}
+        settings["partition_assignment_strategy"] = _assignors(subscribe.take("assignors", ["range"]))
+        if "group_instance_id" in KafkaConsumer.DEFAULT_CONFIG:
+            settings.update(subscribe.config({"instance_id": "group_instance_id"}))
+        if not _allowed_request_timeout(settings):
+            del settings["request_timeout_ms"]
+            subscribe.ignore("request_timeout_ms")
+        settings.update(subscribe.take("properties", {}))
+        return settings
+
+    def resubscribe(self, topics: Sequence[str]) -> None:
+        listener = _listener(self) if AsyncListener is None else _async_listener(self)
+        self.consumer.subscribe(topics=list(topics), listener=listener)
+
+    def poll(self) -> Mapping[Partition, tuple[int, int, int]]:
+        polled = self.consumer.poll(timeout_ms=int(self.poll_timeout_s * 1000))
+        return {
+            (tp.topic, tp.partition): (records[0].offset, records[-1].offset, len(records)) for tp, records in polled.items() if records
+        }
+
+    def unsubscribe(self) -> None:
+        self.consumer.unsubscribe()
+
+    def check_leave(self, leave: bool) -> None:  # noqa: FBT001 - a field of the contract
+        static = self.consumer.config.get("group_instance_id") is not None
+        if leave is static:
+            raise Unimplemented("kafka-python has no way to " + ("make a static member leave" if static else "close without leaving"))
+
+    def close(self, leave: bool | None) -> None:  # noqa: FBT001 - a field of the contract
+        self.consumer.close()
+
+    def commit_sync(self, offsets: Mapping[Partition, int] | None) -> None:
+        self.consumer.commit(_metadata(offsets))
+
+    def commit_async(self, offsets: Mapping[Partition, int] | None) -> None:
+        self.consumer.commit_async(_metadata(offsets), callback=self.on_commit)
+
+    def on_commit(self, offsets: Mapping[Any, Any], response: Any) -> None:
+        committed = {(tp.topic, tp.partition): each.offset for tp, each in offsets.items()}
+        self.emit_committed(committed, self.problem(response) if isinstance(response, Exception) else None)
+
+    def assignment(self) -> Iterable[Partition]:
+        return [(tp.topic, tp.partition) for tp in self.consumer.assignment() or ()]
+
+    def consumed(self) -> dict[Partition, int]:
+        # What commit() commits when it is given nothing; there is no public way to ask for it without a request.
+        consumed = self.consumer._subscription.all_consumed_offsets()
+        return {(tp.topic, tp.partition): each.offset for tp, each in consumed.items()}
+
+    def position(self, partition: Partition) -> int | None:
+        offset: int | None = self.consumer.position(TopicPartition(*partition))
+        return offset
+
+    def committed(self, partition: Partition) -> int | None:
+        offset: int | None = self.consumer.committed(TopicPartition(*partition))
+        return offset
+
+    def problem(self, error: Exception) -> Problem:
+        number = getattr(error, "errno", None)
+        name = ERROR_NAMES.get(number) if isinstance(number, int) else None
+        return name or upper_snake(type(error).__name__), str(error), not getattr(error, "retriable", False)
+
+    def identity(self) -> dict[str, Any]:
+        """Return member id and generation where this release tells them (`group_metadata`, from 3.0)."""
+        if not hasattr(self.consumer, "group_metadata"):
+            return {}
+        metadata = self.consumer.group_metadata()
+        return {"member_id": metadata.member_id or None, "generation": metadata.generation_id}
+
+
+def _assignors(names: Sequence[str]) -> list[Any]:
+    missing = [name for name in names if assignor(name) is None]
+    if missing:
+        raise Unimplemented(f"kafka-python {kafka.__version__} has no assignor {', '.join(missing)}")
+    return [assignor(name) for name in names]
+
+
+def _allowed_request_timeout(settings: Mapping[str, Any]) -> bool:
+    """Before 3.0 the library refuses a request timeout that is not longer than the session timeout."""
+    if "request_timeout_ms" not in settings or AsyncListener is not None:
+        return True
+    session: int = settings.get("session_timeout_ms", KafkaConsumer.DEFAULT_CONFIG["session_timeout_ms"])
+    return bool(settings["request_timeout_ms"] > session)
+
+
+def _metadata(offsets: Mapping[Partition, int] | None) -> dict[Any, Any] | None:
+    if offsets is None:
+        return None
+    rest = ("",) if len(OffsetAndMetadata._fields) == 2 else ("", -1)  # leader_epoch came with 2.1
+    return {TopicPartition(*partition): OffsetAndMetadata(offset, *rest) for partition, offset in offsets.items()}
+
+
+def _pairs(partitions: Iterable[Any]) -> list[Partition]:
+    return [(tp.topic, tp.partition) for tp in partitions]
+
+
+def _listener(member: KafkaPythonMember) -> Any:
+    """Return the listener of an application on kafka-python before 3.0: it blocks in the thread that polls."""
+
+    class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # the library has no types
+        def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
+            member.emit_partitions("partitions_revoked", _pairs(revoked))
+            time.sleep(member.on_revoked.get("sleep_ms", 0) / 1000)
+            if member.on_revoked.get("commit"):
+                _commit_quietly(member)
+            member.emit("callback_done")
+
+        def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+            member.emit_partitions("partitions_assigned", _pairs(assigned))
+            member.emit("callback_done")
+
+    return Listener()
+
+
+def _commit_quietly(member: Member) -> None:
+    try:
+        member.commit_and_tell(None, member.consumed())
+    except Exception:  # the event has told it; an application goes on with the rebalance
+        return
+
+
+def _async_listener(member: KafkaPythonMember) -> Any:
+    """Return the listener of an application on 3.x: it awaits on the client's event loop, which goes on with heartbeats."""
+
+    class Listener(AsyncListener):  # type: ignore[misc,valid-type] # the library has no types
+        async def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
+            member.emit_partitions("partitions_revoked", _pairs(revoked), **member.identity())
+            if member.on_revoked.get("sleep_ms"):
+                await member.consumer._net.sleep(member.on_revoked["sleep_ms"] / 1000)
+            if member.on_revoked.get("commit"):
+                await _commit_on_loop(member)
+            member.emit("callback_done")
+
+        async def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+            member.emit_partitions("partitions_assigned", _pairs(assigned), **member.identity())
+            member.emit("callback_done")
+
+        async def on_partitions_lost(self, lost: Iterable[Any]) -> None:
+            member.emit_partitions("partitions_lost", _pairs(lost), **member.identity())
+            member.emit("callback_done")
+
+    return Listener()
+
+
+async def _commit_on_loop(member: KafkaPythonMember) -> None:
+    told = member.consumed()
+    problem: Problem | None = None
+    try:
+        await member.consumer.commit_async(callback=lambda _offsets, _response: None)
+    except Exception as error:
+        problem = member.problem(error)
+    member.emit_committed(told, problem)
+
+
+if __name__ == "__main__":
+    threading.current_thread().name = "shim"
+    main()
