@@ -1,7 +1,7 @@
 """The consumer protocol's blobs inside JoinGroup and SyncGroup: Subscription v0 to v3 and Assignment v0 to v3.
 
 Kafka's `ConsumerProtocol`: a version as int16, then fields that later versions append to; a reader takes the fields it knows of a newer
-version and ignores what follows them (SUB requirements; KIP-429 for owned partitions, KIP-792 for the generation, KIP-881 for the rack).
+version and ignores what follows them (KIP-429 for owned partitions, KIP-792 for the generation, KIP-881 for the rack).
 """
 
 from __future__ import annotations

@@ -1,0 +1,145 @@
+"""Answers that refuse a request: the shape that the request asks for, with one error code in every place that has one.
+
+The fault engine answers with them in a coordinator's stead, and a coordinator when it must refuse a request as a whole. Source: the
+`getErrorResponse` methods of Kafka's request classes; ids are echoed where the coordinator's own error answers echo them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["error_of", "refusal"]
+
+Body = Mapping[str, Any]
+Refuse = Callable[[Body, int], dict[str, Any]]
+
+
+def refusal(api: Api, request: Body, error_code: int, version: int | None = None) -> dict[str, Any]:
+    """Return the answer to `request` (a body in the newest shape) that says `error_code` wherever the answer can.
+
+    With `version` the answer is as Kafka's for it: from v2 on a refused OffsetFetch group tells no partitions.
+    """
+    if api is Api.OFFSET_FETCH and version is not None and version >= 2:
+        groups = tuple({"group_id": group.get("group_id", ""), "error_code": error_code} for group in request.get("groups", ()))
+        return {"groups": groups}
+    return _REFUSALS.get(api, _top)(request, error_code)
+
+
+def error_of(api: Api, response: Body) -> int:
+    """Return the top error code of a response body, or else the first nested one that is not 0."""
+    code = int(response.get("error_code", 0))
+    return code if code or api in _TOP_ALONE else _nested_error(response)
+
+
+def _nested_error(body: Body) -> int:
+    for value in body.values():
+        if not isinstance(value, tuple | list):
+            continue
+        for entry in value:
+            if not isinstance(entry, Mapping):
+                break
+            if code := int(entry.get("error_code", 0)) or _nested_error(entry):
+                return code
+    return 0
+
+
+def _top(request: Body, code: int) -> dict[str, Any]:
+    return {"error_code": code}
+
+
+def _join(request: Body, code: int) -> dict[str, Any]:
+    return {"error_code": code, "generation_id": -1, "member_id": request.get("member_id", "")}
+
+
+def _find(request: Body, code: int) -> dict[str, Any]:
+    nowhere = {"node_id": -1, "host": "", "port": -1, "error_code": code}
+    return {"coordinators": tuple({"key": key, **nowhere} for key in request.get("coordinator_keys", ()))}
+
+
+def _offset_fetch(request: Body, code: int) -> dict[str, Any]:
+    return {"groups": tuple(_offset_fetch_group(group, code) for group in request.get("groups", ()))}
+
+
+def _offset_fetch_group(group: Body, code: int) -> dict[str, Any]:
+    topics = tuple(
+        {**_named(topic), "partitions": tuple(_unfetched(index, code) for index in topic.get("partition_indexes", ()))}
+        for topic in group.get("topics") or ()
+    )
+    return {"group_id": group.get("group_id", ""), "error_code": code, "topics": topics}
+
+
+def _unfetched(index: int, code: int) -> dict[str, Any]:
+    return {"partition_index": index, "committed_offset": -1, "metadata": "", "error_code": code}
+
+
+def _describe_groups(request: Body, code: int) -> dict[str, Any]:
+    return {"groups": tuple({"group_id": group, "error_code": code} for group in request.get("groups", ()))}
+
+
+def _describe_consumer_groups(request: Body, code: int) -> dict[str, Any]:
+    return {"groups": tuple({"group_id": group, "error_code": code} for group in request.get("group_ids", ()))}
+
+
+def _delete_groups(request: Body, code: int) -> dict[str, Any]:
+    return {"results": tuple({"group_id": group, "error_code": code} for group in request.get("groups_names", ()))}
+
+
+def _init_producer_id(request: Body, code: int) -> dict[str, Any]:
+    return {"error_code": code, "producer_id": -1, "producer_epoch": -1}
+
+
+def _topics(request: Body, code: int) -> dict[str, Any]:
+    """Refuse topic by topic: CreateTopics, DescribeTopicPartitions."""
+    return {"topics": tuple({**_named(topic), "error_code": code} for topic in request.get("topics") or ())}
+
+
+def _metadata(request: Body, code: int) -> dict[str, Any]:
+    return {"error_code": code, **_topics(request, code)}
+
+
+def _by_partition(ask: str, tell: str, *, top: bool = False, **more: Any) -> Refuse:
+    """Return a refusal partition by partition; `ask` and `tell` name the topics, their partitions and the index in request and answer."""
+    asked_topics, asked_partitions, asked_index = ask.split("/")
+    told_topics, told_partitions, told_index = tell.split("/")
+
+    def refuse(request: Body, code: int) -> dict[str, Any]:
+        def refused(topic: Body) -> dict[str, Any]:
+            indexes = (partition[asked_index] for partition in topic.get(asked_partitions, ()))
+            return {**_named(topic), told_partitions: tuple({told_index: index, "error_code": code, **more} for index in indexes)}
+
+        answer: dict[str, Any] = {told_topics: tuple(refused(topic) for topic in request.get(asked_topics, ()))}
+        return {"error_code": code, **answer} if top else answer
+
+    return refuse
+
+
+def _named(topic: Body) -> dict[str, Any]:
+    """Return what names a topic in request and answer alike: its name (Fetch and OffsetForLeaderEpoch say topic) and its id, as far as given."""
+    return {name: topic[name] for name in ("name", "topic", "topic_id") if name in topic}
+
+
+# Answers without any other error code: nothing to search.
+_TOP_ALONE: Final = frozenset({Api.HEARTBEAT, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.API_VERSIONS, Api.LIST_GROUPS, Api.INIT_PRODUCER_ID})
+_COMMIT: Final = _by_partition("topics/partitions/partition_index", "topics/partitions/partition_index")
+_REFUSALS: Final[dict[Api, Refuse]] = {
+    Api.PRODUCE: _by_partition("topic_data/partition_data/index", "responses/partition_responses/index", base_offset=-1),
+    Api.FETCH: _by_partition("topics/partitions/partition", "responses/partitions/partition_index", top=True, high_watermark=-1, records=b""),
+    Api.LIST_OFFSETS: _by_partition("topics/partitions/partition_index", "topics/partitions/partition_index"),
+    Api.METADATA: _metadata,
+    Api.OFFSET_COMMIT: _COMMIT,
+    Api.OFFSET_FETCH: _offset_fetch,
+    Api.FIND_COORDINATOR: _find,
+    Api.JOIN_GROUP: _join,
+    Api.DESCRIBE_GROUPS: _describe_groups,
+    Api.CREATE_TOPICS: _topics,
+    Api.INIT_PRODUCER_ID: _init_producer_id,
+    Api.OFFSET_FOR_LEADER_EPOCH: _by_partition("topics/partitions/partition", "topics/partitions/partition"),
+    Api.TXN_OFFSET_COMMIT: _COMMIT,
+    Api.DELETE_GROUPS: _delete_groups,
+    Api.CONSUMER_GROUP_DESCRIBE: _describe_consumer_groups,
+    Api.DESCRIBE_TOPIC_PARTITIONS: _topics,
+}
+"""The APIs whose answer has more than a code at its top; the others are refused by `_top`."""
