@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import certify
+import pytest
+
+# Stands for `groupproof`: notes what it was asked, and exits with the code that stands after the client's @.
+FAKE = """
+import pathlib, sys
+verb, *rest = sys.argv[1:]
+pathlib.Path("asked").open("a").write(" ".join(sys.argv[1:]) + "\\n")
+if verb == "certify":
+    folder = pathlib.Path(rest[rest.index("--output") + 1])
+    folder.mkdir(parents=True)
+    (folder / "report.json").write_text("{}")
+    sys.exit(int(rest[1].partition("@")[2] or 0))
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fake.py").write_text(FAKE)
+    return [sys.executable, str(tmp_path / "fake.py")]
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [([], 0), ([0, 2], 2), ([2, 4], 4), ([4, 1, 2], 1), ([1, 3], 3), ([3, 5, 0], 5), ([0, 130], 130), ([0, -9], 5), ([0, 1, 77], 5)],
+)
+def test_the_gravest_exit_code_is_the_first_in_the_contracts_order(codes: list[int], expected: int) -> None:
+    assert certify.gravest(codes) == expected
+
+
+def test_each_client_gets_its_own_folder_and_the_run_ends_with_the_gravest_code(
+    fake: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert certify.main(["a@2", "b@1", "c"], fake) == 1
+
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked[0] == "certify client a@2 --output reports/a@2"
+    assert asked[3] == "report reports/a@2 reports/b@1 reports/c --output reports"
+    printed = capfd.readouterr().out
+    assert "b@1                1: breaks the protocol, or an expectation is stale; reports/b@1/report.html" in printed
+
+
+def test_an_interrupted_client_ends_the_run(fake: list[str], tmp_path: Path) -> None:
+    assert certify.main(["a@130", "b"], fake) == 130
+
+    assert "client b" not in (tmp_path / "asked").read_text()
+
+
+def test_java_is_left_out_where_there_is_none_and_the_summary_says_what_to_install(fake: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    (absent,) = certify.certify(["java@4.1.0"], fake, which=lambda _: None)
+
+    assert absent.code is None
+    assert any("default-jdk-headless" in how for how in absent.missing)
+    assert any("maven" in how for how in absent.missing)

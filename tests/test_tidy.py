@@ -1,0 +1,200 @@
+"""Rules about the code itself (CONTRIBUTING, "As code"): what a reviewer should never have to say."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import io
+import re
+import statistics
+import tokenize
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+COMPONENTS = ("protocol", "coordinator", "clients", "harness", "chaos")
+
+FUNCTION_LINES_MAX = 70
+FUNCTION_LINES_MEDIAN_MAX = 10
+FILE_LINES_MAX = 400
+
+# Source files without a test file of their own name, each with the reason. Keep it short.
+UNTESTED = {
+    "protocol/groupproof/protocol/messages.py": "dataclasses without behaviour; tests/protocol/test_wire.py sends each of them over the wire",
+}
+
+# Third parties' interfaces are spoken there, in their words, and run in environments of their own.
+SHIMS = ("clients/groupproof/clients/shims/*",)
+
+# One word a thing (CONTRIBUTING, "Vocabulary"): what is banned, and the word that stands for it.
+SYNONYMS = {
+    "counterpart": "peer",
+    "keepalive": "heartbeat",
+    "master": "leader",
+    "nemesis": "fault",
+    "primary": "leader",
+    "purgatory": "park",
+    "reassignment": "rebalance",
+    "slave": "follower",
+    "strategy": "assignor",
+    "sut": "subject",
+    "toxic": "fault",
+    "ttl": "session_timeout",
+}
+SPOKEN_BY = {"toxic": "chaos/groupproof/chaos/toxiproxy.py"}
+
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")
+REASONED = re.compile(r"#\s*(type:\s*ignore\[[\w, -]+\]|noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)[\s:#–-]*(?P<reason>.*)")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _python(*folders: str) -> list[str]:
+    return sorted(_relative(path) for folder in folders for path in (ROOT / folder).rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def _is_shim(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in SHIMS)
+
+
+SOURCES = _python(*COMPONENTS, "ci")
+TESTS = _python("tests")
+MODULES = [name for name in SOURCES if not name.startswith("ci/") and not _is_shim(name)]
+
+
+@cache
+def _text(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+@cache
+def _tree(name: str) -> ast.Module:
+    return ast.parse(_text(name), name)
+
+
+def _functions(name: str) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(_tree(name)):
+        if isinstance(node, Function):
+            yield f"{name}: {node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def _comments(name: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(_text(name)).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def test_every_source_file_has_its_test_file_or_a_reason() -> None:
+    tests = {(name.split("/")[1], Path(name).name) for name in TESTS}
+    untested = {name for name in MODULES if Path(name).stem not in {"__init__", "__main__"}}
+    untested -= {name for name in untested if (name.split("/")[0], f"test_{Path(name).name}") in tests}
+
+    excused = {name for name in untested if any(fnmatch(name, pattern) for pattern in UNTESTED)}
+    assert untested - excused == set(), "a source file has neither a test file of its name nor an entry in UNTESTED"
+
+
+@pytest.mark.parametrize("pattern", UNTESTED)
+def test_the_list_of_untested_files_holds_nothing_that_is_gone(pattern: str) -> None:
+    assert any(fnmatch(name, pattern) for name in MODULES)
+    assert UNTESTED[pattern].strip()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_can_be_imported(name: str) -> None:
+    module = name.partition("/")[2].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    assert importlib.import_module(module).__doc__
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_module_says_what_it_is_for_and_what_it_offers(name: str) -> None:
+    assert ast.get_docstring(_tree(name)), "no module docstring"
+    bound = {target.id for node in _tree(name).body for target in _targets(node) if isinstance(target, ast.Name)}
+    assert "__all__" in bound or Path(name).stem in {"__init__", "__main__"} or _is_shim(name), "no __all__"
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
+
+
+def test_no_function_is_long() -> None:
+    long = [f"{where}: {lines} lines" for name in SOURCES + TESTS for where, lines in _functions(name) if lines > FUNCTION_LINES_MAX]
+
+    assert long == []
+
+
+def test_functions_are_short_by_habit() -> None:
+    assert statistics.median(lines for name in SOURCES for _, lines in _functions(name)) < FUNCTION_LINES_MEDIAN_MAX
+
+
+def test_no_file_is_long_but_the_tables_of_the_spec() -> None:
+    lines = {name: _text(name).count("\n") for name in SOURCES + TESTS if "/protocol/spec/" not in name}
+
+    assert {name: count for name, count in lines.items() if count > FILE_LINES_MAX} == {}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_one_word_for_one_thing(name: str) -> None:
+    if _is_shim(name):
+        return
+    met = {(identifier, word) for identifier in _bound_names(_tree(name)) for word in _words(identifier) if word in SYNONYMS}
+
+    assert {f"{identifier}: say {SYNONYMS[word]}" for identifier, word in met if SPOKEN_BY.get(word) != name} == set()
+
+
+def _bound_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, Function | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def _words(identifier: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", identifier)]
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_no_test_sleeps_in_real_time(name: str) -> None:
+    slept = {ast.unparse(node.func) for node in ast.walk(_tree(name)) if isinstance(node, ast.Call)} & {"time.sleep", "asyncio.sleep", "trio.sleep"}
+    allowed = {"trio.sleep"} if "MockClock" in _text(name) else set()
+
+    assert slept <= allowed
+
+
+@pytest.mark.parametrize("name", SOURCES + TESTS)
+def test_every_exemption_from_a_checker_has_a_code_and_a_reason(name: str) -> None:
+    for line, comment in _comments(name):
+        if re.search(r"#\s*(type:\s*ignore|noqa)", comment):
+            found = REASONED.search(comment)
+            assert found is not None, f"{name}:{line}: no code"
+            assert len(found["reason"].split()) >= 2, f"{name}:{line}: no reason"
+
+
+@pytest.mark.parametrize("name", SOURCES + TESTS)
+def test_nothing_is_left_unfinished(name: str) -> None:
+    if name != _relative(Path(__file__)):
+        assert [line for line in _text(name).splitlines() if UNFINISHED.search(line)] == []
+
+
+def test_every_test_asserts_something() -> None:
+    def asserts(node: Function) -> bool:
+        return re.search(r"\bassert|raises|warns|fail\(|check|expect|verify", ast.get_source_segment(_text(name), node) or "") is not None
+
+    empty = []
+    for name in TESTS:
+        tests = [node for node in ast.walk(_tree(name)) if isinstance(node, Function) and node.name.startswith("test_")]
+        empty += [f"{name}: {node.name}" for node in tests if not asserts(node)]
+    assert empty == []
