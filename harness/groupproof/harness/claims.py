@@ -1,0 +1,100 @@
+"""What a shim claims, held against the wire: client id, group, timeouts, instance id, protocols, and pause by silent polls. Pure.
+
+A claim that does not hold means that the shim lied, so the case is BROKEN and never FAILED: it says nothing about the client. What the
+answer to `subscribe` lists as `ignored` was not claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["GROUP_TITLES", "broken_claims"]
+
+GROUP_TITLES = frozenset(
+    api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
+)
+
+_INSTANCE_SINCE = 5  # KIP-345: JoinGroup v5 carries the instance id
+_REBALANCE_TIMEOUT_SINCE = 1
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What one client was told to be."""
+
+    fields: Mapping[str, Any]
+    ignored: frozenset[str] = frozenset()
+    commands: list[str] = field(default_factory=list)
+    is_paused: bool = False
+
+
+def broken_claims(trace: Trace) -> list[str]:
+    """Return each claim that the trace refutes, once, as a sentence."""
+    return list(dict.fromkeys(_refuted(trace)))
+
+
+def _refuted(trace: Trace) -> Iterator[str]:
+    asked: dict[str, _Asked] = {}
+    for seen in trace:
+        if seen.who == "kit" and seen.client is not None and seen.body.get("name") == "command":
+            _follow_command(asked, seen)
+        elif seen.who == "shim" and seen.client in asked:
+            yield from _follow_shim(asked[seen.client], seen)
+        elif seen.kind == "request" and seen.api in GROUP_TITLES:
+            yield from _request(asked, seen)
+
+
+def _follow_command(asked: dict[str, _Asked], seen: Observation) -> None:
+    assert seen.client is not None
+    command = seen.body["command"]
+    if command == "subscribe":
+        asked[seen.client] = _Asked(fields=seen.body["fields"])
+    elif seen.client in asked and command == "resume":
+        asked[seen.client].is_paused = False
+    if seen.client in asked:
+        asked[seen.client].commands.append(command)
+
+
+def _follow_shim(asked: _Asked, seen: Observation) -> Iterator[str]:
+    name = seen.body.get("name")
+    if name == "answer" and asked.commands:
+        # Commands are answered in any order; only `subscribe` comes alone, and a pause is certain only when asked alone.
+        if asked.commands == ["subscribe"]:
+            asked.ignored = frozenset(seen.body.get("ignored") or ())
+        elif asked.commands[-1] == "pause":
+            asked.is_paused = bool(seen.body.get("ok"))
+    elif name == "records_consumed" and asked.is_paused and seen.body.get("count"):
+        yield f"{seen.client} was paused, yet its polls returned records"
+
+
+def _request(asked: Mapping[str, _Asked], seen: Observation) -> Iterator[str]:
+    if seen.client is None or seen.client not in asked:
+        if asked:
+            yield f"client_id: requests came as {seen.client!r}, which no member was told to be ({', '.join(sorted(asked))})"
+        return
+    told = asked[seen.client]
+    if seen.group not in (None, told.fields["group"]) and "group" not in told.ignored:
+        yield f"group: {seen.client} speaks for group {seen.group!r}, asked was {told.fields['group']!r}"
+    if seen.api == Api.JOIN_GROUP.title and told.fields.get("protocol", "classic") == "classic":
+        yield from _join(told, seen)
+
+
+def _join(told: _Asked, seen: Observation) -> Iterator[str]:
+    for name, wanted, met in _join_claims(told.fields, seen):
+        if name not in told.ignored and wanted != met:
+            yield f"{name}: {seen.client} was told {wanted!r}, its JoinGroup says {met!r}"
+
+
+def _join_claims(fields: Mapping[str, Any], seen: Observation) -> Iterator[tuple[str, Any, Any]]:
+    version = seen.version if seen.version is not None else _INSTANCE_SINCE
+    yield "session_timeout_ms", fields["session_timeout_ms"], seen.body.get("session_timeout_ms")
+    if version >= _REBALANCE_TIMEOUT_SINCE:
+        yield "max_poll_interval_ms", fields["max_poll_interval_ms"], seen.body.get("rebalance_timeout_ms")
+    met = seen.body.get("group_instance_id") if version >= _INSTANCE_SINCE else None
+    yield "instance_id", fields.get("instance_id"), met
+    yield "assignors", sorted(fields["assignors"]), sorted(each["name"] for each in seen.body.get("protocols") or ())

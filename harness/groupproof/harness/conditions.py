@@ -1,0 +1,154 @@
+"""Whether a plan's condition holds, told observation by observation; pure. The driver waits on it, and tests feed it by hand.
+
+A `Seen` of kind `fault` counts deliveries, the receipt that proves the fault; `where={"stage": …}` asks for another stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from groupproof.harness.plan import Condition, Seen, Stable
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, GroupState
+
+__all__ = ["Watcher", "describe", "marks_of", "watch"]
+
+
+class Watcher(Protocol):
+    """Takes every observation of a trace in order, from its start; tells whether the condition holds."""
+
+    def feed(self, seen: Observation) -> bool: ...
+
+
+def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
+    """Return a watcher; `subjects` are the members that report `partitions_assigned`, the reference's do too."""
+    return _SeenWatcher(condition) if isinstance(condition, Seen) else _StableWatcher(condition, subjects)
+
+
+def marks_of(seen: Observation) -> str | None:
+    """Return the name of the instant that `seen` is: a fault's delivery or a mark; else None."""
+    if seen.kind == "fault" and seen.detail == "delivered":
+        return seen.fault
+    if seen.who == "kit" and seen.body.get("name") == "mark":
+        return str(seen.body["mark"])
+    return None
+
+
+class _SeenWatcher:
+    def __init__(self, condition: Seen) -> None:
+        self._condition = condition
+        self._open = condition.after is None
+        self._count = 0
+
+    def feed(self, seen: Observation) -> bool:
+        if not self._open:
+            self._open = marks_of(seen) == self._condition.after
+        elif _matches(self._condition, seen):
+            self._count += 1
+        return self._count >= self._condition.count
+
+
+_COLUMNS = ("api", "client", "fault", "error", "member", "state_after")
+
+
+def _matches(condition: Seen, seen: Observation) -> bool:
+    if seen.kind != condition.kind_of or not _fits(condition, seen):
+        return False
+    if condition.kind_of == "fault" and "stage" not in condition.where and seen.detail != "delivered":
+        return False
+    return all(_at(seen.body, path) == value for path, value in condition.where.items())
+
+
+def _fits(condition: Seen, seen: Observation) -> bool:
+    wanted = ((getattr(condition, name), getattr(seen, name)) for name in _COLUMNS)
+    if not all(want is None or want == have for want, have in wanted):
+        return False
+    return condition.event is None or (seen.who == "shim" and seen.body.get("name") == condition.event)
+
+
+def _at(body: Mapping[str, Any], path: str) -> Any:
+    value: Any = body
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+class _StableWatcher:
+    """Follows the group's state, its newest generation, and who has synced and was told its partitions since then.
+
+    A member's `partitions_assigned` counts from its SyncGroup request on: in one process its event may be recorded before the answer that
+    caused it, whose bytes count as gone only once the peer took them.
+    """
+
+    def __init__(self, condition: Stable, subjects: frozenset[str]) -> None:
+        self._condition = condition
+        self._open = condition.after is None
+        self._subjects = subjects
+        self._state: str | None = None
+        self._generation = -1
+        self._asked: dict[tuple[int | None, int | None], int] = {}
+        self._synced: set[str] = set()
+        self._asking: set[str] = set()
+        self._told: set[str] = set()
+
+    def feed(self, seen: Observation) -> bool:
+        if marks_of(seen) is not None and marks_of(seen) == self._condition.after:
+            self._open = True
+            self._synced.clear()
+            self._told.clear()
+        self._follow(seen)
+        return self._holds()
+
+    def _follow(self, seen: Observation) -> None:
+        if seen.kind == "transition":
+            self._state = seen.state_after
+            self._raise_generation(seen.generation)
+        elif seen.kind == "event" and seen.who == "shim":
+            self._follow_event(seen)
+        elif seen.api == Api.SYNC_GROUP.title and seen.kind == "request":
+            self._follow_sync(seen)
+        elif seen.kind == "response" and seen.error == 0:
+            self._follow_answer(seen)
+
+    def _raise_generation(self, generation: int | None) -> None:
+        if generation is not None and generation > self._generation:
+            self._generation = generation
+            self._synced.clear()
+            self._asking.clear()
+            self._told.clear()
+
+    def _follow_event(self, seen: Observation) -> None:
+        if seen.client in self._asking and seen.body.get("name") == "partitions_assigned":
+            self._told.add(seen.client)
+
+    def _follow_sync(self, seen: Observation) -> None:
+        self._asked[seen.connection, seen.correlation] = -1 if seen.generation is None else seen.generation
+        if seen.client is not None and seen.generation == self._generation:
+            self._asking.add(seen.client)
+
+    def _follow_answer(self, seen: Observation) -> None:
+        if seen.api == Api.JOIN_GROUP.title:
+            self._raise_generation(seen.generation)
+        elif seen.api == Api.SYNC_GROUP.title and seen.client is not None:
+            generation = self._asked.get((seen.connection, seen.correlation), seen.generation)
+            if generation == self._generation:
+                self._synced.add(seen.client)
+
+    def _holds(self) -> bool:
+        if not self._open or self._state != GroupState.STABLE.value:
+            return False
+        members = self._condition.members
+        return all(name in self._synced for name in members) and all(name in self._told for name in members if name in self._subjects)
+
+
+def describe(condition: Condition) -> str:
+    """Return the condition as a reader of a report wants it."""
+    since = f" after {condition.after}" if condition.after else ""
+    if isinstance(condition, Stable):
+        return f"group stable with {', '.join(condition.members)}{since}"
+    names = ("client", "api", "event", "fault", "error", "member", "state_after")
+    wanted = [f"{name}={getattr(condition, name)}" for name in names if getattr(condition, name) is not None]
+    wanted += [f"{name}={value}" for name, value in condition.where.items()]
+    times = f"{condition.count} × " if condition.count > 1 else ""
+    return f"{times}{condition.kind_of}{' ' if wanted else ''}{' '.join(wanted)}{since}"

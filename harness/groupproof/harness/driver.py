@@ -1,0 +1,305 @@
+"""Carries one plan out against a subject and a fresh cluster; what happens goes into one trace, which the judges then read alone.
+
+After the steps an `end` event is recorded, every fault is healed, and the members that are left are closed in order: what a member says
+between its `close` and its end is its goodbye.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import trio
+
+from groupproof.harness.actor import Actor, subscription_of
+from groupproof.harness.conditions import describe, watch
+from groupproof.harness.contract_lines import Answer
+from groupproof.harness.conversation import ShimGone
+from groupproof.harness.network import Network, bootstrap_of
+from groupproof.harness.plan import (
+    Arm,
+    Await,
+    Command,
+    Condition,
+    Freeze,
+    Grow,
+    Heal,
+    Kill,
+    Mark,
+    MoveCoordinator,
+    Pass,
+    Plan,
+    Release,
+    Start,
+    Step,
+    Thaw,
+)  # fmt: skip
+from groupproof.harness.subjects import Subject
+from groupproof.harness.troubles import BrokenShim
+from groupproof.protocol.faults import Fault, Move
+from groupproof.protocol.trace import Observation, Recorder
+
+__all__ = ["DrivenCluster", "Driver", "Limits"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long the driver waits for what no plan names; seconds."""
+
+    subscribe_s: float = 30.0
+    close_s: float = 10.0
+    steps_s: float = 120.0
+
+
+class DrivenCluster(Protocol):
+    """What a plan does to its coordinators."""
+
+    def arm(self, fault: Fault) -> None: ...
+
+    def release(self, name: str) -> None: ...
+
+    def heal(self, name: str) -> None: ...
+
+    def move(self, move: Move) -> None: ...
+
+    def grow(self, topic: str, partitions: int) -> None: ...
+
+
+class _Stop(Exception):
+    """The plan can't or need not go on: its end follows."""
+
+
+class Driver:
+    """One plan's run. `subject_of` says who plays a member of a kind; `key_of` names it to a shim that hosts many."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        cluster: DrivenCluster,
+        network: Network,
+        recorder: Recorder,
+        *,
+        subject_of: Callable[[str], Subject],
+        key: str,
+        seed: int,
+        is_isolated: bool = False,
+        limits: Limits | None = None,
+        on_started: Callable[[Actor], Awaitable[None]] | None = None,
+    ) -> None:
+        self._plan = plan
+        self._cluster = cluster
+        self._network = network
+        self._recorder = recorder
+        self._subject_of = subject_of
+        self._key = key
+        self._seed = seed
+        self._is_isolated = is_isolated
+        self._limits = limits or Limits()
+        self._on_started = on_started
+        self._bootstrap = ""
+        self._actors: dict[str, Actor] = {}
+        self._members: trio.Nursery | None = None
+        self._over = trio.Event()
+        self._stopped = trio.CancelScope()
+
+    async def run(self, addresses: list[tuple[str, int]]) -> None:
+        """Carry the plan out; `BrokenEnvironment` and the kit's own errors come out, all else is in the trace."""
+        self._bootstrap = bootstrap_of(addresses)
+        async with trio.open_nursery() as self._members:
+            await self._go()
+            self._over.set()
+            self._members.cancel_scope.cancel()
+
+    @property
+    def stderr(self) -> dict[str, list[str]]:
+        """Return what each member's shim has logged since it took the member on."""
+        return {actor.name: actor.handle.stderr() for actor in self._actors.values() if actor.handle is not None}
+
+    async def _go(self) -> None:
+        with trio.move_on_after(self._limits.steps_s) as limit, self._stopped:
+            await self._steps()
+        if limit.cancelled_caught:
+            self._note("timeout", waiting=f"the end of the steps, for {self._limits.steps_s:.0f} s in all")
+        self._note("end")
+        for step in self._plan.steps:
+            if isinstance(step, Arm):
+                self._cluster.heal(step.fault.name)
+        for actor in self._actors.values():
+            await self._dismiss(actor)
+        self._note("closed")
+
+    async def _steps(self) -> None:
+        try:
+            for index, step in enumerate(self._plan.steps):
+                self._note("step", step=step.kind, index=index)
+                await _DO[type(step)](self, step)
+        except (_Stop, ShimGone):
+            return
+
+    def _note(self, name: str, **body: Any) -> None:
+        self._recorder.record("event", who="kit", body={"name": name, **body})
+
+    # The steps.
+
+    async def _start(self, step: Start) -> None:
+        member = next(each for each in self._plan.members if each.name == step.member)
+        actor = self._actors[member.name] = Actor(member, self._recorder)
+        await self._admit(actor)
+        if self._on_started is not None:
+            await self._on_started(actor)
+        fields = subscription_of(member, self._bootstrap)
+        with trio.move_on_after(self._limits.subscribe_s):
+            answer = await actor.ask("subscribe", fields)
+            if not answer.ok:
+                said = answer.unimplemented if answer.unimplemented is not None else f"{answer.error} {answer.body.get('message', '')}".strip()
+                actor.note("refused", command="subscribe", unimplemented=answer.unimplemented is not None, reason=said)
+                raise _Stop
+            return
+        actor.note("broken", reason=f"subscribe was not answered within {self._limits.subscribe_s:.0f} s", stderr=[])
+        raise _Stop
+
+    async def _admit(self, actor: Actor) -> None:
+        assert self._members is not None
+        try:
+            await self._members.start(self._host, actor)
+        except BrokenShim as error:
+            actor.note("broken", reason=str(error), stderr=[])
+            raise _Stop from error
+
+    async def _host(self, actor: Actor, task_status: trio.TaskStatus[None]) -> None:
+        """Keep a member for as long as the plan runs; a crash of its shim stops the plan, since nothing it waits for can come."""
+        subject = self._subject_of(actor.member.kind)
+        seed = self._seed + len(self._actors)
+        async with subject.member(f"{self._key}.{actor.name}", actor, self._network, alone=self._is_isolated, seed=seed) as handle:
+            actor.greet(handle)
+            task_status.started()
+            await actor.ended.wait()
+            if actor.has_crashed:
+                self._stopped.cancel()
+            await self._over.wait()
+
+    async def _await(self, step: Await) -> None:
+        if not await self._holds(step.until, step.within_ms):
+            self._note("timeout", waiting=describe(step.until), within_ms=step.within_ms)
+            if not step.go_on:
+                raise _Stop
+
+    async def _holds(self, condition: Condition, within_ms: int) -> bool:
+        watcher = watch(condition, frozenset(member.name for member in self._plan.members))
+        reached = trio.Event()
+        for seen in tuple(self._recorder.trace):
+            if watcher.feed(seen):
+                return True
+
+        def feed(seen: Observation) -> None:
+            if watcher.feed(seen):
+                reached.set()
+
+        stop = self._recorder.listen(feed)
+        try:
+            with trio.move_on_after(within_ms / 1000):
+                await reached.wait()
+        finally:
+            stop()
+        return reached.is_set()
+
+    async def _command(self, step: Command) -> None:
+        actor = self._actors[step.member]
+        if not step.wait:
+            assert self._members is not None
+            self._members.start_soon(self._ask_and_forget, actor, step)
+            await trio.lowlevel.checkpoint()
+            return
+        with trio.move_on_after(step.within_ms / 1000):
+            self._check(actor, step, await actor.ask(step.command, step.fields))
+            return
+        self._note("timeout", waiting=f"the answer of {step.member} to {step.command}", within_ms=step.within_ms)
+        raise _Stop
+
+    async def _ask_and_forget(self, actor: Actor, step: Command) -> None:
+        try:
+            self._check(actor, step, await actor.ask(step.command, step.fields))
+        except ShimGone:
+            return
+        except _Stop:
+            self._stopped.cancel()
+
+    def _check(self, actor: Actor, step: Command, answer: Answer) -> None:
+        if answer.unimplemented is not None:
+            actor.note("refused", command=step.command, unimplemented=True, reason=answer.unimplemented)
+            raise _Stop
+
+    async def _arm(self, step: Arm) -> None:
+        self._cluster.arm(step.fault)
+
+    async def _release(self, step: Release) -> None:
+        self._cluster.release(step.fault)
+
+    async def _heal(self, step: Heal) -> None:
+        self._cluster.heal(step.fault)
+
+    async def _kill(self, step: Kill) -> None:
+        self._actors[step.member].kill()
+
+    async def _freeze(self, step: Freeze) -> None:
+        self._actors[step.member].freeze()
+
+    async def _thaw(self, step: Thaw) -> None:
+        self._actors[step.member].thaw()
+
+    async def _move(self, step: MoveCoordinator) -> None:
+        self._cluster.move(Move(to=step.to, parked=step.parked, state=step.state))
+
+    async def _grow(self, step: Grow) -> None:
+        self._cluster.grow(step.topic, step.partitions)
+
+    async def _pass(self, step: Pass) -> None:
+        await trio.sleep(step.ms / 1000)
+
+    async def _mark(self, step: Mark) -> None:
+        self._note("mark", mark=step.name)
+
+    # The goodbye.
+
+    async def _dismiss(self, actor: Actor) -> None:
+        """Close a member that is still there, and its process with it; who does not go in time is killed, which the trace tells."""
+        handle = actor.handle
+        if handle is None or actor.ended.is_set():
+            return
+        if not handle.shared:
+            handle.thaw()
+        if not (await self._close(actor) and await handle.depart(self._limits.close_s)):
+            actor.note("overdue", within_ms=int(self._limits.close_s * 1000))
+            if not handle.shared:
+                handle.kill()
+
+    async def _close(self, actor: Actor) -> bool:
+        """Tell whether the member closed in order and in time; one that the plan has closed already is only waited for."""
+        with trio.move_on_after(self._limits.close_s):
+            if actor.is_dismissed:
+                await actor.farewell.wait()
+                return True
+            try:
+                answer = await actor.ask("close", {})
+            except ShimGone as gone:
+                return gone.ending.broken is None
+            return answer.ok
+        return False
+
+
+_DO: Mapping[type[Step], Callable[[Driver, Any], Awaitable[None]]] = {
+    Start: Driver._start,
+    Await: Driver._await,
+    Command: Driver._command,
+    Arm: Driver._arm,
+    Release: Driver._release,
+    Heal: Driver._heal,
+    Kill: Driver._kill,
+    Freeze: Driver._freeze,
+    Thaw: Driver._thaw,
+    MoveCoordinator: Driver._move,
+    Grow: Driver._grow,
+    Pass: Driver._pass,
+    Mark: Driver._mark,
+}

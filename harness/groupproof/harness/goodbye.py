@@ -1,0 +1,150 @@
+"""The verdict on the goodbye, computed from the trace: did the members go as members should (contract, "Verdicts")? Pure.
+
+UNCLEAN: no LeaveGroup where one is due, no commit of what an auto-committing member had consumed, or a process that had to be killed after
+its deadline. A LeaveGroup is due of a dynamic member (or where the close was told to leave) that, as far as it was told, is in the group
+and knows its coordinator; what the coordinator then answers is not the member's doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.harness.verdicts import Goodbye
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["goodbye_of"]
+
+# After these answers the client no longer counts itself a member, or has nobody to say goodbye to.
+_OUT = frozenset(
+    {
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    }
+)
+_MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))
+
+
+@dataclass(slots=True)
+class _Departure:
+    """One client's way out."""
+
+    settings: Mapping[str, Any]
+    is_member: bool = False
+    has_left: bool = False
+    is_closed: bool = False
+    forced: bool | None = None
+    connection: int | None = None
+    unclean: str | None = None
+    consumed: dict[tuple[str, int], int] = field(default_factory=dict)
+    committed: dict[tuple[str, int], int] = field(default_factory=dict)
+    was_killed: bool = False
+
+
+def goodbye_of(trace: Trace) -> tuple[Goodbye, str]:
+    """Return the verdict and, of UNCLEAN, why."""
+    departures: dict[str, _Departure] = {}
+    for seen in trace:
+        if seen.client is None:
+            _follow_link(departures, seen)
+        elif seen.who == "kit":
+            _follow_kit(departures, seen)
+        elif seen.client in departures:
+            _follow(departures[seen.client], seen)
+    found = [each for name, departure in departures.items() for each in _judged(name, departure)]
+    unclean = [why for verdict, why in found if verdict is Goodbye.UNCLEAN]
+    if unclean:
+        return Goodbye.UNCLEAN, "; ".join(unclean)
+    return (Goodbye.CLEAN if found else Goodbye.NONE), ""
+
+
+def _judged(name: str, departure: _Departure) -> Iterator[tuple[Goodbye, str]]:
+    if departure.unclean is not None:
+        yield Goodbye.UNCLEAN, f"{name} {departure.unclean}"
+    elif departure.was_killed:
+        return
+    elif lost := _lost(departure):
+        yield Goodbye.UNCLEAN, f"{name} closed without committing what it had consumed of {lost}"
+    elif departure.has_left:
+        yield Goodbye.CLEAN, ""
+    elif departure.is_closed and departure.is_member and _leaves(departure):
+        yield Goodbye.UNCLEAN, f"{name} closed without a LeaveGroup"
+
+
+def _leaves(departure: _Departure) -> bool:
+    if departure.forced is not None:
+        return departure.forced
+    return departure.settings.get("instance_id") is None
+
+
+def _lost(departure: _Departure) -> str:
+    if not (departure.is_closed and departure.is_member and departure.settings.get("auto_commit")):
+        return ""
+    behind = (place for place, position in departure.consumed.items() if departure.committed.get(place, -1) < position)
+    return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(behind))
+
+
+def _follow_link(departures: Mapping[str, _Departure], seen: Observation) -> None:
+    if seen.who == "link" and seen.body.get("name") == "closed":
+        for departure in departures.values():
+            if departure.connection == seen.connection and not departure.is_closed:
+                departure.is_member = False
+
+
+def _follow_kit(departures: dict[str, _Departure], seen: Observation) -> None:
+    assert seen.client is not None
+    name = seen.body.get("name")
+    if name == "command" and seen.body.get("command") == "subscribe":
+        departures[seen.client] = _Departure(settings=seen.body["fields"])
+        return
+    departure = departures.get(seen.client)
+    if departure is None:
+        return
+    if name == "command" and seen.body.get("command") in ("close", "unsubscribe"):
+        departure.is_closed = True
+        departure.forced = seen.body["fields"].get("leave", departure.forced)
+    elif name == "kill":
+        departure.was_killed = True
+    elif name == "overdue":
+        departure.unclean = "had to be killed after the deadline"
+    elif name == "exit" and not seen.body.get("commanded"):
+        departure.unclean = "ended without being asked to"
+
+
+def _follow(departure: _Departure, seen: Observation) -> None:
+    if seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title:
+        departure.has_left = True
+    elif seen.kind == "request" and seen.api in _MEMBERSHIP:
+        departure.connection = seen.connection
+        departure.committed.update({(topic, partition): offset for topic, partition, offset in seen.offsets})
+    elif seen.kind == "response" and seen.api in _MEMBERSHIP:
+        _follow_answer(departure, seen)
+    elif seen.who == "shim":
+        _follow_event(departure, seen)
+    elif seen.who == "link" and seen.body.get("name") == "closed":
+        _follow_link({"": departure}, seen)
+
+
+def _follow_answer(departure: _Departure, seen: Observation) -> None:
+    if seen.error in _OUT:
+        departure.is_member = False
+    elif seen.error == ErrorCode.NONE and seen.api == Api.JOIN_GROUP.title:
+        departure.is_member, departure.has_left = True, False
+    elif seen.error == ErrorCode.NONE:
+        departure.is_member = True
+
+
+def _follow_event(departure: _Departure, seen: Observation) -> None:
+    name = seen.body.get("name")
+    if name == "records_consumed" and not departure.is_closed:
+        for each in seen.body.get("partitions", ()):
+            departure.consumed[each["topic"], each["partition"]] = int(each.get("maxOffset", -1)) + 1
+    elif name in ("partitions_revoked", "partitions_lost"):
+        for place in seen.partitions:
+            departure.consumed.pop(place, None)

@@ -1,0 +1,134 @@
+"""Where a cluster's brokers can be reached: loopback TCP for programs, memory streams in virtual time for members in this process.
+
+Each case opens its own `Network`, so that cases never meet; a broker has one address, and the cluster is told it to hand out in Metadata
+and FindCoordinator answers.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Protocol
+
+import trio
+import trio.testing
+
+from groupproof.harness.troubles import BrokenEnvironment
+
+__all__ = ["Address", "Brokers", "LoopbackNetwork", "MemoryNetwork", "Network", "bootstrap_of"]
+
+Address = tuple[str, int]
+
+BACKLOG = 128
+
+
+class Brokers(Protocol):
+    """What a network needs of a cluster: one stream a connection in, and the address of each broker told."""
+
+    @property
+    def nodes(self) -> Sequence[int]: ...
+
+    def advertise(self, node_id: int, host: str, port: int) -> None: ...
+
+    async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None: ...
+
+
+class Network(Protocol):
+    """Opens an address a broker for as long as the context lasts; `connect` reaches them."""
+
+    def opened(self, brokers: Brokers) -> AbstractAsyncContextManager[list[Address]]: ...
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream: ...
+
+
+def bootstrap_of(addresses: Sequence[Address]) -> str:
+    """Return the addresses as `bootstrap.servers` writes them."""
+    return ",".join(f"{host}:{port}" for host, port in addresses)
+
+
+class LoopbackNetwork:
+    """TCP on `bind` with ports chosen by the kernel (or from `first_port` on); clients are told `advertise`."""
+
+    def __init__(self, bind: str = "127.0.0.1", advertise: str | None = None, first_port: int = 0) -> None:
+        self.bind = bind
+        self.advertised = advertise or bind
+        self.first_port = first_port
+
+    @asynccontextmanager
+    async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
+        """Raise `BrokenEnvironment` when a port can't be had."""
+        async with trio.open_nursery() as nursery:
+            addresses: list[Address] = []
+            for index, node in enumerate(brokers.nodes):
+                listener = _listener(self.bind, self.first_port and self.first_port + index)
+                port = int(listener.socket.getsockname()[1])
+                brokers.advertise(node, self.advertised, port)
+                addresses.append((self.advertised, port))
+                serve = partial(brokers.serve_connection, node)
+                nursery.start_soon(trio.serve_listeners, partial(_serve, serve), [listener])
+            yield addresses
+            nursery.cancel_scope.cancel()
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await trio.open_tcp_stream(host, port)
+
+
+def _listener(host: str, port: int) -> trio.SocketListener:
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(BACKLOG)
+    except OSError as error:
+        sock.close()
+        where = f"{host}:{port}" if port else host
+        raise BrokenEnvironment(f"can't listen on {where}: {error.strerror or error}; choose another address with --bind or --port") from error
+    return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
+
+
+async def _serve(serve: Callable[[trio.abc.Stream, str], Awaitable[None]], stream: trio.SocketStream) -> None:
+    # A peer that is gone before it was accepted has no name any more; its connection is served to its end all the same.
+    try:
+        peer = "{}:{}".format(*stream.socket.getpeername()[:2])
+    except OSError:
+        peer = "gone"
+    await serve(stream, peer)
+
+
+class MemoryNetwork:
+    """Streams in memory: no sockets, no bytes on a wire, and time can be virtual. Hosts are called broker-1, broker-2, …"""
+
+    PORT = 9092
+
+    def __init__(self) -> None:
+        self._brokers: Brokers | None = None
+        self._nodes: dict[Address, int] = {}
+        self._nursery: trio.Nursery | None = None
+        self._connections = 0
+
+    @asynccontextmanager
+    async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
+        async with trio.open_nursery() as nursery:
+            self._brokers, self._nursery = brokers, nursery
+            for node in brokers.nodes:
+                address = (f"broker-{node}", self.PORT)
+                self._nodes[address] = node
+                brokers.advertise(node, *address)
+            try:
+                yield list(self._nodes)
+            finally:
+                self._nursery, self._nodes = None, {}
+                nursery.cancel_scope.cancel()
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        """Raise `ConnectionRefusedError` for an address nobody listens on, as a socket would."""
+        await trio.lowlevel.checkpoint()
+        node = self._nodes.get((host, port))
+        if node is None or self._nursery is None or self._brokers is None:
+            raise ConnectionRefusedError(f"nobody listens on {host}:{port}")
+        ours, theirs = trio.testing.memory_stream_pair()
+        self._connections += 1
+        self._nursery.start_soon(self._brokers.serve_connection, node, theirs, f"memory:{self._connections}")
+        return ours

@@ -1,0 +1,148 @@
+"""One shim as a process in a session of its own: its three streams are drained, and its whole group is gone when this is over."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from subprocess import PIPE
+
+import trio
+
+from groupproof.harness.contract_lines import LINE_BYTES_MAX
+from groupproof.harness.conversation import Conversation, Ending
+from groupproof.harness.stderr_log import StderrLog
+from groupproof.harness.troubles import BrokenEnvironment
+
+__all__ = ["Program", "ShimProcess", "lines_of"]
+
+GRACE_S = 5.0
+"""How long a process may take from SIGTERM to its end before SIGKILL."""
+
+DRAIN_S = 0.5
+"""How long the streams of an ended process are read on: a grandchild may hold them open for ever."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """How to start a shim; `env` is added to this process's own."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+
+    def __str__(self) -> str:
+        return shlex.join((*(f"{name}={value}" for name, value in self.env.items()), *self.argv))
+
+
+async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncIterator[str]:
+    """Yield lines without their ends; one longer than the contract's bound is cut there, so that memory stays flat."""
+    pending = b""
+    async for chunk in stream:
+        *whole, pending = (pending + chunk).split(b"\n")
+        for line in whole:
+            yield _text(line)
+        if len(pending) > LINE_BYTES_MAX:
+            yield _text(pending[:LINE_BYTES_MAX])
+            pending = b""
+    if pending:
+        yield _text(pending)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").rstrip("\r")
+
+
+class ShimProcess:
+    """Runs one process; `run` returns when it has ended and been reaped, and kills it when cancelled."""
+
+    def __init__(self, program: Program, grace_s: float = GRACE_S) -> None:
+        self.program = program
+        self.stderr = StderrLog()
+        self.conversation = Conversation(self._say, self._note)
+        self.ended = trio.Event()
+        self._grace_s = grace_s
+        self._process: trio.Process | None = None
+        self._stdin_lock = trio.StrictFIFOLock()
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Raise `BrokenEnvironment` when the program can't be started."""
+        process = self._process = await self._spawn()
+        task_status.started()
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._read_stdout, process)
+                nursery.start_soon(self._read_stderr, process)
+                await process.wait()
+                nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._end(process)
+            self.conversation.end(Ending(status=process.returncode, stderr=self.stderr.last()))
+            self.ended.set()
+
+    async def _spawn(self) -> trio.Process:
+        program = self.program
+        spawn = partial(
+            trio.lowlevel.open_process,
+            list(program.argv),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+            cwd=program.cwd,
+            env={**os.environ, **program.env},
+        )
+        try:
+            return await spawn()
+        except OSError as error:
+            raise BrokenEnvironment(f"can't start {program.argv[0]}: {error.strerror or error}") from error
+
+    async def _read_stdout(self, process: trio.Process) -> None:
+        assert process.stdout is not None
+        async for line in lines_of(process.stdout):
+            self.conversation.feed(line)
+
+    async def _read_stderr(self, process: trio.Process) -> None:
+        assert process.stderr is not None
+        async for line in lines_of(process.stderr):
+            self.stderr.add(line)
+
+    def _note(self, text: str) -> None:
+        self.stderr.add(f"[groupproof] {text}")
+
+    async def _say(self, line: str) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        async with self._stdin_lock:
+            await self._process.stdin.send_all(line.encode() + b"\n")
+
+    def signal(self, number: int) -> None:
+        """Signal the whole process group; one that has gone is no error."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+
+    async def _end(self, process: trio.Process) -> None:
+        """End of stdin and SIGTERM mean close; SIGKILL follows after the grace, and always for what the process left in its group."""
+        if process.returncode is None:
+            assert process.stdin is not None
+            await process.stdin.aclose()
+            self.signal(signal.SIGCONT)
+            self.signal(signal.SIGTERM)
+            with trio.move_on_after(self._grace_s):
+                await process.wait()
+        self.signal(signal.SIGKILL)
+        await process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                await stream.aclose()
