@@ -99,19 +99,17 @@ class KafkaPythonMember(Member):
 
     def poll(self) -> Mapping[Partition, tuple[int, int, int]]:
         polled = self.consumer.poll(timeout_ms=int(self.poll_timeout_s * 1000))
-        return {
-            (tp.topic, tp.partition): (records[0].offset, records[-1].offset, len(records)) for tp, records in polled.items() if records
-        }
+        return {(tp.topic, tp.partition): (records[0].offset, records[-1].offset, len(records)) for tp, records in polled.items() if records}
 
     def unsubscribe(self) -> None:
         self.consumer.unsubscribe()
 
-    def check_leave(self, leave: bool) -> None:  # noqa: FBT001 - a field of the contract
+    def check_leave(self, *, leave: bool) -> None:
         static = self.consumer.config.get("group_instance_id") is not None
         if leave is static:
             raise Unimplemented("kafka-python has no way to " + ("make a static member leave" if static else "close without leaving"))
 
-    def close(self, leave: bool | None) -> None:  # noqa: FBT001 - a field of the contract
+    def close(self, *, leave: bool | None) -> None:
         self.consumer.close()
 
     def commit_sync(self, offsets: Mapping[Partition, int] | None) -> None:

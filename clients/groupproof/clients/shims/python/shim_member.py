@@ -10,7 +10,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from shim_lines import Command, CommandFailed, Lines, MemberBase, Partition, Problem, Subscribe, Unimplemented, offset_lists, offsets_of, partition_objects
+from shim_lines import (
+    Command,
+    CommandFailed,
+    Lines,
+    MemberBase,
+    Partition,
+    Problem,
+    Subscribe,
+    Unimplemented,
+    offset_lists,
+    offsets_of,
+    partition_objects,
+)
 
 __all__ = ["Member"]
 
@@ -49,10 +61,10 @@ class Member(MemberBase, threading.Thread, ABC):
     def unsubscribe(self) -> None: ...
 
     @abstractmethod
-    def close(self, leave: bool | None) -> None: ...
+    def close(self, *, leave: bool | None) -> None: ...
 
     @abstractmethod
-    def check_leave(self, leave: bool) -> None:  # noqa: FBT001 - a field of the contract
+    def check_leave(self, *, leave: bool) -> None:
         """Raise `Unimplemented` when the client cannot be forced to leave, or to stay, so."""
 
     @abstractmethod
@@ -172,10 +184,10 @@ class Member(MemberBase, threading.Thread, ABC):
     def _close(self, command: Command) -> dict[str, Any]:
         leave = command.get("leave")
         if leave is not None:
-            self.check_leave(leave)
+            self.check_leave(leave=leave)
         self.polling, self._closed = False, True
         try:
-            self.close(leave)
+            self.close(leave=leave)
         finally:
             self.emit("shutdown_complete")
         return {}

@@ -1,0 +1,208 @@
+"""The registered clients: which there are, in which releases, and what each needs, as data in `registered/*.toml`.
+
+Nothing is installed here; `provision.py` does that. A client that is not registered needs no entry: any program that speaks the shim
+contract can be certified by its command line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+__all__ = [
+    "Argument", "Environment", "Registered", "UnknownClient", "WrongPairing", "check_profile", "names", "nearest_releases", "registered", "resolve",
+]  # fmt: skip
+
+_HERE = Path(__file__).parent
+INSTALLED = "installed"
+"""As a default release: that of this project itself, whatever it is."""
+
+
+class UnknownClient(Exception):
+    """Wrong usage (exit 3): no such client or release; the message offers the nearest right names."""
+
+
+class WrongPairing(Exception):
+    """Wrong usage (exit 3): the client and its release exist, but not for this Python or this broker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """An option of a level-0 program, from the field of `subscribe` that fills it."""
+
+    field: str
+    option: str
+    value: str = "{}"
+    repeat: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What some releases of a client need. The first entry whose `releases` hold is taken.
+
+    `requires` are pip requirements and `artifacts` Maven coordinates, each pinned, with `{release}` for the release; `pythons`,
+    `brokers` and `java` are version specifiers, of the interpreter, of the broker releases it can speak to, and of the JDK.
+    """
+
+    releases: SpecifierSet
+    requires: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    pythons: SpecifierSet = field(default_factory=SpecifierSet)
+    brokers: SpecifierSet = field(default_factory=SpecifierSet)
+    java: SpecifierSet = field(default_factory=SpecifierSet)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """A client in one release. `shim` is its program, relative to the folder `shims` (None: the project's own member)."""
+
+    name: str
+    title: str
+    language: str
+    release: str
+    default_release: str
+    environments: tuple[Environment, ...]
+    releases: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    package: str | None = None
+    shim: str | None = None
+    level: int = 1
+    multi: bool = False
+    arguments: tuple[Argument, ...] = ()
+    homepage: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.release}"
+
+    @property
+    def environment(self) -> Environment:
+        """Return what this release needs; raise `WrongPairing` when it is older than anything that can be run."""
+        for each in self.environments:
+            if each.releases.contains(self.release, prereleases=True):
+                return each
+        oldest = min(self.releases, key=Version)
+        raise WrongPairing(f"{self} cannot be run by this kit; its releases from {oldest} on can")
+
+    @property
+    def is_listed(self) -> bool:
+        """Tell whether this kit knows the release; one that it doesn't may still be there, being newer."""
+        return self.release in self.releases
+
+    @property
+    def expectations(self) -> Path:
+        """Return the expectations file that ships for this client; all registered clients have one."""
+        return _HERE / "expectations" / f"{self.name}.toml"
+
+    def requires(self) -> tuple[str, ...]:
+        return tuple(each.format(release=self.release) for each in self.environment.requires)
+
+    def artifacts(self) -> tuple[str, ...]:
+        return tuple(each.format(release=self.release) for each in self.environment.artifacts)
+
+
+def names() -> tuple[str, ...]:
+    """Return the registered names, sorted, without aliases."""
+    return tuple(sorted(_clients()))
+
+
+def registered() -> tuple[Registered, ...]:
+    """Return every registered client in its default release, by name."""
+    return tuple(_clients()[name] for name in names())
+
+
+def resolve(subject: str) -> Registered:
+    """Return the client named by `NAME` or `NAME@RELEASE`; raise `UnknownClient`.
+
+    A release that is not listed is let through when its number is one: `provision` asks the package registry for it.
+    """
+    name, at, release = subject.partition("@")
+    client = _named(name)
+    if not at:
+        return client
+    if client.default_release == INSTALLED:
+        raise UnknownClient(f"{client.name} is this project's own member and has no releases to choose from: say {client.name!r} alone")
+    return _in_release(client, release)
+
+
+def check_profile(client: Registered, profile: str) -> None:
+    """Raise `WrongPairing` when this release can't speak to a broker of `profile` (`kafka-4.1`; others are left to the wire)."""
+    kind, _, broker = profile.partition("-")
+    brokers = client.environment.brokers
+    if kind == "kafka" and broker and not brokers.contains(broker):
+        raise WrongPairing(f"{client} speaks to brokers {brokers}, not to profile {profile}")
+
+
+def _named(name: str) -> Registered:
+    clients = _clients()
+    by_alias = {alias: client for client in clients.values() for alias in client.aliases}
+    found = clients.get(name) or by_alias.get(name)
+    if found is not None:
+        return found
+    near = difflib.get_close_matches(name.lower(), [*clients, *by_alias], n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(sorted(clients))}"
+    raise UnknownClient(f"no registered client is called {name!r}; {hint} Another program: certify client -- PROGRAM ARG…")
+
+
+def _in_release(client: Registered, release: str) -> Registered:
+    try:
+        Version(release)
+    except InvalidVersion:
+        near = difflib.get_close_matches(release, client.releases, n=3, cutoff=0.3) or client.releases[-3:]
+        raise UnknownClient(f"{release!r} is not a release number; of {client.name} there are {', '.join(near)}") from None
+    return replace(client, release=release)
+
+
+def nearest_releases(client: Registered) -> tuple[str, ...]:
+    """Return the listed releases next to one that does not exist: the last before it and the first two after it."""
+    ordered = sorted(client.releases, key=Version)
+    older = [each for each in ordered if Version(each) < Version(client.release)]
+    newer = [each for each in ordered if Version(each) > Version(client.release)]
+    return tuple(older[-2:] + newer[:2])
+
+
+@cache
+def _clients() -> Mapping[str, Registered]:
+    return {path.stem: _load(path) for path in sorted((_HERE / "registered").glob("*.toml"))}
+
+
+def _load(path: Path) -> Registered:
+    data = _table(path)
+    environments = tuple(_environment(each) for each in data.pop("environment", ()))
+    arguments = tuple(Argument(**each) for each in data.pop("arguments", ()))
+    default = data.pop("default")
+    rest: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    return Registered(
+        name=path.stem,
+        release=_own_release() if default == INSTALLED else default,
+        default_release=default,
+        environments=environments or (Environment(releases=SpecifierSet()),),
+        arguments=arguments,
+        **rest,
+    )
+
+
+def _table(path: Path) -> dict[str, Any]:
+    data = tomllib.loads(path.read_text("utf-8"))
+    base = data.pop("based_on", None)
+    return data if base is None else {**_table(path.with_name(f"{base}.toml")), **data}
+
+
+def _environment(data: Mapping[str, Any]) -> Environment:
+    specifiers = {key: SpecifierSet(data.get(key, "")) for key in ("releases", "pythons", "brokers", "java")}
+    return Environment(requires=tuple(data.get("requires", ())), artifacts=tuple(data.get("artifacts", ())), **specifiers)
+
+
+def _own_release() -> str:
+    try:
+        return version("groupproof")
+    except PackageNotFoundError:  # run from a work tree by PYTHONPATH
+        return "0"
