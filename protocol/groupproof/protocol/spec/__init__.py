@@ -1,3 +1,15 @@
-"""What is correct, as data: the requirement catalogue and the tables of states, inputs and answers."""
+"""The one table of the group protocol: what a broker of a release answers and does, by input and state.
 
-__all__: list[str] = []
+Everything that speaks of the protocol reads it here: the reference coordinator steps by it, documents and snapshots are printed from it,
+cases and reports cite its rules and requirements. `profile(name)` is the way in.
+"""
+
+from __future__ import annotations
+
+from groupproof.protocol.spec.profiles import Profile, UnknownProfile, api_versions, profile, profiles, rows, unreachable
+from groupproof.protocol.spec.terms import NO_GROUP, REQUESTS, STATES, Effect, Form, Guard, On, Row, State, rule_name, state_name
+
+__all__ = [
+    "NO_GROUP", "REQUESTS", "STATES", "Effect", "Form", "Guard", "On", "Profile", "Row", "State", "UnknownProfile", "api_versions", "profile",
+    "profiles", "rows", "rule_name", "state_name", "unreachable",
+]  # fmt: skip

@@ -1,0 +1,163 @@
+"""The machine that steps groups by the table: it finds the row of an input, does what the row says, and puts out what was done.
+
+All decisions are rows, all conditions guards, all changes effects; this file only performs them, in the order that `Row` promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Protocol
+
+from groupproof.coordinator.answers import FORMS, error_answer
+from groupproof.coordinator.effects import EFFECTS
+from groupproof.coordinator.group import Group
+from groupproof.coordinator.guards import GUARDS
+from groupproof.coordinator.inputs import Input
+from groupproof.coordinator.offsets import Offsets
+from groupproof.coordinator.outputs import Applied, Output, Reply, Transition
+from groupproof.coordinator.settings import Settings
+from groupproof.coordinator.storage import PartitionState, partition_of
+from groupproof.coordinator.timers import TimerKey, Timers
+from groupproof.protocol.messages import GroupResponse, JoinGroupRequest
+from groupproof.protocol.spec import NO_GROUP, REQUESTS, On, Profile, Row, State, state_name
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+
+__all__ = ["Engine", "RandomBits", "Unreachable"]
+
+
+class RandomBits(Protocol):
+    """The one thing the machine asks of a `random.Random`."""
+
+    def getrandbits(self, k: int, /) -> int: ...
+
+
+class Unreachable(AssertionError):
+    """An input came up in a state where the table swears it cannot: a fault of ours, never of a peer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A row bound to its functions."""
+
+    row: Row
+    name: str
+    guard: Callable[[Input], bool]
+    effects: tuple[Callable[[Engine, Input], None], ...]
+    after: tuple[Callable[[Engine, Input], None], ...]
+    is_request: bool
+    is_told: bool  # a consequence that changes nothing is not worth an `Applied`
+
+
+def _bind(on: On, where: str, row: Row) -> _Rule:
+    effects = tuple(EFFECTS[effect] for effect in row.effects)
+    after = tuple(EFFECTS[effect] for effect in row.after)
+    is_request = on in REQUESTS
+    is_told = is_request or bool(effects or after or row.then)
+    return _Rule(row, f"{on.value}/{where}/{row.name}", GUARDS[row.guard], effects, after, is_request, is_told)
+
+
+class Engine:
+    """The groups of one broker, their timers and their partitions. `out` collects what the input under way puts out."""
+
+    def __init__(self, profile: Profile, settings: Settings, random: RandomBits) -> None:
+        self.profile = profile
+        self.settings = settings
+        self.groups: dict[str, Group] = {}
+        self.timers = Timers()
+        self.partitions: dict[int, PartitionState] = {}
+        self.append_error = ErrorCode.NONE  # what the log answers to appends of group records, for simulations of failing disks
+        self.out: list[Output] = []
+        self._random = random
+        self._cells = {
+            (on, state): tuple(_bind(on, state_name(state), row) for row in cell)
+            for on, states in profile.cells.items() for state, cell in states.items()
+        }  # fmt: skip
+        self._before = {on: tuple(_bind(on, "before", row) for row in cell) for on, cell in profile.before_group.items()}
+
+    def apply(self, on: Input) -> Row:
+        """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""
+        state: State = NO_GROUP if on.group is None else on.group.state
+        cell = self._cells.get((on.on, state))
+        if cell is None:
+            raise Unreachable(f"{on.on.value} came up in {state_name(state)} of group {on.group_id!r}")
+        rule = next(rule for rule in cell if rule.guard(on))
+        self._perform(rule, on)
+        return rule.row
+
+    def refuse(self, on: Input) -> bool:
+        """Check a request before its group is looked at; answer it and return True when a check holds."""
+        rule = next((rule for rule in self._before[on.on] if rule.guard(on)), None)
+        if rule is not None:
+            self._perform(rule, on)
+        return rule is not None
+
+    def consequence(self, on: On, cause: Input) -> Row:
+        """Apply an input that follows from another one, to the same group."""
+        return self.apply(Input(on=on, now_ms=cause.now_ms, settings=self.settings, group_id=cause.group_id, group=cause.group))
+
+    def reply(self, token: Hashable, message: GroupResponse) -> None:
+        self.out.append(Reply(token=token, message=message))
+
+    def created(self, group: Group, on: Input) -> None:
+        """Take a new group in and tell of it."""
+        self.groups[group.group_id] = group
+        on.group = group
+        rule = f"{on.on.value}/none/created"
+        self.out.append(Transition(group_id=group.group_id, generation=0, before=None, after=GroupState.EMPTY, rule=rule, reason="created"))
+
+    def new_member_id(self, prefix: str) -> str:
+        """Return `<prefix>-<UUID>` (JOIN-03, STATIC-01), drawn from the generator given."""
+        bits = self._random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
+        digits = f"{bits:032x}"
+        return f"{prefix}-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+    def partition(self, group_id: str) -> PartitionState:
+        """Return the partition of `__consumer_offsets` that holds the group; only groups led here are asked for."""
+        return self.partitions[partition_of(group_id, self.settings.offsets_topic_num_partitions)]
+
+    def offsets(self, group_id: str) -> Offsets:
+        return self.partition(group_id).offsets.setdefault(group_id, Offsets())
+
+    def arm_session(self, group: Group, member_id: str, due_ms: int) -> None:
+        self.timers.arm(TimerKey(On.SESSION_END, group.group_id, member_id), due_ms)
+
+    def cancel_session(self, group: Group, member_id: str) -> None:
+        self.timers.cancel(TimerKey(On.SESSION_END, group.group_id, member_id))
+
+    def _perform(self, rule: _Rule, on: Input) -> None:
+        if rule.is_told:
+            token = None if on.arrival is None else on.arrival.token
+            self.out.append(Applied(token=token, group_id=on.group_id, rule=rule.name, requirement=rule.row.requirement))
+        for effect in rule.effects:
+            effect(self, on)
+        if rule.row.then is not None:
+            self._move(rule, on, rule.row.then)
+        if rule.is_request:
+            self._answer(rule.row, on)
+        for effect in rule.after:
+            effect(self, on)
+
+    def _move(self, rule: _Rule, on: Input, after: GroupState) -> None:
+        group = on.here
+        before = group.state
+        group.move_to(after, on.now_ms)
+        self.out.append(
+            Transition(group_id=group.group_id, generation=group.generation, before=before, after=after, rule=rule.name, reason=_reason(rule.row, on))
+        )
+
+    def _answer(self, row: Row, on: Input) -> None:
+        if row.answer is None or on.arrival is None:
+            return
+        if isinstance(row.answer, ErrorCode):
+            self.reply(on.arrival.token, error_answer(on, row.answer, self.profile.fields))
+        else:
+            self.reply(on.arrival.token, FORMS[row.answer](on))
+
+
+def _reason(row: Row, on: Input) -> str:
+    """Return why the group moves, in the words of Kafka's log (JOIN-59)."""
+    reason = row.because or row.name.replace("-", " ")
+    member_id = on.answered_id or on.member_id
+    told = f"; client reason: {on.request.reason}" if isinstance(on.request, JoinGroupRequest) and on.request.reason else ""
+    return f"{reason} {member_id}".rstrip() + told

@@ -1,0 +1,86 @@
+"""One classic group: its state, generation, protocol and members. It changes only as rows of the table say; here stand its laws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupproof.coordinator.members import Members, chosen_protocol
+from groupproof.coordinator.outputs import GroupView, MemberView
+from groupproof.protocol.vocabulary import GroupState
+
+__all__ = ["EDGES", "Group", "IllegalTransition"]
+
+EMPTY: Final = GroupState.EMPTY
+PREPARING: Final = GroupState.PREPARING_REBALANCE
+COMPLETING: Final = GroupState.COMPLETING_REBALANCE
+STABLE: Final = GroupState.STABLE
+DEAD: Final = GroupState.DEAD
+
+# INV-01, Kafka's validPreviousStates: to each state, from where.
+EDGES: Final = {
+    EMPTY: frozenset({PREPARING}),
+    PREPARING: frozenset({STABLE, COMPLETING, EMPTY}),
+    COMPLETING: frozenset({PREPARING}),
+    STABLE: frozenset({COMPLETING}),
+    DEAD: frozenset(GroupState),
+}
+
+
+class IllegalTransition(AssertionError):
+    """The machine tried to move a group along no edge of INV-01: a fault of ours, never of a peer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    """A group; `before` is the state it came from, `delay_ms` and `budget_ms` the initial delay that runs and what may follow it."""
+
+    group_id: str
+    state: GroupState = EMPTY
+    before: GroupState = DEAD
+    generation: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    members: Members = field(default_factory=Members)
+    newcomer_came: bool = False
+    delay_ms: int = 0
+    budget_ms: int = 0
+    since_ms: int = 0  # when it came into its state
+
+    def move_to(self, state: GroupState, now_ms: int) -> None:
+        """Move along an edge of INV-01; raise `IllegalTransition` for any other."""
+        if self.state not in EDGES[state]:
+            raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")
+        self.before, self.state, self.since_ms = self.state, state, now_ms
+
+    def next_generation(self) -> None:
+        """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09)."""
+        self.generation += 1
+        self.protocol_name = chosen_protocol(each.protocols for each in self.members) if len(self.members) else None
+        self.members.unsynced.clear()
+        self.newcomer_came = False
+
+    def check(self) -> None:
+        """Assert what always holds (INV-05, INV-06, INV-11); each in O(1)."""
+        members, state = self.members, self.state
+        assert (members.leader is None) == (not len(members)), f"{self.group_id}: leader {members.leader} of {len(members)} members (INV-05)"
+        assert members.leader is None or members.leader in members, f"{self.group_id}: leader {members.leader} is no member (INV-05)"
+        assert not members.joined or state is PREPARING, f"{self.group_id}: {members.joined} JoinGroups parked in {state.value} (INV-06)"
+        assert not members.syncing or state is COMPLETING, f"{self.group_id}: {members.syncing} SyncGroups parked in {state.value} (INV-06)"
+        assert state is not EMPTY or not len(members), f"{self.group_id}: {len(members)} members of an Empty group (INV-11)"
+
+    def view(self) -> GroupView:
+        """Return the group at this instant, for tests, traces and the frame filter."""
+        members = tuple(
+            MemberView(
+                member_id=each.member_id, client_id=each.client_id, client_host=each.client_host, group_instance_id=each.group_instance_id,
+                is_leader=each.member_id == self.members.leader,
+                parked="JoinGroup" if each.join else "SyncGroup" if each.sync else None,
+                session_timeout_ms=each.session_timeout_ms, rebalance_timeout_ms=each.rebalance_timeout_ms, assignment=each.assignment,
+            )
+            for each in self.members
+        )  # fmt: skip
+        return GroupView(
+            group_id=self.group_id, state=self.state, generation=self.generation, protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name, leader=self.members.leader, members=members, pending=tuple(self.members.pending),
+        )  # fmt: skip

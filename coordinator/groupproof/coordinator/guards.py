@@ -1,0 +1,263 @@
+"""Every guard of the table, each a small pure function of the input; there is no other condition on a request in the coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from groupproof.coordinator.inputs import Input
+from groupproof.coordinator.members import chosen_protocol
+from groupproof.coordinator.subscriptions import breaks_the_reader
+from groupproof.protocol.spec import Guard
+from groupproof.protocol.vocabulary import GroupState
+
+__all__ = ["GUARDS"]
+
+MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
+SKIP_ASSIGNMENT_SINCE: Final = 9  # JoinGroup, KIP-814
+
+
+def _always(_: Input) -> bool:
+    return True
+
+
+# before the group is looked at
+
+
+def _not_active(on: Input) -> bool:
+    return not on.gate.active
+
+
+def _group_id_empty(on: Input) -> bool:
+    return not on.group_id
+
+
+def _session_timeout_out_of_bounds(on: Input) -> bool:
+    bounds = on.settings
+    return not bounds.group_min_session_timeout_ms <= on.join.session_timeout_ms <= bounds.group_max_session_timeout_ms
+
+
+def _loading(on: Input) -> bool:
+    return on.gate.loading
+
+
+def _not_led_here(on: Input) -> bool:
+    return not on.gate.led
+
+
+# who asks
+
+
+def _has_member_id(on: Input) -> bool:
+    return bool(on.member_id)
+
+
+def _no_member_id(on: Input) -> bool:
+    return not on.member_id
+
+
+def _stranger(on: Input) -> bool:
+    return on.member_id not in on.here.members
+
+
+def _pending(on: Input) -> bool:
+    return on.member_id in on.here.members.pending
+
+
+def _pending_with_instance(on: Input) -> bool:
+    return _pending(on) and on.instance_id is not None
+
+
+def _leader(on: Input) -> bool:
+    return on.member_id == on.here.members.leader
+
+
+def _instance_unknown(on: Input) -> bool:
+    return on.instance_id is not None and on.instance_id not in on.here.members.instances
+
+
+def _fenced(on: Input) -> bool:
+    holder = on.here.members.instances.get(on.instance_id) if on.instance_id is not None else None
+    return holder is not None and holder != on.member_id
+
+
+def _other_generation(on: Input) -> bool:
+    return on.generation != on.here.generation
+
+
+def _generation_negative(on: Input) -> bool:
+    return on.generation < 0
+
+
+def _names_nobody(on: Input) -> bool:
+    return on.generation < 0 and not on.member_id and on.instance_id is None
+
+
+def _protocol_differs(on: Input) -> bool:
+    asked, group = on.sync, on.here
+    return asked.protocol_type not in (None, group.protocol_type) or asked.protocol_name not in (None, group.protocol_name)
+
+
+def _version_9(on: Input) -> bool:
+    return on.version >= 9
+
+
+# joins
+
+
+def _group_is_full(on: Input) -> bool:
+    members, limit = on.here.members, on.settings.group_max_size
+    member = members.get(on.member_id)
+    if on.here.state is GroupState.PREPARING_REBALANCE:  # the last to rejoin an oversized group are turned away (KAFKA-9885)
+        return (member is None or member.join is None) and members.joined >= limit
+    return member is None and len(members) >= limit
+
+
+def _protocols_unfit(on: Input) -> bool:
+    names = tuple(protocol.name for protocol in on.join.protocols)
+    if on.group is None or on.group.state is GroupState.EMPTY:
+        return not on.join.protocol_type or not names
+    return on.join.protocol_type != on.group.protocol_type or not on.group.members.supports_any(names)
+
+
+def _instance_returns(on: Input) -> bool:
+    return not on.member_id and on.instance_id in on.here.members.instances
+
+
+def _instance_returns_unchanged(on: Input) -> bool:
+    if not _instance_returns(on):
+        return False
+    group = on.here
+    returning = group.members.instances[on.instance_id or ""]
+    ballots = [on.join.protocols if each.member_id == returning else each.protocols for each in group.members]
+    return chosen_protocol(ballots) == group.protocol_name
+
+
+def _instance_returns_skipping(on: Input) -> bool:
+    return on.version >= SKIP_ASSIGNMENT_SINCE and _instance_returns_unchanged(on)
+
+
+def _instance_comes(on: Input) -> bool:
+    return not on.member_id and on.instance_id is not None
+
+
+def _member_id_needed(on: Input) -> bool:
+    return not on.member_id and on.instance_id is None and on.version >= MEMBER_ID_REQUIRED_SINCE
+
+
+def _metadata_same(on: Input) -> bool:
+    return on.member.protocols == on.join.protocols
+
+
+# leaves
+
+
+def _instance_named(on: Input) -> bool:
+    return not on.member_id and on.instance_id in on.here.members.instances
+
+
+def _only_pending_left(on: Input) -> bool:
+    return on.members_left == 0
+
+
+# timers and checks
+
+
+def _satisfied(on: Input) -> bool:
+    member = on.member
+    return not member.is_new and (member.join is not None or member.sync is not None)
+
+
+def _newcomer_parked(on: Input) -> bool:
+    return on.member.is_new and on.member.join is not None
+
+
+def _initial_delay_runs(on: Input) -> bool:
+    return on.here.before is GroupState.EMPTY
+
+
+def _newcomer_and_time_left(on: Input) -> bool:
+    return on.here.newcomer_came and on.here.budget_ms != 0
+
+
+def _joins_missing(on: Input) -> bool:
+    return not on.here.members.all_joined
+
+
+def _subscription_breaks(on: Input) -> bool:
+    group = on.here
+    staying = [each for each in group.members if each.join is not None or each.is_static]
+    if group.protocol_type != "consumer" or not staying:
+        return False
+    chosen = chosen_protocol(each.protocols for each in staying)
+    return any(breaks_the_reader(each.metadata(chosen)) for each in staying)
+
+
+def _only_absent_static(on: Input) -> bool:
+    members = on.here.members
+    return not members.joined and bool(members.instances)
+
+
+def _nobody_joined(on: Input) -> bool:
+    return not on.here.members.joined
+
+
+def _no_members(on: Input) -> bool:
+    return not len(on.here.members)
+
+
+def _generation_passed(on: Input) -> bool:
+    return on.generation != on.here.generation
+
+
+def _offsets_remain(on: Input) -> bool:
+    return bool(on.offsets)
+
+
+def _oversized(on: Input) -> bool:
+    return len(on.here.members) > on.settings.group_max_size
+
+
+GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
+    Guard.ALWAYS: _always,
+    Guard.NOT_ACTIVE: _not_active,
+    Guard.GROUP_ID_EMPTY: _group_id_empty,
+    Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS: _session_timeout_out_of_bounds,
+    Guard.LOADING: _loading,
+    Guard.NOT_LED_HERE: _not_led_here,
+    Guard.HAS_MEMBER_ID: _has_member_id,
+    Guard.NO_MEMBER_ID: _no_member_id,
+    Guard.STRANGER: _stranger,
+    Guard.PENDING: _pending,
+    Guard.PENDING_WITH_INSTANCE: _pending_with_instance,
+    Guard.LEADER: _leader,
+    Guard.INSTANCE_UNKNOWN: _instance_unknown,
+    Guard.FENCED: _fenced,
+    Guard.OTHER_GENERATION: _other_generation,
+    Guard.GENERATION_NEGATIVE: _generation_negative,
+    Guard.NAMES_NOBODY: _names_nobody,
+    Guard.PROTOCOL_DIFFERS: _protocol_differs,
+    Guard.VERSION_9: _version_9,
+    Guard.GROUP_IS_FULL: _group_is_full,
+    Guard.PROTOCOLS_UNFIT: _protocols_unfit,
+    Guard.INSTANCE_RETURNS: _instance_returns,
+    Guard.INSTANCE_RETURNS_UNCHANGED: _instance_returns_unchanged,
+    Guard.INSTANCE_RETURNS_SKIPPING: _instance_returns_skipping,
+    Guard.INSTANCE_COMES: _instance_comes,
+    Guard.MEMBER_ID_NEEDED: _member_id_needed,
+    Guard.METADATA_SAME: _metadata_same,
+    Guard.INSTANCE_NAMED: _instance_named,
+    Guard.ONLY_PENDING_LEFT: _only_pending_left,
+    Guard.SATISFIED: _satisfied,
+    Guard.NEWCOMER_PARKED: _newcomer_parked,
+    Guard.INITIAL_DELAY_RUNS: _initial_delay_runs,
+    Guard.NEWCOMER_AND_TIME_LEFT: _newcomer_and_time_left,
+    Guard.JOINS_MISSING: _joins_missing,
+    Guard.SUBSCRIPTION_BREAKS: _subscription_breaks,
+    Guard.ONLY_ABSENT_STATIC: _only_absent_static,
+    Guard.NOBODY_JOINED: _nobody_joined,
+    Guard.NO_MEMBERS: _no_members,
+    Guard.GENERATION_PASSED: _generation_passed,
+    Guard.OFFSETS_REMAIN: _offsets_remain,
+    Guard.OVERSIZED: _oversized,
+}

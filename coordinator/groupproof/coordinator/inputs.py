@@ -1,0 +1,92 @@
+"""One input under way: what came, from whom, to which group, and what its row leaves behind for the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from groupproof.coordinator.members import Member
+from groupproof.coordinator.offsets import Offsets
+from groupproof.coordinator.settings import Settings
+from groupproof.protocol.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest
+from groupproof.protocol.spec import On
+from groupproof.protocol.vocabulary import ErrorCode
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.group import Group
+    from groupproof.coordinator.outputs import Arrival
+    from groupproof.protocol.messages import FetchGroup, GroupRequest
+
+__all__ = ["Gate", "Input"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What is known before the group is looked at: is the coordinator active, its partition led here, or being loaded?"""
+
+    active: bool = True
+    led: bool = True
+    loading: bool = False
+
+
+_OPEN = Gate()
+
+
+@dataclass(slots=True, kw_only=True)
+class Input:
+    """A request, a timer or a consequence. Guards read it; effects leave `answered_id`, `old_leader`, `left` and `error` for the answer.
+
+    `entry` is the index of a LeaveGroup's entry, or of an OffsetFetch's group. `generation` is -1 where the input has none.
+    """
+
+    on: On
+    now_ms: int
+    settings: Settings
+    group_id: str
+    group: Group | None = None
+    member_id: str = ""
+    instance_id: str | None = None
+    generation: int = -1
+    request: GroupRequest | None = None
+    arrival: Arrival | None = None
+    fetch: FetchGroup | None = None
+    gate: Gate = _OPEN
+    assignment: dict[str, bytes] | None = None
+    error: ErrorCode = ErrorCode.NONE
+    answered_id: str | None = None
+    old_leader: str | None = None
+    offsets: Offsets | None = None
+    left: list[LeftMember] = field(default_factory=list)
+    members_left: int = 0
+
+    @property
+    def here(self) -> Group:
+        """Return the group; rows ask for it only in cells of a group's state."""
+        assert self.group is not None, f"{self.on.value} has no group"
+        return self.group
+
+    @property
+    def member(self) -> Member:
+        """Return the member that asks; rows ask for it only after the check of membership."""
+        member = self.here.members.get(self.member_id)
+        assert member is not None, f"{self.member_id!r} is no member of {self.group_id!r}"
+        return member
+
+    @property
+    def version(self) -> int:
+        return -1 if self.arrival is None else self.arrival.api_version
+
+    @property
+    def join(self) -> JoinGroupRequest:
+        assert isinstance(self.request, JoinGroupRequest)
+        return self.request
+
+    @property
+    def sync(self) -> SyncGroupRequest:
+        assert isinstance(self.request, SyncGroupRequest)
+        return self.request
+
+    @property
+    def commit(self) -> OffsetCommitRequest:
+        assert isinstance(self.request, OffsetCommitRequest)
+        return self.request

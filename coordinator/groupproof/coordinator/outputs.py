@@ -1,0 +1,83 @@
+"""What crosses the coordinator's border: where a request came from, what the machine puts out, and the view of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from groupproof.protocol.messages import GroupResponse
+from groupproof.protocol.vocabulary import GroupState
+
+__all__ = ["Applied", "Arrival", "GroupView", "MemberView", "Output", "Reply", "Transition"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """How a request came; `token` names the request until its reply, which for a parked one comes later."""
+
+    token: Hashable
+    api_version: int
+    client_id: str
+    client_host: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The answer to the request of `token`, to be sent now."""
+
+    token: Hashable
+    message: GroupResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """A group moved; `before` is None where the group was created, `rule` the row that moved it, `reason` Kafka's reason (JOIN-59)."""
+
+    group_id: str
+    generation: int
+    before: GroupState | None
+    after: GroupState
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """A row of the table was applied: to the request of `token`, or, where that is None, to a timer or to what followed."""
+
+    token: Hashable | None
+    group_id: str
+    rule: str
+    requirement: str
+
+
+Output = Reply | Transition | Applied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberView:
+    """One member as the coordinator knows it; `parked` is JoinGroup, SyncGroup or None."""
+
+    member_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None
+    is_leader: bool
+    parked: str | None
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """A group at one instant; members in the order of their joining, `pending` the ids handed out and not yet joined (KIP-394)."""
+
+    group_id: str
+    state: GroupState
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader: str | None
+    members: tuple[MemberView, ...]
+    pending: tuple[str, ...]

@@ -1,0 +1,115 @@
+"""What `__consumer_offsets` holds: per partition the last stored generation of each group, and its offsets. It outlives a coordinator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from groupproof.coordinator.group import Group
+from groupproof.coordinator.members import Member
+from groupproof.coordinator.offsets import Committed, Offsets
+from groupproof.protocol.messages import JoinProtocol
+from groupproof.protocol.vocabulary import GroupState
+
+__all__ = ["PartitionState", "Stored", "StoredGroup", "StoredMember", "partition_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMember:
+    """One member of a stored generation, with its bytes for the chosen protocol alone."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    subscription: bytes
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredGroup:
+    """The last stored generation of a group: with members it is loaded as Stable, without as Empty (EMIG-03)."""
+
+    group_id: str
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader: str | None
+    since_ms: int
+    members: tuple[StoredMember, ...] = ()
+
+    @classmethod
+    def of(cls, group: Group, assignment: dict[str, bytes]) -> StoredGroup:
+        """Return what is stored of `group` with the given assignment, empty where it names none."""
+        return cls(
+            group_id=group.group_id, generation=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
+            leader=group.members.leader, since_ms=group.since_ms,
+            members=tuple(_stored(each, group.protocol_name, assignment.get(each.member_id, b"")) for each in group.members),
+        )  # fmt: skip
+
+    def restore(self) -> Group:
+        """Return the group as a coordinator that loads it has it."""
+        group = Group(
+            group_id=self.group_id, generation=self.generation, protocol_type=self.protocol_type, protocol_name=self.protocol_name,
+            state=GroupState.STABLE if self.members else GroupState.EMPTY, since_ms=self.since_ms,
+        )  # fmt: skip
+        for member in self.members:
+            group.members.add(_restored(member, self.protocol_type or "", self.protocol_name or ""))
+        if self.leader is not None and self.leader in group.members:
+            group.members.leader = self.leader
+        return group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A snapshot of one partition's records, fit to be loaded elsewhere."""
+
+    groups: tuple[StoredGroup, ...] = ()
+    offsets: tuple[tuple[str, tuple[tuple[tuple[str, int], Committed], ...]], ...] = ()
+
+
+@dataclass(slots=True)
+class PartitionState:
+    """One partition of `__consumer_offsets` as its leader holds it."""
+
+    groups: dict[str, StoredGroup] = field(default_factory=dict)
+    offsets: dict[str, Offsets] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, stored: Stored) -> PartitionState:
+        return cls({group.group_id: group for group in stored.groups}, {group_id: Offsets(dict(records)) for group_id, records in stored.offsets})
+
+    def snapshot(self) -> Stored:
+        offsets = ((group_id, tuple(offsets.by_partition.items())) for group_id, offsets in self.offsets.items())
+        return Stored(groups=tuple(self.groups.values()), offsets=tuple(offsets))
+
+    def forget(self, group_id: str) -> None:
+        """Write the group's tombstones."""
+        self.groups.pop(group_id, None)
+        self.offsets.pop(group_id, None)
+
+
+def partition_of(group_id: str, partitions: int) -> int:
+    """Return the partition of `__consumer_offsets` that holds the group: Java's string hash without its sign, modulo (FIND-02)."""
+    code = 0
+    units = group_id.encode("utf-16-be", "surrogatepass")
+    for index in range(0, len(units), 2):
+        code = (31 * code + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
+    return (code & 0x7FFFFFFF) % partitions
+
+
+def _stored(member: Member, protocol_name: str | None, assignment: bytes) -> StoredMember:
+    return StoredMember(
+        member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms,
+        subscription=member.metadata(protocol_name), assignment=assignment,
+    )  # fmt: skip
+
+
+def _restored(member: StoredMember, protocol_type: str, protocol_name: str) -> Member:
+    return Member(
+        member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms, protocol_type=protocol_type,
+        protocols=(JoinProtocol(name=protocol_name, metadata=member.subscription),), assignment=member.assignment,
+    )  # fmt: skip

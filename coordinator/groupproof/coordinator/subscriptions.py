@@ -1,0 +1,62 @@
+"""Which `consumer` subscriptions Apache Kafka's group coordinator cannot read: with one of them a join phase never completes.
+
+Since 2.4 the coordinator reads the topics out of every member's bytes when it ends a join phase (KIP-496, `computeSubscribedTopics`). Bytes
+that merely stop before a fixed-size field are forgiven (a SchemaException is caught there); a length that is negative or longer than what is
+left raises what nobody catches, and the phase stays open. Measured on 4.1.0 and read in the generated reader of version 0.
+"""
+
+from __future__ import annotations
+
+import struct
+
+__all__ = ["breaks_the_reader"]
+
+
+class _CutShort(Exception):
+    """The bytes end before a fixed-size field."""
+
+
+class _Broken(Exception):
+    """A length makes no sense."""
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def integer(self, form: str) -> int:
+        size = struct.calcsize(form)
+        if self._at + size > len(self._data):
+            raise _CutShort
+        (value,) = struct.unpack_from(form, self._data, self._at)
+        self._at += size
+        return int(value)
+
+    def skip(self, length: int) -> None:
+        if length < 0 or length > self.left:
+            raise _Broken
+        self._at += length
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._at
+
+
+def breaks_the_reader(metadata: bytes) -> bool:
+    """Tell whether these subscription bytes keep a join phase from completing."""
+    reader = _Reader(metadata)
+    try:
+        reader.integer(">h")  # the version; every version begins as version 0 does
+        topics = reader.integer(">i")
+        if not 0 <= topics <= reader.left:
+            return True
+        for _ in range(topics):
+            reader.skip(reader.integer(">h"))
+        user_data = reader.integer(">i")
+        reader.skip(max(user_data, 0))
+    except _CutShort:
+        return False
+    except _Broken:
+        return True
+    return False

@@ -1,0 +1,181 @@
+"""The words of the table: what can come, which condition is asked, what is said, what is done.
+
+A row of the table names its guard, its answer and its effects by these members; `groupproof.coordinator` gives each of them exactly one
+implementation, and a test proves that the two sides match one to one. The values are the sentences that documents print.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+
+__all__ = ["NO_GROUP", "REQUESTS", "STATES", "Effect", "Form", "Guard", "On", "Row", "State", "rule_name", "state_name"]
+
+State = GroupState | None
+NO_GROUP: Final[State] = None
+STATES: Final[tuple[State, ...]] = (NO_GROUP, *GroupState)
+
+
+class On(Enum):
+    """An input of a group: a request of a member, a timer that went off, or the consequence of another input."""
+
+    JOIN_GROUP = "JoinGroup"
+    SYNC_GROUP = "SyncGroup"
+    HEARTBEAT = "Heartbeat"
+    LEAVE_GROUP = "LeaveGroup"
+    LEAVE_ENTRY = "LeaveGroupEntry"  # one member of a LeaveGroup's list
+    OFFSET_COMMIT = "OffsetCommit"
+    OFFSET_FETCH = "OffsetFetch"
+    SESSION_END = "SessionEnd"  # the timer of a member, of a newcomer's first join, or of a pending id
+    INITIAL_DELAY_END = "InitialDelayEnd"
+    JOIN_DEADLINE = "JoinDeadline"
+    SYNC_DEADLINE = "SyncDeadline"
+    CLEANUP = "Cleanup"
+    LEFT = "Left"  # a LeaveGroup removed at least one entry
+    JOIN_CHECK = "JoinCheck"  # a member joined or left: is the join phase over?
+    ABSENCE_CHECK = "AbsenceCheck"  # a session ended: is the join phase over?
+    APPENDED = "Appended"  # the leader's assignment is stored
+    APPEND_FAILED = "AppendFailed"
+    LOADED = "Loaded"
+    UNLOADED = "Unloaded"
+
+
+REQUESTS: Final = (On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP, On.OFFSET_COMMIT, On.OFFSET_FETCH)
+
+
+class Guard(Enum):
+    """A condition on the input and its group; a pure function in `groupproof.coordinator.guards`."""
+
+    ALWAYS = "otherwise"
+    # before the group is looked at
+    NOT_ACTIVE = "the coordinator is starting or shut down"
+    GROUP_ID_EMPTY = "the group id is empty"
+    SESSION_TIMEOUT_OUT_OF_BOUNDS = "the session timeout is outside group.min.session.timeout.ms to group.max.session.timeout.ms"
+    LOADING = "the group's offsets partition is being loaded"
+    NOT_LED_HERE = "this broker does not lead the group's offsets partition"
+    # who asks
+    HAS_MEMBER_ID = "the member id is not empty"
+    NO_MEMBER_ID = "the member id is empty"
+    STRANGER = "the member id is not in the group"
+    PENDING = "the member id is pending"
+    PENDING_WITH_INSTANCE = "the member id is pending and a group instance id is given"
+    LEADER = "the member is the leader"
+    INSTANCE_UNKNOWN = "the group instance id is not in the group"
+    FENCED = "the group instance id belongs to another member id"
+    OTHER_GENERATION = "the generation is not the group's"
+    GENERATION_NEGATIVE = "the generation is negative"
+    NAMES_NOBODY = "the generation is negative, and neither member id nor group instance id is given"
+    PROTOCOL_DIFFERS = "the protocol type or name is given and is not the group's"
+    VERSION_9 = "the request is OffsetCommit v9 or newer"
+    # joins
+    GROUP_IS_FULL = "the group has group.max.size members and this is none of them"
+    PROTOCOLS_UNFIT = "protocol type or protocols do not fit the group's"
+    INSTANCE_RETURNS = "no member id, and the group instance id is in the group"
+    INSTANCE_RETURNS_UNCHANGED = "so, and the group's protocol choice stays"
+    INSTANCE_RETURNS_SKIPPING = "so, by JoinGroup v9 or newer"
+    INSTANCE_COMES = "no member id, and the group instance id is new"
+    MEMBER_ID_NEEDED = "no member id, dynamic, by JoinGroup v4 or newer"
+    METADATA_SAME = "the protocols are those of the last join, in order and byte for byte"
+    # leaves
+    INSTANCE_NAMED = "no member id, and the group instance id is in the group"
+    ONLY_PENDING_LEFT = "only pending ids were dropped"
+    # timers and checks
+    SATISFIED = "the member's JoinGroup or SyncGroup is parked and it is no newcomer"
+    NEWCOMER_PARKED = "the member is a newcomer whose first JoinGroup is parked"
+    INITIAL_DELAY_RUNS = "the group came from Empty: its initial delay runs"
+    NEWCOMER_AND_TIME_LEFT = "a newcomer came since the delay was armed, and the budget is not spent"
+    JOINS_MISSING = "a member has not joined, or an id is pending"
+    SUBSCRIPTION_BREAKS = "a `consumer` subscription of the chosen protocol cannot be read"
+    ONLY_ABSENT_STATIC = "nobody joined, and static members remain"
+    NOBODY_JOINED = "nobody joined"
+    NO_MEMBERS = "no member is left"
+    GENERATION_PASSED = "the group has another generation by now"
+    OFFSETS_REMAIN = "committed offsets remain"
+    OVERSIZED = "the group has more than group.max.size members"
+
+
+class Form(Enum):
+    """An answer that is more than an error code; a function in `groupproof.coordinator.answers`."""
+
+    CURRENT_GENERATION = "0 with the current generation; the leader gets the member list"
+    OLD_LEADER = "0 with the current generation, the leader from before the replacement and no member list"
+    SKIP_ASSIGNMENT = "0 with the current generation; the leader gets the member list and skip_assignment"
+    OWN_ASSIGNMENT = "0 with the member's own assignment"
+    COMMITTED = "0 for each partition, 12 where the metadata is too long"
+    STORED_OFFSETS = "0 with the committed offsets, -1 where there is none"
+    NO_OFFSETS = "0 with offset -1 throughout"
+    EACH_ENTRY = "0, and each member's own code"
+
+
+class Effect(Enum):
+    """A change of the group; a function in `groupproof.coordinator.effects`."""
+
+    CREATE_GROUP = "create the group: Empty, generation 0"
+    REJECT = "forget the member id; answer without one"
+    GIVE_MEMBER_ID = "hand out a new member id, pending for the session timeout"
+    ADMIT = "add the member; park its JoinGroup, at most 5 minutes"
+    UPDATE = "take over protocols and timeouts; park the JoinGroup in place of an older one"
+    REPLACE_INSTANCE = "give the instance a new member id; answer what its old one has parked 82; take over protocols and timeouts"
+    PARK_JOIN = "park the JoinGroup"
+    PARK_SYNC = "park the SyncGroup"
+    MARK_SYNCED = "note that the member has synced; with the last one the sync deadline ends"
+    REFRESH_SESSION = "restart the member's session timer"
+    STORE_ASSIGNMENT = "store the leader's assignment, then Appended or AppendFailed"
+    STORE_GROUP = "store the group"
+    STORE_OFFSETS = "store the offsets"
+    ASSIGN = "record each member's assignment, empty where the leader named none"
+    ANSWER_SYNCS = "answer each parked SyncGroup with the member's own assignment; restart those sessions"
+    ABORT_SYNCS = "forget assignments; answer each parked SyncGroup 27; restart those sessions; end the sync deadline"
+    END_SYNC_DEADLINE = "end the sync deadline"
+    FAIL_SYNCS = "forget assignments; answer each parked SyncGroup with the append's error; restart those sessions; end the sync deadline"
+    START_INITIAL_DELAY = "arm the initial delay; the budget is the rebalance timeout less one delay"
+    EXTEND_INITIAL_DELAY = "arm the initial delay again, within the budget; forget the newcomer"
+    AWAIT_JOINS = "arm the join deadline at the longest rebalance timeout, then JoinCheck"
+    REARM_JOIN_DEADLINE = "arm the join deadline again"
+    CHECK_JOINS = "JoinCheck"
+    CHECK_ABSENCE = "AbsenceCheck"
+    EVICT_UNJOINED = "remove dynamic members without a parked JoinGroup, and their timers"
+    EVICT_UNSYNCED = "remove members without a SyncGroup, and their timers"
+    NEXT_GENERATION = "end the join phase: generation + 1, a leader that joined, the protocol with most votes"
+    NEXT_GENERATION_EMPTY = "end the join phase: generation + 1, no protocol"
+    ANSWER_JOINS = "answer each parked JoinGroup; restart every session; arm the sync deadline at the longest rebalance timeout"
+    REMOVE = "remove the member and its timer; answer its parked JoinGroup 25"
+    REMOVE_INSTANCE = "remove the instance's member and its timer; answer its parked JoinGroup 25"
+    LEAVE_EACH = "LeaveGroupEntry for each member named, then Left if any was removed"
+    DROP_PENDING = "forget the pending id and its timer"
+    RESTART_SESSIONS = "restart every member's session timer"
+    ANSWER_PARKED = "answer everything parked 16"
+    DELETE_RECORDS = "write tombstones for the group and its offsets"
+    FORGET_GROUP = "forget the group and its timers"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a cell: when `guard` holds, give `answer`, do `effects`, move to `then` (None: stay), do `after`.
+
+    `answer` is an error code, a form, or None where nothing is said now (the request is parked, or a timer went off). `because` is the
+    reason of a rebalance that the row begins (JOIN-59). `note` names the source where the requirement's sentence is not the whole rule.
+    """
+
+    name: str
+    guard: Guard
+    answer: ErrorCode | Form | None
+    requirement: str
+    effects: tuple[Effect, ...] = field(default=(), kw_only=True)
+    then: GroupState | None = field(default=None, kw_only=True)
+    after: tuple[Effect, ...] = field(default=(), kw_only=True)
+    because: str = field(default="", kw_only=True)
+    note: str = field(default="", kw_only=True)
+
+
+def state_name(state: State) -> str:
+    """Return Kafka's name of `state`, or `none` where there is no group."""
+    return "none" if state is None else state.value
+
+
+def rule_name(on: On, state: State, row: Row) -> str:
+    """Return the stable name of a row, such as `JoinGroup/Stable/leader-rejoins`."""
+    return f"{on.value}/{state_name(state)}/{row.name}"
