@@ -13,7 +13,7 @@ from groupproof.coordinator.engine import Engine, RandomBits
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.inputs import Gate, Input
 from groupproof.coordinator.offsets import Offsets
-from groupproof.coordinator.outputs import Arrival, GroupView, Output, Reply
+from groupproof.coordinator.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Transition
 from groupproof.coordinator.settings import Settings
 from groupproof.coordinator.storage import PartitionState, Stored, partition_of
 from groupproof.coordinator.timers import TimerKey
@@ -32,7 +32,9 @@ from groupproof.protocol.spec import On
 from groupproof.protocol.spec import profile as profile_named
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-__all__ = ["Coordinator"]
+__all__ = [
+    "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "Stored", "Transition", "partition_of",
+]  # fmt: skip
 
 _OPEN = Gate()
 _PARTITIONS_REMEMBERED_MAX = 10_000
