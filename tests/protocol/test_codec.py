@@ -7,6 +7,7 @@ import random
 import struct
 import tracemalloc
 import typing
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -53,7 +54,7 @@ def any_primitive(kind: str, draw: random.Random) -> Any:
     if kind.startswith("int"):
         bits = int(kind.removeprefix("int"))
         return draw.choice([0, -1, 1, draw.randrange(-(2 ** (bits - 1)), 2 ** (bits - 1))])
-    return {
+    made: dict[str, Callable[[], Any]] = {
         "string": lambda: draw.choice(["", "g", "grüße", "x" * 200]),
         "bytes": lambda: draw.randbytes(draw.choice([0, 3, 200])),
         "records": lambda: draw.randbytes(draw.choice([0, 3, 200])),
@@ -63,7 +64,8 @@ def any_primitive(kind: str, draw: random.Random) -> Any:
         "timedelta_i32": lambda: timedelta(milliseconds=draw.choice([0, -1, 30_000, draw.randrange(2**31)])),
         "timedelta_i64": lambda: timedelta(milliseconds=draw.choice([0, -1, 30_000, draw.randrange(2**40)])),
         "datetime_i64": lambda: datetime.fromtimestamp(draw.randrange(2**31), tz=UTC),
-    }[kind]()
+    }
+    return made[kind]()
 
 
 def bytes_of(entity: Any) -> bytes:

@@ -6,7 +6,7 @@ action, and records the receipt. Faults are data, so that a plan, a schedule fil
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 __all__ = [
@@ -185,4 +185,4 @@ def fault_from_json(value: dict[str, Any]) -> Fault:
         raise ValueError(f"not a fault: {error} in {value}") from error
 
 
-_DEFAULTS = asdict(replace(Selector(api=""), api=""))
+_DEFAULTS = asdict(Selector(api=""))

@@ -63,13 +63,14 @@ class Observation:
         return self.at_ns / 1e6
 
     def to_json(self) -> dict[str, Any]:
-        """Return the columns that are set, JSON types only (bytes as base64 under a `b64:` prefix)."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if _is_set(getattr(self, f.name), f.name)}
+        """Return the columns that differ from their default, JSON types only: bytes as base64 behind `b64:`, a body's text that begins so behind `txt:`."""
+        values = ((name, getattr(self, name)) for name in _DEFAULTS)
+        return {name: value if isinstance(value, str) else _plain(value) for name, value in values if name in _ALWAYS or value != _DEFAULTS[name]}
 
     @classmethod
     def from_json(cls, columns: dict[str, Any]) -> Observation:
         """Raise `ValueError` naming the column when one is missing; unknown columns are ignored (contract)."""
-        known = {name: columns[name] for name in _NAMES & columns.keys()}
+        known = {name: columns[name] for name in _DEFAULTS.keys() & columns.keys()}
         if missing := {"seq", "at_ns", "kind"} - known.keys():
             raise ValueError(f"a trace line lacks {', '.join(sorted(missing))}")
         known["partitions"] = tuple((t, p) for t, p in known.get("partitions", ()))
@@ -80,20 +81,15 @@ class Observation:
         return cls(**known)
 
 
-_NAMES = {f.name for f in fields(Observation)}
-_ALWAYS = {"seq", "at_ns", "kind", "who"}
-
-
-def _is_set(value: object, name: str) -> bool:
-    return name in _ALWAYS or value not in (None, "", (), {}, 0) or (value == 0 and name in _ZERO_MATTERS and value is not None)
-
-
-_ZERO_MATTERS = {"error", "generation", "node", "connection", "version", "correlation"}
+_DEFAULTS: dict[str, Any] = {each.name: {} if each.name == "body" else each.default for each in fields(Observation)}
+_ALWAYS = {"seq", "at_ns", "kind", "who", "clock"}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return "b64:" + base64.b64encode(value).decode()
+    if isinstance(value, str) and value.startswith(("b64:", "txt:")):
+        return "txt:" + value
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -104,6 +100,8 @@ def _plain(value: Any) -> Any:
 def _restored(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("b64:"):
         return base64.b64decode(value[4:])
+    if isinstance(value, str) and value.startswith("txt:"):
+        return value[4:]
     if isinstance(value, dict):
         return {key: _restored(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -149,5 +147,5 @@ def read_trace(lines: Iterable[str]) -> Iterator[Observation]:
             continue
         try:
             yield Observation.from_json(json.loads(line))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"line {number} is no observation: {error}") from error
