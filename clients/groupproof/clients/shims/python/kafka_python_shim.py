@@ -102,6 +102,7 @@ class KafkaPythonMember(Member):
         return {(tp.topic, tp.partition): (records[0].offset, records[-1].offset, len(records)) for tp, records in polled.items() if records}
 
     def unsubscribe(self) -> None:
+        self.polling = False
         self.consumer.unsubscribe()
 
     def check_leave(self, *, leave: bool) -> None:
@@ -183,9 +184,9 @@ def _listener(member: KafkaPythonMember) -> Any:
     class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # the library has no types
         def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
             member.emit_partitions("partitions_revoked", _pairs(revoked))
-            time.sleep(member.on_revoked.get("sleep_ms", 0) / 1000)
-            if member.on_revoked.get("commit"):
-                _commit_quietly(member)
+            time.sleep(member.on_revoked_plan.get("sleep_ms", 0) / 1000)
+            if member.on_revoked_plan.get("commit"):
+                member.commit_quietly()
             member.emit("callback_done")
 
         def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
@@ -195,22 +196,15 @@ def _listener(member: KafkaPythonMember) -> Any:
     return Listener()
 
 
-def _commit_quietly(member: Member) -> None:
-    try:
-        member.commit_and_tell(None, member.consumed())
-    except Exception:  # the event has told it; an application goes on with the rebalance
-        return
-
-
 def _async_listener(member: KafkaPythonMember) -> Any:
     """Return the listener of an application on 3.x: it awaits on the client's event loop, which goes on with heartbeats."""
 
     class Listener(AsyncListener):  # type: ignore[misc,valid-type] # the library has no types
         async def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
             member.emit_partitions("partitions_revoked", _pairs(revoked), **member.identity())
-            if member.on_revoked.get("sleep_ms"):
-                await member.consumer._net.sleep(member.on_revoked["sleep_ms"] / 1000)
-            if member.on_revoked.get("commit"):
+            if member.on_revoked_plan.get("sleep_ms"):
+                await member.consumer._net.sleep(member.on_revoked_plan["sleep_ms"] / 1000)
+            if member.on_revoked_plan.get("commit"):
                 await _commit_on_loop(member)
             member.emit("callback_done")
 

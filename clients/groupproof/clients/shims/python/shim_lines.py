@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, Protocol, TextIO
 
 __all__ = [
-    "CANNOT_RUN_HERE", "COMMANDS", "ERROR_NAMES", "Command", "CommandFailed", "Host", "Lines", "MemberBase", "Partition", "Problem", "Subscribe",
+    "CANNOT_RUN_HERE", "COMMANDS", "ERROR_NAMES", "FATAL_TO_A_MEMBER", "Command", "CommandFailed", "Host", "Lines", "MemberBase", "Partition", "Problem", "Subscribe",
     "Target", "Unimplemented", "cannot_run_here", "log_to_stderr", "offset_lists", "offsets_of", "partition_objects", "upper_snake",
 ]  # fmt: skip
 
@@ -51,6 +51,11 @@ ERROR_NAMES = {
     82: "FENCED_INSTANCE_ID", 88: "UNSTABLE_OFFSET_COMMIT", 110: "FENCED_MEMBER_EPOCH", 113: "STALE_MEMBER_EPOCH",
 }  # fmt: skip
 
+FATAL_TO_A_MEMBER = frozenset(
+    {"FENCED_INSTANCE_ID", "GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "INVALID_GROUP_ID", "UNSUPPORTED_VERSION"},
+)
+"""What, when a command meets it, ends more than that command. (Of poll anything is fatal that its client does not call retriable.)"""
+
 
 class CommandFailed(Exception):
     """A command that the client, or this shim, refuses: `error` is its name in the answer."""
@@ -78,7 +83,8 @@ def log_to_stderr() -> None:
 
 def upper_snake(name: str) -> str:
     """Return `KafkaTimeoutError` as `KAFKA_TIMEOUT`: the name of an exception that stands for no error code of Kafka's."""
-    stem = name.removesuffix("Exception").removesuffix("Error") or name
+    stem = name.removesuffix("Exception").removesuffix("Error")
+    stem = name if stem in ("", "Kafka") else stem
     parts = [f"_{letter}" if letter.isupper() and place and not stem[place - 1].isupper() else letter for place, letter in enumerate(stem)]
     return "".join(parts).upper()
 

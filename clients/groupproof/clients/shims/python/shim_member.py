@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from shim_lines import (
+    FATAL_TO_A_MEMBER,
     Command,
     CommandFailed,
     Lines,
@@ -44,7 +46,7 @@ class Member(MemberBase, threading.Thread, ABC):
         self._done = False
         self.polling = False
         self.poll_timeout_s = 0.1
-        self.on_revoked: dict[str, Any] = {}
+        self.on_revoked_plan: dict[str, Any] = {}
 
     @abstractmethod
     def open(self, subscribe: Subscribe) -> None:
@@ -149,13 +151,14 @@ class Member(MemberBase, threading.Thread, ABC):
     def _problem_of(self, error: Exception) -> Problem:
         if isinstance(error, CommandFailed):
             return error.error, str(error), False
-        return self.problem(error)
+        name, message, fatal = self.problem(error)
+        return name, message, fatal and (name in FATAL_TO_A_MEMBER or not self._opened)
 
     def _subscribe(self, command: Command) -> dict[str, Any]:
         if self._opened:
             raise CommandFailed("ILLEGAL_STATE", "this member has subscribed already; use resubscribe")
         subscribe = Subscribe(command)
-        self.poll_timeout_s, self.on_revoked = subscribe.poll_timeout_s, subscribe.on_revoked
+        self.poll_timeout_s, self.on_revoked_plan = subscribe.poll_timeout_s, subscribe.on_revoked
         self.open(subscribe)
         self._opened = self.polling = True
         self.emit("startup_complete")
@@ -177,7 +180,6 @@ class Member(MemberBase, threading.Thread, ABC):
     def _unsubscribe(self, command: Command) -> dict[str, Any]:
         if command.get("leave") is False:
             raise Unimplemented("this client always leaves its group when it unsubscribes")
-        self.polling = False
         self.unsubscribe()
         return {}
 
@@ -209,6 +211,11 @@ class Member(MemberBase, threading.Thread, ABC):
             self.emit_committed(told, self._problem_of(error))
             raise
         self.emit_committed(told, None)
+
+    def commit_quietly(self) -> None:
+        """Commit the current positions from a rebalance callback: the event tells a failure, and the rebalance goes on."""
+        with contextlib.suppress(Exception):
+            self.commit_and_tell(None, self.consumed())
 
     def _assignment(self, _command: Command) -> dict[str, Any]:
         return {"partitions": partition_objects(self.assignment())}
