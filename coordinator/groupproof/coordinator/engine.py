@@ -46,14 +46,14 @@ class _Rule:
     effects: tuple[Callable[[Engine, Input], None], ...]
     after: tuple[Callable[[Engine, Input], None], ...]
     is_request: bool
-    is_told: bool  # a consequence that changes nothing is not worth an `Applied`
+    is_told: bool  # a check that changes nothing is not worth an `Applied`
 
 
 def _bind(on: On, where: str, row: Row) -> _Rule:
     effects = tuple(EFFECTS[effect] for effect in row.effects)
     after = tuple(EFFECTS[effect] for effect in row.after)
     is_request = on in REQUESTS
-    is_told = is_request or bool(effects or after or row.then)
+    is_told = on not in (On.JOIN_CHECK, On.ABSENCE_CHECK) or bool(effects or after or row.then)
     return _Rule(row, f"{on.value}/{where}/{row.name}", GUARDS[row.guard], effects, after, is_request, is_told)
 
 

@@ -1,4 +1,8 @@
-"""The coordinator's timers: arming again costs a dictionary entry, so that a heartbeat is O(1) however many members there are."""
+"""The coordinator's timers: arming again costs a dictionary entry, so that a heartbeat is O(1) however many members there are.
+
+Of timers due at one instant those of the whole group go first (a phase that ends then ends with everyone who kept to it), then those of
+members, each kind in the order of arming.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ class TimerKey(NamedTuple):
     member_id: str = ""
 
 
-_Due = tuple[int, int]  # the instant in ms, and the order of arming, which decides between equals
+_Due = tuple[int, bool, int]  # the instant in ms; is it a member's; the order of arming
 
 
 @dataclass(slots=True)
@@ -27,17 +31,17 @@ class Timers:
     """Deadlines by key. A heap entry is never moved: one that comes up early is put back at its key's present deadline."""
 
     _due: dict[TimerKey, _Due] = field(default_factory=dict)
-    _heap: list[tuple[int, int, TimerKey]] = field(default_factory=list)
+    _heap: list[tuple[_Due, TimerKey]] = field(default_factory=list)
     _queued: dict[TimerKey, int] = field(default_factory=dict)  # the earliest heap entry of a key
     _armed: int = 0
 
     def arm(self, key: TimerKey, due_ms: int) -> None:
         """Arm `key` for `due_ms`, in place of what it was armed for."""
         self._armed += 1
-        self._due[key] = (due_ms, self._armed)
+        due = self._due[key] = (due_ms, bool(key.member_id), self._armed)
         queued = self._queued.get(key)
         if queued is None or due_ms < queued:
-            self._push(key, (due_ms, self._armed))
+            self._push(key, due)
 
     def cancel(self, key: TimerKey) -> None:
         """Disarm `key`; one that is not armed is no error."""
@@ -46,18 +50,18 @@ class Timers:
     def next_ms(self) -> int | None:
         """Return the earliest deadline, or None."""
         top = self._settle()
-        return None if top is None else top[0]
+        return None if top is None else top[0][0]
 
     def pop_due(self, now_ms: int) -> tuple[TimerKey, int] | None:
         """Disarm and return the earliest key due at or before `now_ms`, with its deadline, or None."""
         top = self._settle()
-        if top is None or top[0] > now_ms:
+        if top is None or top[0][0] > now_ms:
             return None
         heapq.heappop(self._heap)
-        due_ms, _, key = top
+        due, key = top
         del self._due[key]
         self._queued.pop(key, None)
-        return key, due_ms
+        return key, due[0]
 
     def due_of(self, key: TimerKey) -> int | None:
         """Return the deadline of `key`, or None."""
@@ -68,18 +72,18 @@ class Timers:
         return len(self._due)
 
     def _push(self, key: TimerKey, due: _Due) -> None:
-        heapq.heappush(self._heap, (due[0], due[1], key))
+        heapq.heappush(self._heap, (due, key))
         self._queued[key] = due[0]
 
-    def _settle(self) -> tuple[int, int, TimerKey] | None:
+    def _settle(self) -> tuple[_Due, TimerKey] | None:
         """Drop or put back what is stale at the top of the heap; return the true top."""
         while self._heap:
-            due_ms, order, key = self._heap[0]
+            due, key = self._heap[0]
             current = self._due.get(key)
-            if current == (due_ms, order):
+            if current == due:
                 return self._heap[0]
             heapq.heappop(self._heap)
-            if self._queued.get(key) != due_ms:
+            if self._queued.get(key) != due[0]:
                 continue  # a newer, earlier entry of this key stands for it
             del self._queued[key]
             if current is not None:
