@@ -1,0 +1,67 @@
+"""The shipped JSON Schemas of what crosses the kit's edges, and one clear line when a value is not as they say.
+
+Names: report, schedule, scenario, expectations, trace (one line), shim-event (hello included), shim-command and shim-answer. Source: the
+contract's sections of these names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import ValidationError, best_match
+
+__all__ = ["NAMES", "SchemaError", "schema", "validate"]
+
+NAMES: Final = ("expectations", "report", "scenario", "schedule", "shim-answer", "shim-command", "shim-event", "trace")
+
+_SHOWN_CHARS_MAX: Final = 200
+
+
+class SchemaError(ValueError):
+    """A value that is not as its schema says; `str()` is one line: where, and what was met."""
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """Return the schema called `name`; raise `ValueError` with the names there are for another."""
+    if name not in NAMES:
+        raise ValueError(f"there is no schema called {name!r}; there are {', '.join(NAMES)}")
+    text = (files("groupproof.protocol") / "schemas" / f"{name}.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def validate(name: str, value: Any) -> None:
+    """Raise `SchemaError` when `value` (as JSON or TOML gives it; tuples and dates are allowed) is not as the schema `name` says."""
+    error = best_match(_validator(name).iter_errors(_jsonable(value)))
+    if error is not None:
+        raise SchemaError(f"{name}: {_place(error)}{_shown(error.message)}")
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(schema(name), format_checker=FormatChecker())
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _jsonable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(each) for each in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _place(error: ValidationError) -> str:
+    path = "/".join(str(part) for part in error.absolute_path)
+    return f"at {path}: " if path else ""
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARS_MAX else f"{line[: _SHOWN_CHARS_MAX // 2]} … {line[-_SHOWN_CHARS_MAX // 2 :]}"
