@@ -1,0 +1,211 @@
+"""One broker of a cluster: takes one decoded request up and returns its answer.
+
+Group requests go to the node's coordinator machine, where they may park; a Fetch may wait for records; everything else is answered at
+once. Nothing here knows of bytes or faults: that is the connection's affair.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import trio
+
+from groupproof.coordinator.commits import known_part, with_unknown
+from groupproof.coordinator.coordinators import Coordinators, Ticket
+from groupproof.coordinator.data import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
+from groupproof.coordinator.interception import Interception
+from groupproof.coordinator.metadata import (
+    World,
+    api_versions,
+    describe_cluster,
+    describe_topic_partitions,
+    find_coordinator,
+    metadata,
+    unsupported_api_versions,
+)
+from groupproof.coordinator.outputs import Arrival
+from groupproof.protocol.messages import FindCoordinatorRequest, GroupRequest, GroupResponse, OffsetCommitRequest, OffsetCommitResponse
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.typed import GROUP_APIS
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire import WireRequest, body_of, message_of
+
+__all__ = ["Arrived", "Broker", "Peer", "Signal"]
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """One request and the columns that name it in the trace; `is_refused` marks an ApiVersions of an unknown version (KIP-511)."""
+
+    wire: WireRequest
+    columns: Mapping[str, Any]
+    is_refused: bool = False
+
+    @property
+    def answer_version(self) -> int:
+        """The version of the answer: 0 for a refused ApiVersions."""
+        return 0 if self.is_refused else self.wire.version
+
+
+class Signal:
+    """Wakes everyone who waits for it."""
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+
+    def tell(self) -> None:
+        self._event.set()
+        self._event = trio.Event()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+class Peer(Protocol):
+    """What a broker needs of a connection."""
+
+    number: int
+    host: str
+
+    def end(self, reason: str) -> None: ...
+
+    def waits(self, what: str) -> AbstractContextManager[None]:
+        """Mark that the request under way waits for `what`."""
+        ...
+
+
+class Broker:
+    """One node; shares coordinators, world and faults with the others."""
+
+    def __init__(
+        self,
+        node_id: int,
+        *,
+        world: World,
+        coordinators: Coordinators,
+        interception: Interception,
+        recorder: Recorder,
+        appended: Signal,
+        accepted: Mapping[Api, tuple[int, int]],
+        frame_bytes_max: int,
+    ) -> None:
+        self.node_id = node_id
+        self.world = world
+        self.coordinators = coordinators
+        self.interception = interception
+        self.recorder = recorder
+        self.frame_bytes_max = frame_bytes_max
+        self._appended = appended
+        self._accepted = accepted
+        self._serials = itertools.count()
+
+    def accepts(self, api: Api, version: int) -> bool:
+        """Tell whether the profile's release answers this version of the API."""
+        low, high = self._accepted.get(api, (0, -1))
+        return low <= version <= high
+
+    def versions_of(self, api: Api) -> tuple[int, int] | None:
+        return self._accepted.get(api)
+
+    async def process(self, arrived: Arrived, peer: Peer, *, taken_up_twice: Callable[[], None] | None = None) -> Body | None:
+        """Take the request up and return its answer, None where none is due (Produce with acks 0).
+
+        With `taken_up_twice` it is taken up twice, before that is called; the second answer is dropped.
+        """
+        api = arrived.wire.api
+        if api in _COORDINATED:
+            return await self._coordinate(message_of(arrived.wire), arrived, peer, taken_up_twice)
+        self.recorder.record("processed", **arrived.columns)
+        if api is Api.FETCH:
+            return await self._fetch(arrived.wire.body, peer)
+        answer = self._answer(arrived)
+        if taken_up_twice is not None:
+            self.recorder.record("processed", **arrived.columns)
+            self._answer(arrived)
+            taken_up_twice()
+        return answer
+
+    def _answer(self, arrived: Arrived) -> Body | None:
+        api, body = arrived.wire.api, arrived.wire.body
+        if arrived.is_refused:
+            return unsupported_api_versions(self.world)
+        answer = _ANSWERS[api](self, body, arrived.wire.version)
+        if api is not Api.PRODUCE:
+            return answer
+        self._appended.tell()
+        return None if body.get("acks") == 0 else answer
+
+    # Groups
+
+    async def _coordinate(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> Body:
+        if not isinstance(message, OffsetCommitRequest):
+            return body_of(await self._ask(message, arrived, peer, twice))
+        known = known_part(message, self.world.topics)
+        if not known.topics:
+            self.recorder.record("processed", **arrived.columns)
+            return body_of(with_unknown(message, OffsetCommitResponse()))
+        answer = await self._ask(known, arrived, peer, twice)
+        assert isinstance(answer, OffsetCommitResponse)
+        return body_of(answer if known is message else with_unknown(message, answer))
+
+    async def _ask(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
+        """Ask the coordinator machine; wait while it keeps the request parked."""
+        ticket = Ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}"))
+        tokens = [(peer.number, next(self._serials)) for _ in range(2 if twice else 1)]
+        try:
+            for token in tokens:
+                self._submit(message, arrived, peer, token, ticket)
+            if twice is not None:
+                twice()
+            if ticket.answer is None:
+                with peer.waits("coordinator"):
+                    return await ticket.wait()
+            return ticket.answer
+        finally:
+            self.coordinators.abandon(tokens)
+
+    def _submit(self, message: GroupRequest, arrived: Arrived, peer: Peer, token: tuple[int, int], ticket: Ticket) -> None:
+        wire = arrived.wire
+        arrival = Arrival(token=token, api_version=wire.version, client_id=wire.client_id or "", client_host=f"/{peer.host}")
+        self.coordinators.submit(self.node_id, message, arrival, arrived.columns, ticket)
+
+    # Records
+
+    async def _fetch(self, body: Mapping[str, Any], peer: Peer) -> Body:
+        """Answer once min_bytes are there or max_wait_ms is over, as Kafka's DelayedFetch."""
+        fetched = fetch(self.world, self.node_id, body)
+        if not fetched.may_wait or body["max_wait_ms"] <= 0:
+            return fetched.body
+        with peer.waits("records"), trio.move_on_after(body["max_wait_ms"] / 1000):
+            while fetched.may_wait:
+                await self._appended.wait()
+                fetched = fetch(self.world, self.node_id, body)
+        return fetched.body
+
+
+_COORDINATED = GROUP_APIS - {Api.FIND_COORDINATOR}
+
+
+def _find_coordinator(broker: Broker, body: Body, version: int) -> Body:
+    message = FindCoordinatorRequest(coordinator_keys=tuple(body["coordinator_keys"]), key_type=body.get("key_type", 0))
+    return body_of(find_coordinator(broker.world, message))
+
+
+_ANSWERS: dict[Api, Callable[[Broker, Body, int], Body]] = {
+    Api.API_VERSIONS: lambda broker, body, version: api_versions(broker.world, body, version),
+    Api.METADATA: lambda broker, body, version: metadata(broker.world, body, version),
+    Api.DESCRIBE_CLUSTER: lambda broker, body, version: describe_cluster(broker.world, body),
+    Api.DESCRIBE_TOPIC_PARTITIONS: lambda broker, body, version: describe_topic_partitions(broker.world, body),
+    Api.FIND_COORDINATOR: _find_coordinator,
+    Api.LIST_OFFSETS: lambda broker, body, version: list_offsets(broker.world, broker.node_id, body),
+    Api.OFFSET_FOR_LEADER_EPOCH: lambda broker, body, version: offset_for_leader_epoch(broker.world, broker.node_id, body),
+    Api.PRODUCE: lambda broker, body, version: produce(broker.world, broker.node_id, body),
+    Api.INIT_PRODUCER_ID: lambda broker, body, version: init_producer_id(broker.world, body),
+    Api.CREATE_TOPICS: lambda broker, body, version: create_topics(broker.world, body),
+}

@@ -1,0 +1,129 @@
+"""The reference cluster: several brokers in one process, each with a coordinator machine of its own, over any streams and any trio clock."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import trio
+
+from groupproof.coordinator.broker import Broker, Signal
+from groupproof.coordinator.connection import Connection
+from groupproof.coordinator.coordinators import Coordinators
+from groupproof.coordinator.interception import Interception
+from groupproof.coordinator.metadata import Node, World
+from groupproof.coordinator.outputs import GroupView
+from groupproof.coordinator.settings import Settings
+from groupproof.coordinator.storage import partition_of
+from groupproof.coordinator.topics import Topics
+from groupproof.coordinator.versions import accepted, advertised
+from groupproof.protocol.faults import Fault, Move
+from groupproof.protocol.framing import FRAME_BYTES_MAX
+from groupproof.protocol.trace import Recorder
+
+__all__ = ["Cluster"]
+
+_REQUEST_BYTES = "socket.request.max.bytes"
+
+
+class Cluster:
+    """Brokers 0, 1, …; offsets partition p is first coordinated, and partition p of every topic led, by node p modulo `brokers`.
+
+    `settings` are Kafka's broker settings under their own names; `topics` maps names to partition counts, each partition filled with
+    `records`. Must be made inside trio. Raises `UnknownProfile` and `UnknownSetting`.
+    """
+
+    def __init__(
+        self,
+        *,
+        profile: str = "kafka-4.1",
+        settings: Mapping[str, Any] | None = None,
+        brokers: int = 2,
+        topics: Mapping[str, int] | None = None,
+        records: int = 0,
+        seed: int = 0,
+        recorder: Recorder,
+    ) -> None:
+        named = dict(settings or {})
+        frame_bytes_max = int(named.pop(_REQUEST_BYTES, FRAME_BYTES_MAX))
+        self.recorder = recorder
+        self.interception = Interception(recorder)
+        self._numbers = itertools.count(1)
+        self._coordinators = Coordinators(profile=profile, settings=Settings.of(named, profile), nodes=brokers, seed=seed, recorder=recorder)
+        self._topics = Topics(records)
+        for name, partitions in (topics or {}).items():
+            self._topics.grow(name, partitions)
+        self._world = World(
+            nodes=[Node(node_id) for node_id in range(brokers)], topics=self._topics, owners=self._coordinators.owners,
+            epochs=self._coordinators.epochs, owner_of=self._coordinators.owner_of, versions=advertised(profile),
+        )  # fmt: skip
+        appended, answered = Signal(), accepted(profile)
+        self._brokers = [
+            Broker(
+                node_id, world=self._world, coordinators=self._coordinators, interception=self.interception, recorder=recorder,
+                appended=appended, accepted=answered, frame_bytes_max=frame_bytes_max,
+            )
+            for node_id in range(brokers)
+        ]  # fmt: skip
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Return the node ids."""
+        return tuple(node.node_id for node in self._world.nodes)
+
+    def advertise(self, node_id: int, host: str, port: int) -> None:
+        """Tell clients from now on that `node_id` is at this address."""
+        node = self._world.nodes[node_id]
+        node.host, node.port = host, port
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Keep the coordinators' timers until cancelled."""
+        task_status.started()
+        await self._coordinators.run()
+
+    async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
+        """Serve one client on `stream` until either side ends it; lets no exception out but the caller's cancellation.
+
+        `peer` is the client's address as `host:port`.
+        """
+        await Connection(self._brokers[node_id], next(self._numbers), stream, peer).serve()
+
+    # What a plan does to the cluster
+
+    def arm(self, fault: Fault) -> None:
+        """Raise `ValueError` for a name already armed."""
+        self.interception.arm(fault)
+
+    def release(self, name: str) -> None:
+        """Let go what the fault holds; raise `KeyError` for one that is not armed."""
+        self.interception.release(name)
+
+    def heal(self, name: str) -> None:
+        """Disarm the fault and let go what it holds; one that is not armed is no error."""
+        self.interception.heal(name)
+
+    def move(self, move: Move, group: str | None = None) -> None:
+        """Move the coordinator of `group`, or of every group there can be: with `to` None, each to the node after its own.
+
+        Raises `ValueError` where there is no such node, or nothing to move because it is there already.
+        """
+        partitions = range(self._coordinators.partitions) if group is None else [partition_of(group, self._coordinators.partitions)]
+        refusals = [why for partition in partitions if (why := self._coordinators.move(partition, move))]
+        if len(refusals) == len(partitions):
+            raise ValueError(f"the coordinator cannot be moved: {refusals[0]}")
+        self.recorder.record(
+            "event", group=group, body={"name": "moved", "to": move.to, "partitions": len(partitions) - len(refusals), "parked": move.parked, "state": move.state}
+        )  # fmt: skip
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Give `topic` that many partitions, creating it when it is new; raise `ValueError` where it has more."""
+        self._topics.grow(topic, partitions)
+
+    def coordinator_node(self, group: str) -> int:
+        """Return the node that coordinates `group`."""
+        return self._coordinators.owner_of(group)
+
+    def view(self, group: str) -> GroupView | None:
+        """Return the group as its coordinator knows it, or None."""
+        return self._coordinators.view(group)

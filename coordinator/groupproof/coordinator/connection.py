@@ -1,0 +1,227 @@
+"""One client's connection to one broker: frames in, one request at a time through the broker, frames out.
+
+As in Kafka, the requests of a connection are processed in order, one at a time: a parked JoinGroup, a waiting Fetch or a held frame
+keeps back what the client sent after it. Whatever goes wrong ends this connection alone, with a reason in the trace and in the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import trio
+
+from groupproof.coordinator.broker import Arrived, Broker
+from groupproof.coordinator.inbox import Inbox
+from groupproof.coordinator.observed import request_columns, response_columns
+from groupproof.coordinator.strikes import Severed, Strikes, Struck
+from groupproof.protocol.framing import Framer, FramingError, frame
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire import UnsupportedVersion, WireError, WireRequest, read_request, write_response
+
+__all__ = ["SEND_S_MAX", "Connection", "Ended"]
+
+Body = Mapping[str, Any]
+
+SEND_S_MAX = 30.0
+"""Seconds within which a client must take an answer."""
+
+_READ_BYTES = 65536
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
+
+_log = logging.getLogger(__name__)
+
+
+class Ended(Exception):
+    """The connection is over; `str()` is the reason. `is_fault` where the peer broke the protocol."""
+
+    def __init__(self, reason: str, *, is_fault: bool = False) -> None:
+        super().__init__(reason)
+        self.is_fault = is_fault
+
+
+class Connection:
+    """Serves one stream until it ends; `serve` lets no exception out but the caller's own cancellation."""
+
+    def __init__(self, broker: Broker, number: int, stream: trio.abc.Stream, peer: str) -> None:
+        self.broker = broker
+        self.number = number
+        self.host = peer.rpartition(":")[0] or peer
+        self._stream = stream
+        self._peer = peer
+        self._inbox: Inbox[Arrived | Ended] = Inbox()
+        self._scope = trio.CancelScope()
+        self._strikes = Strikes(broker, self)
+        self._waiting_for: str | None = None
+        self._is_open = True
+        self._farewell = "the client closed it"
+
+    async def serve(self) -> None:
+        """Serve until either side ends it."""
+        self._tell("connected", peer=self._peer)
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._guarded, self._read)
+                    await self._guarded(self._work)
+                    nursery.cancel_scope.cancel()
+        finally:
+            await self.close("the coordinator was stopped")
+
+    def end(self, reason: str) -> None:
+        """End the connection; what it waits for is abandoned."""
+        self._told_closed(reason)
+        self._scope.cancel()
+
+    async def close(self, reason: str, *, reset: bool = False) -> None:
+        """Close the stream, with RST where `reset` asks for it and there is a socket; closing twice is no error."""
+        self._told_closed(reason)
+        with trio.move_on_after(1, shield=True), contextlib.suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            if reset and isinstance(self._stream, trio.SocketStream):
+                self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            await self._stream.aclose()
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether neither side has ended the connection, as far as is known."""
+        return self._is_open and not self._inbox.closed
+
+    @contextlib.contextmanager
+    def waits(self, what: str) -> Iterator[None]:
+        """Mark that the request under way waits for `what`: coordinator, records or fault."""
+        self._waiting_for = what
+        if self._inbox.closed:
+            self._lost()
+        try:
+            yield
+        finally:
+            self._waiting_for = None
+
+    def _tell(self, name: str, **body: Any) -> None:
+        self.broker.recorder.record("event", who="link", node=self.broker.node_id, connection=self.number, body={"name": name, **body})
+
+    def _told_closed(self, reason: str) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._tell("closed", reason=reason)
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work`, and turn whatever it meets into the end of this connection."""
+        try:
+            await work()
+        except (Ended, Severed) as ended:
+            if isinstance(ended, Ended) and ended.is_fault:
+                _log.warning("connection %d from %s ends: %s", self.number, self._peer, ended)
+            self.end(str(ended))
+        except (trio.BrokenResourceError, trio.ClosedResourceError, OSError) as error:
+            self.end(f"the connection broke: {error.__cause__ or error}")
+        except Exception as error:
+            _log.exception("connection %d from %s: groupproof failed", self.number, self._peer)
+            self.end(f"groupproof failed: {error!r}")
+
+    # Frames in
+
+    async def _read(self) -> None:
+        framer = Framer(self.broker.frame_bytes_max)
+        while data := await self._stream.receive_some(_READ_BYTES):
+            try:
+                for payload in framer.feed(bytes(data)):
+                    arrived = self._arrived(payload)
+                    await self._inbox.put(arrived, len(payload))
+            except (FramingError, WireError) as error:
+                # The connection ends when the turn comes to this frame: what came before it is still answered.
+                await self._inbox.put(Ended(str(error), is_fault=True), 0)
+                return
+        if framer.pending:
+            self._farewell += f" within a frame, of which {framer.pending} bytes came"
+        self._inbox.close()
+        if self._waiting_for is not None:
+            self._lost()
+
+    def _arrived(self, payload: bytes) -> Arrived:
+        try:
+            wire, refused = read_request(payload), None
+        except UnsupportedVersion as error:
+            if error.api is not Api.API_VERSIONS:
+                raise
+            wire, refused = WireRequest(api=error.api, version=0, correlation=error.correlation, client_id=None, body={}), error.version
+        if refused is None and not self.broker.accepts(wire.api, wire.version):
+            refused = self._refused_version(wire)
+        return self._recorded(wire, refused)
+
+    def _refused_version(self, wire: WireRequest) -> int:
+        """Kafka ends the connection over a version that it does not answer; ApiVersions alone is told so (KIP-511)."""
+        if wire.api is Api.API_VERSIONS:
+            return wire.version
+        served = self.broker.versions_of(wire.api)
+        known = f"this broker answers v{served[0]} to v{served[1]}" if served else "this broker does not serve it"
+        raise WireError(f"{wire.api.title} v{wire.version}: {known}")
+
+    def _recorded(self, wire: WireRequest, refused: int | None) -> Arrived:
+        who, what = request_columns(wire.api, wire.body)
+        version = wire.version if refused is None else refused
+        columns = {
+            "node": self.broker.node_id, "connection": self.number, "client": wire.client_id, "api": wire.api.title, "version": version,
+            "correlation": wire.correlation, **who,
+        }  # fmt: skip
+        self.broker.recorder.record("request", **columns, **what)
+        return Arrived(wire=wire, columns=columns, is_refused=refused is not None)
+
+    def _lost(self) -> None:
+        """Let the connection of a client go that is gone while its request waits.
+
+        A request that is parked at the coordinator stays there (Kafka), and what came behind it is taken up after it; whatever else
+        waits goes with its connection.
+        """
+        if self._waiting_for == "coordinator" and self._inbox.holds_any:
+            self._told_closed(self._farewell)
+        else:
+            self.end(self._farewell)
+
+    # One request at a time
+
+    async def _work(self) -> None:
+        while (arrived := await self._inbox.get()) is not None:
+            if isinstance(arrived, Ended):
+                raise arrived
+            await self._turn(arrived)
+        self.end(self._farewell)
+
+    async def _turn(self, arrived: Arrived) -> None:
+        struck = self._strikes.on_request(arrived)
+        body: Body | None = None
+        taken_up = None
+        if struck is not None:
+            body = await self._strikes.before_processing(struck, arrived)
+            if struck.repeats:
+                taken_up = partial(self._strikes.taken_up_twice, struck)
+        if body is None:
+            body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
+        if body is not None and self._is_open:
+            await self._answer(arrived, body, struck)
+
+    async def _answer(self, arrived: Arrived, body: Body, struck: Struck | None) -> None:
+        """Send an answer, unless a fault has another idea; `struck` is the fault that struck the request."""
+        api, asked = arrived.wire.api, arrived.wire.body
+        columns = response_columns(api, asked, body)
+        struck_now = self._strikes.on_response(arrived, columns)
+        if struck_now is not None:
+            said, body = body, await self._strikes.before_sending(struck_now, arrived, body)
+            columns = columns if body is said else response_columns(api, asked, body)
+        await self._send(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)), api)
+        last = struck_now or struck
+        self.broker.recorder.record("response", **{**arrived.columns, **columns}, fault=None if last is None else last.fault.name)
+        for each in (struck, struck_now):
+            if each is not None:
+                self._strikes.sent(each)
+
+    async def _send(self, data: bytes, api: Api) -> None:
+        with trio.move_on_after(SEND_S_MAX) as limit:
+            await self._stream.send_all(data)
+        if limit.cancelled_caught:
+            raise Ended(f"the client did not take its answer to {api.title} within {SEND_S_MAX:.0f} s", is_fault=True)

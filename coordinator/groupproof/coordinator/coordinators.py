@@ -1,0 +1,188 @@
+"""The coordinator role of every broker of a cluster: who coordinates what, who waits for an answer, and when a timer is due.
+
+The machines are pure (coordinator.py); here are the clock, the parked requests and the records of what the machines did. Moving a
+coordinator unloads an offsets partition at one machine and loads it at another (EMIG-01 to EMIG-05).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+import trio
+
+from groupproof.coordinator.coordinator import Coordinator
+from groupproof.coordinator.outputs import Applied, Arrival, GroupView, Output, Reply, Transition
+from groupproof.coordinator.settings import Settings
+from groupproof.coordinator.storage import Stored, partition_of
+from groupproof.protocol.faults import Move
+from groupproof.protocol.messages import GroupRequest, GroupResponse
+from groupproof.protocol.spec import On
+from groupproof.protocol.trace import Recorder
+
+__all__ = ["Coordinators", "Ticket"]
+
+_TIMERS = frozenset(on.value for on in (On.SESSION_END, On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE, On.CLEANUP))
+
+
+class Ticket:
+    """The place of one request's answer; `on_dropped` is called when a move of the coordinator drops the request instead."""
+
+    __slots__ = ("_ready", "answer", "on_dropped")
+
+    def __init__(self, on_dropped: Callable[[], None]) -> None:
+        self.on_dropped = on_dropped
+        self.answer: GroupResponse | None = None
+        self._ready: trio.Event | None = None
+
+    def give(self, answer: GroupResponse) -> None:
+        """Set the answer; of a request that was taken up twice the first one counts."""
+        if self.answer is None:
+            self.answer = answer
+            if self._ready is not None:
+                self._ready.set()
+
+    async def wait(self) -> GroupResponse:
+        """Return the answer as soon as it is there."""
+        if self.answer is None:
+            self._ready = trio.Event()
+            await self._ready.wait()
+        assert self.answer is not None
+        return self.answer
+
+
+class Coordinators:
+    """One machine for each node, and the node that owns each offsets partition; `run` keeps their timers."""
+
+    def __init__(self, *, profile: str, settings: Settings, nodes: int, seed: int, recorder: Recorder) -> None:
+        self.partitions = settings.offsets_topic_num_partitions
+        self.owners = [partition % nodes for partition in range(self.partitions)]
+        self.epochs = [0] * self.partitions
+        self._recorder = recorder
+        self._origin = trio.current_time()
+        self._tickets: dict[Hashable, Ticket] = {}
+        self._sleeping_until = math.inf
+        self._wake = trio.Event()
+        self._machines = [
+            Coordinator(
+                profile=profile, settings=settings, random=random.Random(f"{seed}/member ids/{node}"), node_id=node,
+                partitions=range(node, self.partitions, nodes),
+            )
+            for node in range(nodes)
+        ]  # fmt: skip
+
+    def now_ms(self) -> int:
+        """Return milliseconds since the cluster was made, by trio's clock."""
+        return math.floor((trio.current_time() - self._origin) * 1000 + 1e-6)
+
+    def owner_of(self, group: str) -> int:
+        """Return the node that coordinates `group` (FIND-02)."""
+        return self.owners[partition_of(group, self.partitions)]
+
+    def view(self, group: str) -> GroupView | None:
+        """Return the group as its coordinator knows it, or None."""
+        return self._machines[self.owner_of(group)].view(group)
+
+    # Timers
+
+    async def run(self) -> None:
+        """Fire the machines' timers when they are due; never returns."""
+        while True:
+            deadlines = [deadline for machine in self._machines if (deadline := machine.next_deadline_ms()) is not None]
+            self._sleeping_until = min(deadlines, default=math.inf)
+            self._wake = trio.Event()
+            with trio.move_on_at(self._origin + self._sleeping_until / 1000):
+                await self._wake.wait()
+            for node in range(len(self._machines)):
+                self._advance(node)
+
+    def _advance(self, node: int) -> None:
+        now_ms = self.now_ms()
+        deadline = self._machines[node].next_deadline_ms()
+        if deadline is not None and deadline <= now_ms:
+            self._perform(node, self._machines[node].advance(now_ms))
+
+    def _look_at_timers(self, node: int) -> None:
+        """Wake the timers' task when something is due before it would wake by itself."""
+        deadline = self._machines[node].next_deadline_ms()
+        if deadline is not None and deadline < self._sleeping_until:
+            self._sleeping_until = deadline
+            self._wake.set()
+
+    # Requests
+
+    def submit(self, node: int, message: GroupRequest, arrival: Arrival, columns: Mapping[str, Any], ticket: Ticket) -> None:
+        """Let the node's machine take `message` up; the answer comes to `ticket`, now or later.
+
+        Records `processed` with the rule that was applied, then what follows from it.
+        """
+        self._tickets[arrival.token] = ticket
+        outputs = self._machines[node].handle(message, arrival, self.now_ms())
+        self._perform(node, outputs, arrival.token, columns)
+        self._look_at_timers(node)
+
+    def abandon(self, tokens: Iterable[Hashable]) -> None:
+        """Nobody waits for these answers any more: the members stay as they are (Kafka), the answers go nowhere."""
+        for token in tokens:
+            self._tickets.pop(token, None)
+
+    def _perform(self, node: int, outputs: Iterable[Output], token: Hashable = None, columns: Mapping[str, Any] | None = None) -> None:
+        """Record and deliver what a machine put out, in its order; the row applied to the request of `token` makes it `processed`."""
+        for output in outputs:
+            if isinstance(output, Reply):
+                ticket = self._tickets.pop(output.token, None)
+                if ticket is not None:
+                    ticket.give(output.message)
+            elif isinstance(output, Transition):
+                self._record_transition(node, output)
+            elif output.token is None:
+                self._record_timer(node, output)
+            elif output.token == token and columns is not None:
+                self._recorder.record("processed", **columns, rule=output.rule, body={"requirement": output.requirement})
+                columns = None
+
+    def _record_transition(self, node: int, moved: Transition) -> None:
+        self._recorder.record(
+            "transition", node=node, group=moved.group_id, generation=moved.generation, rule=moved.rule, detail=moved.reason,
+            state_before=moved.before.value if moved.before else None, state_after=moved.after.value, body={"reason": moved.reason},
+        )  # fmt: skip
+
+    def _record_timer(self, node: int, applied: Applied) -> None:
+        """Of the rows that no request caused, only the timers are told: the others follow from what is told already."""
+        if applied.rule.partition("/")[0] in _TIMERS:
+            self._recorder.record("timer", node=node, group=applied.group_id, rule=applied.rule, body={"requirement": applied.requirement})
+
+    # Moves
+
+    def move_group(self, group: str, action: Move) -> str | None:
+        """Move the coordinator of one group; return why it cannot be moved, None when it was."""
+        return self.move(partition_of(group, self.partitions), action)
+
+    def move(self, partition: int, action: Move) -> str | None:
+        """Give an offsets partition to another node (EMIG-01 to EMIG-05); return why that cannot be, None when it was done.
+
+        With `parked` "drop" the connections of the parked requests end instead of an answer 16; with `state` "lost" nothing is loaded.
+        """
+        before = self.owners[partition]
+        after = (before + 1) % len(self._machines) if action.to is None else action.to
+        if not 0 <= after < len(self._machines):
+            return f"there is no node {after}: the cluster has {len(self._machines)}"
+        if after == before:
+            return f"node {before} has it already"
+        self._advance(before)
+        self._advance(after)
+        source, now_ms = self._machines[before], self.now_ms()
+        stored = source.stored(partition) if action.state == "kept" else Stored()
+        parked = source.parked(partition)
+        self._perform(before, source.unload(partition, now_ms, "drop" if action.parked == "drop" else "answer"))
+        self.owners[partition] = after
+        self.epochs[partition] += 1
+        self._perform(after, self._machines[after].load(partition, stored, now_ms))
+        for token in parked:
+            ticket = self._tickets.pop(token, None)
+            if ticket is not None:
+                ticket.on_dropped()
+        self._look_at_timers(after)
+        return None

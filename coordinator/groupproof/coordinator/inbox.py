@@ -1,0 +1,61 @@
+"""What arrived on one connection and waits for its turn, bounded in number and in bytes.
+
+Kafka reads no further request of a connection while it processes one (it mutes the channel); here reading goes on within a bound, so
+that arrival and processing are two observations. Beyond the bound the peer is slowed by TCP, never stored.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Generic, TypeVar
+
+import trio
+
+__all__ = ["INBOX_BYTES_MAX", "INBOX_FRAMES_MAX", "Inbox"]
+
+INBOX_FRAMES_MAX = 256
+INBOX_BYTES_MAX = 1024 * 1024
+
+Item = TypeVar("Item")
+
+
+class Inbox(Generic[Item]):
+    """A queue of one reader and one writer; at least one item fits, however long it is."""
+
+    def __init__(self) -> None:
+        self._items: deque[tuple[Item, int]] = deque()
+        self._bytes = 0
+        self._closed = False
+        self._waiting = trio.lowlevel.ParkingLot()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def holds_any(self) -> bool:
+        return bool(self._items)
+
+    async def put(self, item: Item, size: int) -> None:
+        """Append `item` of `size` bytes; wait while the inbox is full."""
+        while self._items and (len(self._items) >= INBOX_FRAMES_MAX or self._bytes + size > INBOX_BYTES_MAX):
+            await self._waiting.park()
+        self._items.append((item, size))
+        self._bytes += size
+        self._waiting.unpark_all()
+
+    async def get(self) -> Item | None:
+        """Return the oldest item; None once the inbox is closed and empty."""
+        while not self._items:
+            if self._closed:
+                return None
+            await self._waiting.park()
+        item, size = self._items.popleft()
+        self._bytes -= size
+        self._waiting.unpark_all()
+        return item
+
+    def close(self) -> None:
+        """Take nothing more; what is there can still be had."""
+        self._closed = True
+        self._waiting.unpark_all()

@@ -1,0 +1,111 @@
+"""The faults of one cluster: which frame is struck, what is held, and the receipts that prove it.
+
+The frame filter (protocol/faults.py) decides; the connection performs; here is the state between them. Receipts are observations of
+kind `fault`; their stage stands in `detail` and in `body["stage"]`:
+
+* armed: from now on the filter counts frames for it;
+* triggered: a frame was struck (the columns say which);
+* delivered: it took effect. A hold or a silence: the frame is withheld from an open connection. A cut: the connection is closed. A move:
+  the coordinator is elsewhere. A duplicate: the coordinator took the request up twice. An answer: the peer took its bytes;
+* released: `body["held"]` frames go on, because someone said so or because the hold's time was over (`body["by"]`);
+* healed: disarmed, and what it held goes on;
+* failed: it could not be performed, and `body["why"]` says why. Then nothing was done to the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import trio
+
+from groupproof.protocol.faults import Fault, Frame, FrameFilter
+from groupproof.protocol.trace import Recorder
+
+__all__ = ["Interception"]
+
+
+class _Hold:
+    """The gate behind which the frames of one fault wait."""
+
+    def __init__(self) -> None:
+        self.opened = trio.Event()
+        self.held = 0
+
+
+class Interception:
+    """Arms, strikes, holds and lets go; unknown names raise `KeyError`, a name armed twice `ValueError`."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._filter = FrameFilter()
+        self._armed: dict[str, Fault] = {}
+        self._holds: dict[str, _Hold] = {}
+        self._silences: dict[str, _Hold] = {}
+
+    def wants(self, api: str, direction: str) -> bool:
+        """Tell whether any fault looks at such frames: without one nobody needs to describe them."""
+        return any(fault.selector.api == api and fault.selector.direction == direction for fault in self._armed.values())
+
+    def arm(self, fault: Fault) -> None:
+        self._filter.arm(fault)
+        self._armed[fault.name] = fault
+        self.receipt(fault, "armed")
+
+    def release(self, name: str) -> None:
+        """Let go the frames that `name` holds; it stays armed."""
+        fault = self._armed[name]
+        self.receipt(fault, "released", body={"held": self._open(self._holds, name), "by": "release"})
+
+    def heal(self, name: str) -> None:
+        """Disarm `name` and let go what it holds; healing twice is no error."""
+        fault = self._armed.pop(name, None)
+        self._filter.disarm(name)
+        held = self._open(self._holds, name) + self._open(self._silences, name)
+        if fault is not None:
+            self.receipt(fault, "healed", body={"held": held})
+
+    def heal_all(self) -> None:
+        for name in tuple(self._armed):
+            self.heal(name)
+
+    def strike(self, frame: Frame, columns: Mapping[str, Any]) -> Fault | None:
+        """Return the fault that strikes `frame`, with the receipt that it was triggered."""
+        struck = self._filter.strike(frame)
+        if struck is not None:
+            self.receipt(struck, "triggered", columns)
+        return struck
+
+    async def hold(self, fault: Fault, ms: int | None, columns: Mapping[str, Any]) -> None:
+        """Wait until `fault` is released or healed, or for `ms`; the frame is withheld meanwhile."""
+        with trio.move_on_after(float("inf") if ms is None else ms / 1000) as waited:
+            await self._wait(self._holds, fault, columns)
+        if waited.cancelled_caught:
+            self.receipt(fault, "released", columns, body={"held": 1, "by": "time", "after_ms": ms})
+
+    async def silence(self, fault: Fault, columns: Mapping[str, Any]) -> None:
+        """Wait until `fault` is healed."""
+        await self._wait(self._silences, fault, columns)
+
+    async def _wait(self, gates: dict[str, _Hold], fault: Fault, columns: Mapping[str, Any]) -> None:
+        gate = gates.setdefault(fault.name, _Hold())
+        gate.held += 1
+        self.receipt(fault, "delivered", columns)
+        try:
+            await gate.opened.wait()
+        finally:
+            gate.held -= 1
+
+    def receipt(self, fault: Fault, stage: str, columns: Mapping[str, Any] | None = None, *, body: Mapping[str, Any] | None = None) -> None:
+        """Record one receipt; `columns` are those of the frame."""
+        kept = {name: value for name, value in (columns or {}).items() if name not in ("body", "rule", "detail")}
+        told = {"stage": stage, "action": fault.action.kind, **(body or {})}
+        self._recorder.record("fault", fault=fault.name, detail=stage, body=told, **{"who": "coordinator", **kept})
+
+    @staticmethod
+    def _open(gates: dict[str, _Hold], name: str) -> int:
+        gate = gates.pop(name, None)
+        if gate is None:
+            return 0
+        gate.opened.set()
+        return gate.held

@@ -1,0 +1,52 @@
+"""Which API versions the brokers of a profile advertise here, and where that is less than the release's own range.
+
+The range of the release (protocol/spec) is narrowed to what the wire can read and to the APIs that are served; nothing is advertised
+that would not be answered, except Produce from v0, which Kafka 4 advertises and refuses too (KAFKA-18659).
+"""
+
+from __future__ import annotations
+
+from groupproof.protocol.spec import api_versions
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire import VERSIONS
+
+__all__ = ["SERVED", "accepted", "advertised", "deviations"]
+
+SERVED = frozenset({
+    Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR, Api.JOIN_GROUP,
+    Api.HEARTBEAT, Api.LEAVE_GROUP, Api.SYNC_GROUP, Api.API_VERSIONS, Api.CREATE_TOPICS, Api.INIT_PRODUCER_ID, Api.OFFSET_FOR_LEADER_EPOCH,
+    Api.DESCRIBE_CLUSTER, Api.DESCRIBE_TOPIC_PARTITIONS,
+})  # fmt: skip
+
+Ranges = dict[Api, tuple[int, int]]
+
+
+def accepted(profile: str) -> Ranges:
+    """Return the versions that are answered; raise `UnknownProfile`."""
+    return {api: both for api, own in api_versions(profile).items() if api in SERVED and (both := _intersection(own, VERSIONS[api]))}
+
+
+def advertised(profile: str) -> Ranges:
+    """Return what ApiVersions tells; raise `UnknownProfile`."""
+    told = accepted(profile)
+    low, high = told[Api.PRODUCE]
+    return told | {Api.PRODUCE: (min(low, api_versions(profile)[Api.PRODUCE][0]), high)}
+
+
+def deviations(profile: str) -> list[str]:
+    """Return one sentence for each API whose versions differ from those of the profile's release."""
+    served = accepted(profile)
+    return [sentence for api, own in sorted(api_versions(profile).items()) if (sentence := _deviation(api, own, served.get(api)))]
+
+
+def _intersection(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:
+    low, high = max(one[0], other[0]), min(one[1], other[1])
+    return (low, high) if low <= high else None
+
+
+def _deviation(api: Api, own: tuple[int, int], served: tuple[int, int] | None) -> str | None:
+    if served is None:
+        return f"{api.title} v{own[0]} to v{own[1]} is not served"
+    if served == own or (api is Api.PRODUCE and served == (max(own[0], 3), own[1]) and own[1] >= 13):
+        return None
+    return f"{api.title} is served from v{served[0]} to v{served[1]}; the release has v{own[0]} to v{own[1]}"
