@@ -242,3 +242,9 @@ def test_any_bytes_are_read_or_refused_and_what_is_read_is_written_back_as_a_bod
     except (Malformed, IndexError, struct.error, UnicodeDecodeError):
         return
     assert read(SIMPLE, written(SIMPLE, body)) == body
+
+
+@pytest.mark.parametrize("value", ["67380c45", "not hex at all", 5])
+def test_what_is_no_uuid_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match=r"no UUID|non-hexadecimal"):
+        written(Shape(title="Id v0", is_flexible=False, columns=(Column(name="id", kind="uuid"),)), {"id": value})

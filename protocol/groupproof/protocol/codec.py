@@ -11,11 +11,10 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from uuid import UUID
 
 __all__ = ["ENTRIES_MAX", "Column", "Malformed", "Reader", "Shape", "Writer", "column_reader", "column_writer", "reader_of", "writer_of"]
 
-ENTRIES_MAX: Final = 200_000
+ENTRIES_MAX: Final = 100_000
 
 Reader = Callable[[bytes, int, list[int]], tuple[Any, int]]
 """`(frame, position, [entries left])` to the value and the position after it."""
@@ -176,7 +175,8 @@ def _read_uuid(frame: bytes, at: int, _: list[int]) -> tuple[str | None, int]:
     value = frame[at : at + 16]
     if len(value) < 16:
         raise IndexError
-    return (None if value == _UUID_ZERO else str(UUID(bytes=value))), at + 16
+    text = value.hex()
+    return (None if value == _UUID_ZERO else f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"), at + 16
 
 
 def _compact_reader(column: Column) -> Reader:
@@ -329,7 +329,10 @@ def _write_bool(out: bytearray, value: Any) -> None:
 
 
 def _write_uuid(out: bytearray, value: Any) -> None:
-    out += _UUID_ZERO if value is None else UUID(str(value)).bytes
+    encoded = _UUID_ZERO if value is None else bytes.fromhex(str(value).replace("-", ""))
+    if len(encoded) != len(_UUID_ZERO):
+        raise ValueError(f"{value!r} is no UUID")
+    out += encoded
 
 
 def _bytes_writer(column: Column) -> Writer:
