@@ -1,0 +1,91 @@
+"""The brokers as a client knows them: addresses, and one connection for each lane to each of them (trio)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import trio
+
+from groupproof.clients.connection import Answered, Connect, Connection
+from groupproof.clients.outputs import Node
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["ANY", "Brokers"]
+
+ANY = "any"
+"""The lane of requests that every broker answers: lookups and metadata."""
+
+_Key = tuple[str, int, str]
+
+
+class Brokers:
+    """Opens connections when they are needed. `lost(node, lane, reason)` tells of each that ended, node None for the lane `any`."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        bootstrap: Sequence[tuple[str, int]],
+        nursery: trio.Nursery,
+        *,
+        client_id: str,
+        versions: Mapping[Api, int],
+        shares_connections: bool,
+        lost: Callable[[Node | None, str, str], None],
+    ) -> None:
+        self._connect, self._nursery = connect, nursery
+        self._client_id, self._versions, self._shares, self._lost = client_id, versions, shares_connections, lost
+        self._addresses = list(bootstrap)
+        self._nodes: dict[int, tuple[str, int]] = {}
+        self._open: dict[_Key, Connection] = {}
+        self._turn = 0
+
+    def learn(self, nodes: Mapping[int, tuple[str, int]]) -> None:
+        """Take the addresses that Metadata tells."""
+        self._nodes = dict(nodes)
+
+    def node(self, node_id: int) -> Node | None:
+        address = self._nodes.get(node_id)
+        return None if address is None else Node(node_id=node_id, host=address[0], port=address[1])
+
+    def send(self, to: Node | None, lane: str, api: Api, body: Mapping[str, Any], answered: Answered) -> None:
+        """Send to `to` (None: any broker) over its connection of this lane."""
+        host, port = self._any_address() if to is None else (to.host, to.port)
+        key = (host, port, "" if self._shares else lane)
+        connection = self._open.get(key)
+        if connection is None:
+            connection = self._opened(key, to, lane)
+        connection.send(api, body, answered)
+
+    def drop(self, to: Node | None, lanes: frozenset[str]) -> None:
+        """Close the connections of these lanes to `to` (None: to whatever broker they go)."""
+        for host, port, lane in list(self._open):
+            if (to is None or (host, port) == (to.host, to.port)) and (self._shares or lane in lanes):
+                self._forget((host, port, lane)).close()
+
+    def close(self) -> None:
+        for key in list(self._open):
+            self._forget(key).close()
+
+    def _any_address(self) -> tuple[str, int]:
+        """Stay with one broker as long as it serves; the next one is asked after a failure."""
+        known = list(self._nodes.values()) or self._addresses
+        connected = [(host, port) for host, port, lane in self._open if lane == ("" if self._shares else ANY)]
+        return next((each for each in connected if each in known or each in self._addresses), known[self._turn % len(known)])
+
+    def _opened(self, key: _Key, to: Node | None, lane: str) -> Connection:
+        host, port, _ = key
+
+        def closed(reason: str) -> None:
+            if self._open.get(key) is connection:
+                del self._open[key]
+                self._turn += 1
+                self._lost(to, lane, reason)
+
+        connection = Connection(self._connect, host, port, client_id=self._client_id, versions=self._versions, closed=closed)
+        self._open[key] = connection
+        self._nursery.start_soon(connection.run)
+        return connection
+
+    def _forget(self, key: _Key) -> Connection:
+        return self._open.pop(key)

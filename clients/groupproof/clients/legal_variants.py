@@ -1,0 +1,148 @@
+"""Clients that differ from the newest Java client and keep the protocol all the same: no case may fail one of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.clients.policy import Override, Policy
+from groupproof.clients.variant import Variant
+from groupproof.protocol.spec.classic_member import Effect
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["LEGAL"]
+
+_DROPS_ID: Final = (Effect.DROP_GENERATION, Effect.DROP_ID, Effect.LOSE, Effect.REJOIN)
+
+LEGAL: Final = (
+    Variant(
+        name="joins-in-background",
+        says="Joins, revokes and assigns as soon as it learns of a rebalance, whether the application polls or not.",
+        policy=Policy(joins_from="background"),
+        seen="librdkafka, aiokafka, franz-go",
+    ),
+    Variant(
+        name="drops-id-on-22",
+        says="Drops the member id with the generation on ILLEGAL_GENERATION, as the Java client did up to 3.1.",
+        policy=Policy(
+            overrides=(
+                Override(api=Api.HEARTBEAT, answers=(22,), effects=_DROPS_ID),
+                Override(api=Api.SYNC_GROUP, answers=(22,), effects=_DROPS_ID),
+                Override(api=Api.OFFSET_COMMIT, answers=(22,), effects=(*_DROPS_ID, Effect.FAIL)),
+            )
+        ),
+        seen="java <= 3.1, kafka-python 2.x",
+    ),
+    Variant(
+        name="backs-off-before-rejoin",
+        says="Waits 100 ms before every JoinGroup of a rebalance, also where it could join at once.",
+        policy=Policy(rejoin_delay_ms=100, immediate_rejoins_max=0),
+        seen="kafkajs, sarama",
+    ),
+    Variant(
+        name="shares-one-connection",
+        says="Uses one connection to each broker for everything, so that a Fetch or a parked JoinGroup holds back what follows.",
+        policy=Policy(lanes="shared"),
+        seen="librdkafka",
+    ),
+    Variant(
+        name="joins-on-own-connection",
+        says="Sends JoinGroup and SyncGroup over a connection of their own, apart from the coordinator's other requests.",
+        policy=Policy(lanes="joins"),
+        seen="franz-go",
+    ),
+    Variant(
+        name="rediscovers-each-rebalance",
+        says="Looks the coordinator up again before each rebalance, although it knows it.",
+        policy=Policy(rediscovers_each_rebalance=True),
+        seen="kafka-go, sarama",
+    ),
+    Variant(
+        name="join-v3",
+        says="Speaks JoinGroup up to v3: no MEMBER_ID_REQUIRED (KIP-394), no static membership.",
+        policy=Policy(versions={Api.JOIN_GROUP: 3, Api.SYNC_GROUP: 2, Api.HEARTBEAT: 2, Api.OFFSET_COMMIT: 5}),
+        seen="java 2.1, kafkajs",
+    ),
+    Variant(
+        name="heartbeats-after-sync",
+        says="Sends no Heartbeat while its SyncGroup is parked; brokers keep a parked member alive.",
+        policy=Policy(heartbeats="synced"),
+        seen="java 2.6.0 and older, aiokafka, kafkajs",
+    ),
+    Variant(
+        name="old-versions",
+        says="Speaks the versions of 2018, without flexible headers.",
+        policy=Policy(
+            versions={
+                Api.FIND_COORDINATOR: 1, Api.JOIN_GROUP: 4, Api.SYNC_GROUP: 2, Api.HEARTBEAT: 2, Api.LEAVE_GROUP: 2, Api.OFFSET_COMMIT: 6,
+                Api.OFFSET_FETCH: 5, Api.METADATA: 7, Api.FETCH: 10, Api.LIST_OFFSETS: 4, Api.API_VERSIONS: 2,
+            }
+        ),
+        seen="java 2.2",
+    ),
+    Variant(
+        name="leaves-with-v2",
+        says="Leaves with LeaveGroup v2, whose answer has no list of members.",
+        policy=Policy(versions={Api.LEAVE_GROUP: 2}),
+        seen="kafka-python 2.x",
+    ),
+    Variant(
+        name="subscription-v0",
+        says="Sends the subscription without owned partitions, generation and rack.",
+        policy=Policy(subscription_version=0),
+        seen="kafka-go, kafkajs",
+    ),
+    Variant(
+        name="subscription-v1",
+        says="Sends the subscription with owned partitions, but neither generation nor rack.",
+        policy=Policy(subscription_version=1),
+        seen="java 2.4 to 3.3",
+    ),
+    Variant(
+        name="heartbeats-right-after-sync",
+        says="Sends its first Heartbeat at once after the SyncGroup's answer.",
+        policy=Policy(heartbeat_right_after_sync=True),
+        seen="sarama, franz-go",
+    ),
+    Variant(
+        name="jittered-heartbeats",
+        says="Sends heartbeats at a tenth more or less than the interval.",
+        policy=Policy(heartbeat_jitter=0.1),
+        seen="librdkafka",
+    ),
+    Variant(
+        name="lists-topics-backwards",
+        says="Lists the topics of its subscription in another order than they were given.",
+        policy=Policy(topics_reversed=True),
+        seen="clients that keep a hash set",
+    ),
+    Variant(
+        name="refreshes-metadata-before-join",
+        says="Asks for metadata before each JoinGroup.",
+        policy=Policy(refreshes_metadata_before_join=True),
+        seen="librdkafka, kafka-python",
+    ),
+    Variant(
+        name="revokes-without-commit",
+        says="Does not auto-commit before it revokes; what was read since the last interval is read again by the next owner.",
+        policy=Policy(commits_before_revoke=False),
+        seen="clients that commit by interval only",
+    ),
+    Variant(
+        name="polls-slowly",
+        says="Lets 50 ms pass between two polls.",
+        policy=Policy(poll_pause_ms=50),
+        seen="any application that works on its records",
+    ),
+    Variant(
+        name="heartbeats-a-little-early",
+        says="Sends heartbeats somewhat more often than asked: every nine tenths of the interval.",
+        policy=Policy(heartbeat_factor=0.9),
+        seen="clients with a coarse timer",
+    ),
+    Variant(
+        name="looks-up-patiently",
+        says="Waits five times as long after a fruitless lookup or a failed heartbeat.",
+        policy=Policy(retry_factor=5.0),
+        seen="librdkafka (retry.backoff.max.ms)",
+    ),
+)  # fmt: skip

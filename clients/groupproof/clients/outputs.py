@@ -1,0 +1,102 @@
+"""What a member asks of whoever drives it. Plain data: the member itself touches no connection, clock or callback."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from groupproof.protocol.messages import GroupRequest
+
+__all__ = ["Callback", "CallbackKind", "Committed", "Drop", "Fail", "Fetched", "Gone", "NeedMetadata", "Node", "Output", "Partition", "Send"]
+
+Partition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A broker as FindCoordinator names it."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """Send `message` to `to` (None: any broker); `lane` names the connection to that node. Feed back `response` or `disconnected`."""
+
+    request_id: int
+    message: GroupRequest
+    to: Node | None
+    lane: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """Close the group's connections to `to` (None: the one that lookups use); what is in flight there is forgotten already."""
+
+    to: Node | None
+
+
+class CallbackKind(Enum):
+    """The three callbacks of Kafka's ConsumerRebalanceListener."""
+
+    ASSIGNED = "assigned"
+    REVOKED = "revoked"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callback:
+    """Run the application's callback, then call `callback_done`; there is never more than one at a time."""
+
+    kind: CallbackKind
+    partitions: frozenset[Partition]
+    member_id: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """A commit ended; `error` is Kafka's name of the code or lapse, None for success. `mode` is sync, async or auto."""
+
+    token: Hashable
+    mode: str
+    offsets: Mapping[Partition, int]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """An OffsetFetch ended; an offset of -1 means that none is committed (CLIENT-79)."""
+
+    token: Hashable
+    offsets: Mapping[Partition, int] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedMetadata:
+    """Feed back `metadata` that covers `topics`; the leader's SyncGroup waits for it."""
+
+    topics: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fail:
+    """Tell the application. After a fatal one the member takes part in nothing more; `close` still works."""
+
+    error: str
+    message: str
+    fatal: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """The goodbye is over: after `closed` the member is done for, else it may subscribe again."""
+
+    closed: bool
+
+
+Output = Send | Drop | Callback | Committed | Fetched | NeedMetadata | Fail | Gone

@@ -1,0 +1,60 @@
+"""What an application asks of a member: Kafka's consumer settings in snake case, milliseconds throughout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["MemberSettings"]
+
+JOIN_TIMEOUT_SLACK_MS = 5_000  # Kafka's JOIN_GROUP_TIMEOUT_LAPSE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSettings:
+    """The settings of one member; defaults are Kafka's, but for `close_timeout_ms` (Kafka: 30 s), which bounds a goodbye.
+
+    Raises `ValueError` when the heartbeat interval is not below the session timeout (CLIENT-42), or when a number is negative.
+    """
+
+    group: str
+    topics: tuple[str, ...]
+    instance_id: str | None = None
+    assignors: tuple[str, ...] = ("range",)
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
+    auto_offset_reset: str = "latest"
+    retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
+    request_timeout_ms: int = 30_000
+    default_api_timeout_ms: int = 60_000
+    close_timeout_ms: int = 5_000
+    metadata_max_age_ms: int = 300_000
+    fetch_max_wait_ms: int = 500
+    max_poll_records: int = 500
+    rack: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise ValueError(
+                f"heartbeat.interval.ms ({self.heartbeat_interval_ms}) must be lower than session.timeout.ms ({self.session_timeout_ms})"
+            )
+        negative = [name for name in self.__slots__ if isinstance(value := getattr(self, name), int) and value < 0]
+        if negative:
+            raise ValueError(f"{negative[0]} must not be negative")
+        if not self.assignors:
+            raise ValueError("at least one assignor is needed")
+        if self.auto_offset_reset not in ("earliest", "latest", "none"):
+            raise ValueError(f"auto_offset_reset is earliest, latest or none, not {self.auto_offset_reset!r}")
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The member's rebalance timeout is its max.poll.interval.ms (CLIENT-23)."""
+        return self.max_poll_interval_ms
+
+    @property
+    def join_timeout_ms(self) -> int:
+        """A parked JoinGroup is waited for longer than the rebalance timeout (CLIENT-22)."""
+        return max(self.rebalance_timeout_ms + JOIN_TIMEOUT_SLACK_MS, self.request_timeout_ms)
