@@ -248,3 +248,8 @@ def test_any_bytes_are_read_or_refused_and_what_is_read_is_written_back_as_a_bod
 def test_what_is_no_uuid_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"no UUID|non-hexadecimal"):
         written(Shape(title="Id v0", is_flexible=False, columns=(Column(name="id", kind="uuid"),)), {"id": value})
+
+
+def test_a_uuid_that_is_cut_off_is_no_uuid() -> None:
+    with pytest.raises(IndexError):
+        read(Shape(title="Id v0", is_flexible=False, columns=(Column(name="id", kind="uuid"),)), bytes(15))

@@ -95,6 +95,22 @@ def test_a_count_that_lies_is_refused() -> None:
         record_count(resealed(lying))
 
 
+def test_bytes_behind_the_last_record_of_a_batch_are_refused() -> None:
+    longer = bytearray(GOLDEN + b"more")
+    longer[8:12] = struct.pack(">i", 0x46 + 4)
+    (batch,) = read_batches(resealed(longer))
+    with pytest.raises(RecordsError, match="holds 4 bytes after its 2 records"):
+        list(batch.records())
+
+
+def test_a_number_that_never_ends_is_refused() -> None:
+    endless = bytearray(GOLDEN[:61] + b"\xff" * 12)
+    endless[8:12] = struct.pack(">i", len(endless) - 12)
+    (batch,) = read_batches(resealed(endless))
+    with pytest.raises(RecordsError, match="a variable-length integer of more than 10 bytes"):
+        list(batch.records())
+
+
 @given(st.integers(61, len(GOLDEN) - 1), st.integers(0, 255))
 def test_a_changed_record_under_a_right_checksum_is_read_or_refused(at: int, value: int) -> None:
     changed = bytearray(GOLDEN)

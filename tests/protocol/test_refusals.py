@@ -89,6 +89,7 @@ def test_a_refused_fetch_brings_no_records() -> None:
         (Api.OFFSET_COMMIT, {"topics": ({"partitions": ({"error_code": 0},)}, {"partitions": ({"error_code": 22},)})}, 22),
         (Api.OFFSET_FETCH, {"groups": ({"error_code": 0, "topics": ({"partitions": ({"error_code": 0},)},)},)}, 0),
         (Api.METADATA, {"brokers": ({"node_id": 1},), "topics": ({"error_code": 3},)}, 3),
+        (Api.METADATA, {"topics": ({"partitions": ({"error_code": 0, "replica_nodes": (1, 2)}, {"error_code": 5, "replica_nodes": (2,)})},)}, 5),
         (Api.JOIN_GROUP, {"error_code": 0, "members": ({"member_id": "m"},)}, 0),
     ],
 )

@@ -96,6 +96,13 @@ def test_a_batch_does_not_fit_into_a_version_without_batches(api: Api, version: 
         write_request(api, version, 1, "m0", body)
 
 
+def test_a_batch_of_answers_does_not_fit_into_a_version_without_batches() -> None:
+    with pytest.raises(ValueError, match="a FindCoordinator v3 response tells exactly one coordinator, not 2"):
+        write_response(Api.FIND_COORDINATOR, 3, 1, {"coordinators": ({"key": "g"}, {"key": "h"})})
+    with pytest.raises(ValueError, match="an OffsetFetch v7 response is about exactly one group, not 0"):
+        write_response(Api.OFFSET_FETCH, 7, 1, {"groups": ()})
+
+
 def test_commits_keep_the_retention_time_of_old_versions() -> None:
     assert seen_request(Api.OFFSET_COMMIT, 4, {"group_id": "g", "retention_time_ms": 60_000})["retention_time_ms"] == 60_000
     assert seen_request(Api.OFFSET_COMMIT, 8, {"group_id": "g", "retention_time_ms": 60_000})["retention_time_ms"] == -1
