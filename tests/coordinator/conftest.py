@@ -221,9 +221,7 @@ class Scene:
 
 _CATALOGUE = frozenset(requirement.id for requirement in requirements())
 _CHECKS = (On.JOIN_CHECK, On.ABSENCE_CHECK)  # of these the coordinator tells only what had an effect
-_IN_TABLE = frozenset(
-    row.requirement for profile in profiles() for on, _, row in rows(profile) if on not in _CHECKS or row.effects
-)
+_IN_TABLE = frozenset(row.requirement for profile in profiles() for on, _, row in rows(profile) if on not in _CHECKS or row.effects)
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ import pytest
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.coordinator.conftest import Scene
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -156,9 +154,7 @@ def test_a_heartbeat_right_after_the_answer_finds_the_group_stable(scene: Scene)
     ("connect", None, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     (None, "sticky", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
 ])  # fmt: skip
-def test_a_sync_must_name_the_groups_protocol_or_none(
-    scene: Scene, protocol_type: str | None, protocol_name: str | None, error: ErrorCode
-) -> None:
+def test_a_sync_must_name_the_groups_protocol_or_none(scene: Scene, protocol_type: str | None, protocol_name: str | None, error: ErrorCode) -> None:
     scene.stable()
     scene.join()
     (leader, _) = scene.members()

@@ -117,10 +117,11 @@ class Coordinator:
         self._loading.discard(partition)
         state = self._engine.partitions[partition] = PartitionState.of(stored)
         for record in tuple(state.groups.values()):
-            group = self._engine.groups[record.group_id] = record.restore()
-            self._engine.apply(self._input(On.LOADED, group.group_id))
-        for group_id in state.offsets.keys() - state.groups.keys():
-            self._engine.groups[group_id] = Group(group_id=group_id, since_ms=now_ms)  # commits without members
+            self._engine.groups[record.group_id] = record.restore()
+        for group_id in state.offsets:
+            self._engine.groups.setdefault(group_id, Group(group_id=group_id, since_ms=now_ms))  # commits without members
+        for group_id in self._of(partition):
+            self._engine.apply(self._input(On.LOADED, group_id))
         self._watch_retention()
         return self._taken()
 
@@ -128,10 +129,11 @@ class Coordinator:
         """Lead `partition` no more: its groups die here (EMIG-01), and what they parked is answered 16 (EMIG-02) or never answered."""
         self._fire(now_ms - 1)
         self._come_to(now_ms)
-        for group in [group for group in self._engine.groups.values() if self._partition(group.group_id) == partition]:
-            self._engine.apply(self._input(On.UNLOADED, group.group_id))
+        for group_id in self._of(partition):
+            self._engine.apply(self._input(On.UNLOADED, group_id))
         self._engine.partitions.pop(partition, None)
         self._loading.discard(partition)
+        self._watch_retention()
         out = self._taken()
         return out if parked == "answer" else [each for each in out if not isinstance(each, Reply)]
 
@@ -145,8 +147,8 @@ class Coordinator:
 
     def parked(self, partition: int) -> list[Hashable]:
         """Return the tokens of the requests parked in the partition's groups."""
-        groups = (group for group in self._engine.groups.values() if self._partition(group.group_id) == partition)
-        return [each.token for group in groups for member in group.members for each in (member.join, member.sync) if each is not None]
+        members = (member for group_id in self._of(partition) for member in self._engine.groups[group_id].members)
+        return [each.token for member in members for each in (member.join, member.sync) if each is not None]
 
     def view(self, group_id: str) -> GroupView | None:
         group = self._engine.groups.get(group_id)
@@ -159,7 +161,7 @@ class Coordinator:
     def retire(self, group_id: str, now_ms: int) -> list[Output]:
         """Let a group be Dead without forgetting it, as a request sees it that raced with its deletion (TR-140 to TR-147)."""
         self._come_to(now_ms)
-        self._engine.groups[group_id].move_to(GroupState.DEAD, now_ms)
+        self._engine.retire(self._input(On.UNLOADED, group_id))
         return self._taken()
 
     def _take_up(self, message: GroupRequest, arrival: Arrival) -> None:
@@ -234,13 +236,19 @@ class Coordinator:
             offsets.by_partition.clear()
 
     def _watch_retention(self) -> None:
-        """Keep the periodic cleanup armed while there is a group to clean."""
+        """Keep the periodic cleanup armed while there is a group to clean, and no longer."""
         key = TimerKey(On.CLEANUP, "")
-        if self._engine.groups and self._engine.timers.due_of(key) is None:
+        if not self._engine.groups:
+            self._engine.timers.cancel(key)
+        elif self._engine.timers.due_of(key) is None:
             self._engine.timers.arm(key, self._now_ms + self.settings.offsets_retention_check_interval_ms)
 
     def _input(self, on: On, group_id: str) -> Input:
         return Input(on=on, now_ms=self._now_ms, settings=self.settings, group_id=group_id, group=self._engine.groups.get(group_id))
+
+    def _of(self, partition: int) -> list[str]:
+        """Return the groups of a partition, in the order of their creation."""
+        return [group_id for group_id in self._engine.groups if self._partition(group_id) == partition]
 
     def _gate(self, group_id: str) -> Gate:
         partition = self._partition(group_id)

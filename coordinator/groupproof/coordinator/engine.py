@@ -106,6 +106,10 @@ class Engine:
         rule = f"{on.on.value}/none/created"
         self.out.append(Transition(group_id=group.group_id, generation=0, before=None, after=GroupState.EMPTY, rule=rule, reason="created"))
 
+    def retire(self, on: Input) -> None:
+        """Let a group be Dead and keep it."""
+        self._told(on, GroupState.DEAD, "retired", "retired")
+
     def new_member_id(self, prefix: str) -> str:
         """Return `<prefix>-<UUID>` (JOIN-03, STATIC-01), drawn from the generator given."""
         bits = self._random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
@@ -132,19 +136,19 @@ class Engine:
         for effect in rule.effects:
             effect(self, on)
         if rule.row.then is not None:
-            self._move(rule, on, rule.row.then)
+            self._told(on, rule.row.then, rule.name, _reason(rule.row, on))
         if rule.is_request:
             self._answer(rule.row, on)
         for effect in rule.after:
             effect(self, on)
 
-    def _move(self, rule: _Rule, on: Input, after: GroupState) -> None:
+    def _told(self, on: Input, after: GroupState, rule: str, reason: str) -> None:
+        """Move the group and tell of it."""
         group = on.here
         before = group.state
         group.move_to(after, on.now_ms)
-        self.out.append(
-            Transition(group_id=group.group_id, generation=group.generation, before=before, after=after, rule=rule.name, reason=_reason(rule.row, on))
-        )
+        told = Transition(group_id=group.group_id, generation=group.generation, before=before, after=after, rule=rule, reason=reason)
+        self.out.append(told)
 
     def _answer(self, row: Row, on: Input) -> None:
         if row.answer is None or on.arrival is None:

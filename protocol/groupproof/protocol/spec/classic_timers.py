@@ -23,34 +23,27 @@ _COMPLETE_EMPTY = (Effect.EVICT_UNJOINED, Effect.NEXT_GENERATION_EMPTY)
 _MEASURED = "measured on 4.1.0"
 
 _PENDING_ENDS = Row("pending-ends", Guard.PENDING, None, "PEND-04", effects=(Effect.DROP_PENDING,))
-_GONE = Row("gone", Guard.STRANGER, None, "HB-55")
 _BREAKS = Row(
     "subscription-breaks", Guard.SUBSCRIPTION_BREAKS, None, "TR-046",
     note=f"{_MEASURED}: a join never completes if the bytes of a `consumer` subscription cannot be read",
 )  # fmt: skip
 
 _SESSION_END: Final[Mapping[State, tuple[Row, ...]]] = {
-    EMPTY: (
-        Row("pending-ends", Guard.PENDING, None, "TR-036", effects=(Effect.DROP_PENDING,)),
-        Row("gone", Guard.ALWAYS, None, "HB-55"),
-    ),
+    EMPTY: (Row("pending-ends", Guard.ALWAYS, None, "TR-036", effects=(Effect.DROP_PENDING,)),),
     PREPARING: (
         Row("pending-ends", Guard.PENDING, None, "TR-063", effects=(Effect.DROP_PENDING,), after=_CHECK_ABSENCE),
-        _GONE,
         Row("parked", Guard.SATISFIED, None, "TR-059"),
         Row("newcomer-waited-too-long", Guard.NEWCOMER_PARKED, None, "TR-060", effects=(Effect.REMOVE,), after=_CHECK_ABSENCE),
         Row("session-ends", Guard.ALWAYS, None, "TR-058", effects=(Effect.REMOVE,), after=_CHECK_ABSENCE),
     ),
     COMPLETING: (
         _PENDING_ENDS,
-        _GONE,
         Row("parked", Guard.SATISFIED, None, "TR-093"),
         Row("session-ends", Guard.ALWAYS, None, "TR-092", effects=(Effect.REMOVE, Effect.ABORT_SYNCS),
             then=PREPARING, after=_AWAIT, because="removing member on heartbeat expiration"),
     ),
     STABLE: (
         _PENDING_ENDS,
-        _GONE,
         Row("session-ends", Guard.ALWAYS, None, "TR-120", effects=(Effect.REMOVE, Effect.END_SYNC_DEADLINE),
             then=PREPARING, after=_AWAIT, because="removing member on heartbeat expiration"),
     ),
