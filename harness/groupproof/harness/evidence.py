@@ -34,9 +34,13 @@ class Evidence:
     @cached_property
     def _marks(self) -> dict[str, int]:
         marks: dict[str, int] = {}
+        triggered: dict[str, int] = {}
         for seen in self.trace:
-            if seen.kind == "fault" and seen.detail == "delivered" and seen.fault is not None:
-                marks.setdefault(seen.fault, seen.seq)
+            if seen.kind == "fault" and seen.fault is not None and seen.detail == "triggered":
+                triggered.setdefault(seen.fault, seen.seq)
+            elif seen.kind == "fault" and seen.fault is not None and seen.detail == "delivered":
+                # An answer counts as delivered when its bytes are gone; the client may have acted on it by then, never before the trigger.
+                marks.setdefault(seen.fault, triggered.get(seen.fault, seen.seq))
             elif seen.who == "kit" and seen.body.get("name") == "mark":
                 marks.setdefault(seen.body["mark"], seen.seq)
         return marks
@@ -50,7 +54,10 @@ class Evidence:
         return {(seen.connection, seen.correlation): seen for seen in self.trace if seen.kind == "processed"}
 
     def at(self, name: str | None) -> int:
-        """Return the `seq` of mark `name` or of fault `name`'s first delivery (None: before everything); raise `NotReached`."""
+        """Return the `seq` of mark `name`, or of the trigger that led to fault `name`'s first delivery (None: before everything).
+
+        Raise `NotReached` when there was no such mark or delivery.
+        """
         if name is None:
             return -1
         if name not in self._marks:

@@ -1,0 +1,164 @@
+"""What a leader assigns: everyone listed, each partition once, to a member that wants it; and what a follower leaves to the leader.
+
+Universal: `leaders_assign_soundly`, `followers_assign_nothing`. The others are asked for by cases that know topics and members.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from groupproof.harness.case import Judge
+from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.judges.claim import Claim
+from groupproof.harness.judges.reading import COOPERATIVE, Given, accepted, assignments_of, clients, origin, subscriptions_of, synced
+from groupproof.harness.verdicts import Finding
+from groupproof.protocol.subscription import Subscription
+from groupproof.protocol.trace import Observation, Partitions
+from groupproof.protocol.vocabulary import Api
+
+__all__ = [
+    "assigns_everyone", "assigns_everything", "assigns_exactly", "follower_assigns_nothing", "followers_assign_nothing", "holds_partitions",
+    "leaders_assign_soundly",
+]  # fmt: skip
+
+
+def leaders_assign_soundly(ev: Evidence) -> Iterator[Finding]:
+    """Judge that no partition goes to two members (ASSIGN-09), to a stranger, or to a member that does not want its topic; nobody is forgotten (CLIENT-12)."""
+    for client in clients(ev):
+        for sync, join in _leading(ev, client):
+            yield from _sound(sync, join)
+
+
+def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, Given]]:
+    """Yield the SyncGroups that `client` sent as leader, with the JoinGroup answers that made it leader."""
+    for sync in ev.requests(Api.SYNC_GROUP, client):
+        join = origin(ev, client, sync)
+        if join is not None and join.is_leader and not join.skip_assignment:
+            yield sync, join
+
+
+def _sound(sync: Observation, join: Given) -> Iterator[Finding]:
+    assigned, wanted = assignments_of(sync), subscriptions_of(join.seen)
+    once = Claim(requirement="ASSIGN-09", expected="The leader assigns each partition to one member that subscribes to its topic.")
+    counts = Counter(partition for partitions in assigned.values() for partition in partitions)
+    if any(count > 1 for count in counts.values()):
+        yield once.failed("The leader assigned a partition twice.", sync, detail=str(sorted(p for p, count in counts.items() if count > 1)))
+    if any(member not in wanted and partitions for member, partitions in assigned.items()):
+        yield once.failed("The leader assigned partitions to a member that is not in the group.", sync)
+    if any(_unwanted(partitions, wanted.get(member)) for member, partitions in assigned.items()):
+        yield once.failed("The leader assigned partitions of a topic that the member does not subscribe to.", sync)
+    if set(wanted) - set(assigned):
+        everyone = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment for every member of the group.")
+        yield everyone.tolerated("The leader left a member out of its SyncGroup.", sync)
+
+
+def _unwanted(partitions: Partitions, subscription: Subscription | None) -> bool:
+    return subscription is not None and any(topic not in subscription.topics for topic, _ in partitions)
+
+
+def followers_assign_nothing(ev: Evidence) -> Iterator[Finding]:
+    """Judge that a follower's SyncGroup carries no assignment; the coordinator ignores one, so this costs no more than bytes (CLIENT-12)."""
+    claim = Claim(requirement="CLIENT-12", expected="A follower's SyncGroup carries no assignments.")
+    for client in clients(ev):
+        for sync in ev.requests(Api.SYNC_GROUP, client):
+            join = origin(ev, client, sync)
+            if join is not None and not join.is_leader and sync.body.get("assignments"):
+                yield claim.tolerated("A follower's SyncGroup carried assignments.", sync)
+
+
+def _last_lead(ev: Evidence, client: str, after: str | None) -> tuple[Observation, Given]:
+    """Return the newest SyncGroup that `client` sent as leader and that was accepted; raise `NotReached`."""
+    leading = [(sync, join) for sync, join in _leading(ev, client) if sync.seq > ev.at(after) and accepted(ev, sync)]
+    if not leading:
+        raise NotReached(f"{client} never led a generation")
+    return leading[-1]
+
+
+def assigns_everything(client: str, topics: Mapping[str, int], *, requirement: str = "ASSIGN-09", after: str | None = None) -> Judge:
+    """Judge the newest assignment of `client` as leader: every partition of `topics` that somebody wants is given to somebody.
+
+    A cooperative leader may hold back what is on its way from one member to another, so that one is judged by what members hold.
+    """
+    claim = Claim(requirement=requirement, expected="The leader assigns every partition of every subscribed topic.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sync, join = _last_lead(ev, client, after)
+        wanted = {topic for subscription in subscriptions_of(join.seen).values() for topic in subscription.topics}
+        due = {(topic, number) for topic, count in topics.items() if topic in wanted for number in range(count)}
+        missing = due - {partition for partitions in assignments_of(sync).values() for partition in partitions}
+        if missing and join.protocol not in COOPERATIVE:
+            yield claim.failed("The leader left partitions of a subscribed topic to nobody.", sync, detail=str(sorted(missing)))
+        else:
+            yield claim.ok("Every partition was assigned.", sync)
+
+    return judge
+
+
+def assigns_everyone(client: str, members: int, *, requirement: str = "CLIENT-12", after: str | None = None) -> Judge:
+    """Judge that the newest SyncGroup of `client` as leader has an entry for each of `members` members."""
+    claim = Claim(requirement=requirement, expected="The leader's SyncGroup has an assignment for every member, also an empty one.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sync, join = _last_lead(ev, client, after)
+        listed = subscriptions_of(join.seen)
+        if len(listed) < members:
+            raise NotReached("the group never had all its members in one generation")
+        if set(listed) - set(assignments_of(sync)):
+            yield claim.tolerated("The leader left a member out of its SyncGroup.", sync)
+        else:
+            yield claim.ok("Every member had its entry.", sync)
+
+    return judge
+
+
+def assigns_exactly(client: str, expected: Mapping[str, Partitions], *, requirement: str, after: str | None = None) -> Judge:
+    """Judge the newest assignment of `client` as leader against what the named assignor gives; `expected` is by client id.
+
+    One leader decides for all, so another complete assignment is safe: it is NON_STRICT.
+    """
+    claim = Claim(requirement=requirement, expected="The leader assigns what the assignor agreed upon assigns.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sync, _ = _last_lead(ev, client, after)
+        names = {each.member: each.client for each in ev.responses(Api.JOIN_GROUP) if each.member}
+        got = {names.get(member, member): sorted(partitions) for member, partitions in assignments_of(sync).items()}
+        wanted = {name: sorted(partitions) for name, partitions in expected.items()}
+        if got == wanted:
+            yield claim.ok("The assignment is the assignor's.", sync)
+        else:
+            yield claim.tolerated("The assignment is another than the assignor's.", sync, detail=str(got))
+
+    return judge
+
+
+def follower_assigns_nothing(client: str, *, requirement: str = "CLIENT-12", after: str | None = None) -> Judge:
+    """Judge that `client` synced as a follower, without assignments."""
+    claim = Claim(requirement=requirement, expected="As a follower the client sends SyncGroup without assignments.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for sync in ev.requests(Api.SYNC_GROUP, client, after, ev.closing):
+            join = origin(ev, client, sync)
+            if join is not None and not join.is_leader:
+                carried = bool(sync.body.get("assignments"))
+                yield claim.tolerated("It sent assignments.", sync) if carried else claim.ok("It sent none.", sync)
+                return
+        raise NotReached(f"{client} was never a follower")
+
+    return judge
+
+
+def holds_partitions(client: str, count: int, *, requirement: str, after: str | None = None) -> Judge:
+    """Judge that the newest assignment put in `client`'s hands has `count` partitions."""
+    claim = Claim(requirement=requirement, expected=f"The client is assigned {count} partitions in the end.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        answers = synced(ev, client, after, ev.closing)
+        if not answers:
+            raise NotReached(f"{client} was assigned nothing")
+        if len(answers[-1].partitions) == count:
+            yield claim.ok("It was.", answers[-1])
+        else:
+            yield claim.failed("It was assigned another number of partitions.", answers[-1], detail=str(answers[-1].partitions))
+
+    return judge

@@ -1,0 +1,86 @@
+"""How a judge says what it found: the claim it tests, and the rule of what is late and what never came.
+
+Time (contract, "Verdicts"): late is FAILED only beyond the deadline + max(500 ms, 10 %), and what never came is judged only if the run
+gave it that long; otherwise `NotReached` makes the case INCONCLUSIVE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+
+__all__ = ["Claim", "elapsed_ms", "end", "overdue", "tolerated_ms"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A requirement and the sentence, about one client, that a judge tests."""
+
+    requirement: str
+    expected: str
+
+    def ok(self, observed: str, seen: Observation | None = None) -> Finding:
+        return self.found(Verdict.OK, observed, seen)
+
+    def tolerated(self, observed: str, seen: Observation | None = None, *, detail: str = "", proof: Proof = Proof.SAFETY) -> Finding:
+        """Return a finding of NON_STRICT."""
+        return self.found(Verdict.NON_STRICT, observed, seen, detail=detail, proof=proof)
+
+    def failed(self, observed: str, seen: Observation | None = None, *, detail: str = "", proof: Proof = Proof.SAFETY) -> Finding:
+        return self.found(Verdict.FAILED, observed, seen, detail=detail, proof=proof)
+
+    def found(self, verdict: Verdict, observed: str, seen: Observation | None = None, *, detail: str = "", proof: Proof = Proof.SAFETY) -> Finding:
+        return Finding(
+            verdict=verdict,
+            requirement=self.requirement,
+            expected=self.expected,
+            observed=observed,
+            proof=proof,
+            seq=None if seen is None else seen.seq,
+            detail=detail,
+        )
+
+
+def tolerated_ms(deadline_ms: float) -> float:
+    """Return until when something due at `deadline_ms` is still in time."""
+    return deadline_ms + max(500.0, deadline_ms / 10)
+
+
+def elapsed_ms(since: Observation, until: Observation) -> float:
+    return until.at_ms - since.at_ms
+
+
+def end(ev: Evidence, *, whole: bool = False) -> Observation:
+    """Return the observation at which the judged part of the run ends, with `whole` the goodbye included; raise `NotReached` for an empty trace."""
+    if not ev.trace:
+        raise NotReached("the trace is empty")
+    return ev.trace[-1] if whole else ev.trace[min(ev.closing, len(ev.trace) - 1)]
+
+
+def overdue(
+    ev: Evidence,
+    claim: Claim,
+    seen: Observation | None,
+    *,
+    since: Observation,
+    within_ms: float,
+    never: str,
+    late: str,
+    gravity: Verdict = Verdict.FAILED,
+    whole: bool = False,
+) -> Finding | None:
+    """Return the finding that `seen` never came or came late, None when it came in time; `whole` if it may come in the goodbye.
+
+    Raise `NotReached` when it did not come but the run ended before its time was over.
+    """
+    limit = tolerated_ms(within_ms)
+    if seen is not None:
+        if elapsed_ms(since, seen) <= limit:
+            return None
+        return claim.found(gravity, late, seen, proof=Proof.TIMING, detail=f"after {elapsed_ms(since, seen):.0f} ms, due within {within_ms:.0f}")
+    if elapsed_ms(since, end(ev, whole=whole)) < within_ms:
+        raise NotReached(f"the run ended before its time was over: {never}")
+    return claim.found(gravity, never, since, proof=Proof.LIVENESS, detail=f"within {within_ms:.0f} ms")

@@ -1,0 +1,103 @@
+"""Leaving: a LeaveGroup where one is due and none where none is, once, and a close that ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.case import Judge
+from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
+from groupproof.harness.judges.reading import moment
+from groupproof.harness.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "sends_none"]
+
+CLOSE_MS = 5_000
+"""Within which a close ends, with an answer to its LeaveGroup or without."""
+
+
+def leaves(
+    client: str, *, after: str, requirement: str, within_ms: float = CLOSE_MS, absent: Verdict = Verdict.NON_STRICT, whole: bool = False
+) -> Judge:
+    """Judge that LeaveGroup comes: without it the others wait for the member's session to end."""
+    claim = Claim(requirement=requirement, expected="The client leaves the group.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, None if whole else ev.closing)), None)
+        never, late = "No LeaveGroup came.", "LeaveGroup came late."
+        since = moment(ev, after)
+        missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, gravity=absent, whole=whole)
+        yield missing or claim.ok("It did.", left)
+
+    return judge
+
+
+def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement: str = "CLIENT-52") -> Judge:
+    """Judge that a member whose application polls no more leaves. To fall silent only is NON_STRICT, for the others wait for its session;
+    to go on heartbeating is FAILED: nobody reads its partitions."""
+    claim = Claim(requirement=requirement, expected="The client leaves the group when its application polls no more.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since, limit = moment(ev, after), tolerated_ms(within_ms)
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)), None)
+        beats = [beat for beat in ev.requests(Api.HEARTBEAT, client, after, ev.closing) if elapsed_ms(since, beat) > limit]
+        if left is not None and elapsed_ms(since, left) <= limit:
+            yield claim.ok("It did.", left)
+        elif left is not None:
+            yield claim.failed("It left late.", left, proof=Proof.TIMING)
+        elif elapsed_ms(since, end(ev)) <= limit:
+            raise NotReached("the run ended before the client had to leave")
+        elif beats:
+            yield claim.failed("It went on heartbeating.", beats[0], proof=Proof.LIVENESS)
+        else:
+            yield claim.tolerated("It fell silent without a LeaveGroup.", since, proof=Proof.LIVENESS)
+
+    return judge
+
+
+def leaves_once(client: str, *, after: str, requirement: str = "CLIENT-73") -> Judge:
+    """Judge that a close says goodbye, however that is answered; a second LeaveGroup harms nobody and is only reported."""
+    claim = Claim(requirement=requirement, expected="The client leaves the group, once.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = ev.requests(Api.LEAVE_GROUP, client, after)
+        again = [request for request in sent[1:] if request.member == sent[0].member]
+        never, late, since = "No LeaveGroup came.", "LeaveGroup came late.", moment(ev, after)
+        absent = overdue(
+            ev, claim, next(iter(sent), None), since=since, within_ms=CLOSE_MS, never=never, late=late, gravity=Verdict.NON_STRICT, whole=True
+        )
+        if absent is not None:
+            yield absent
+        elif again:
+            yield claim.found(Verdict.INFORMATIONAL, "It sent it again.", again[0])
+        else:
+            yield claim.ok("It did.", sent[0])
+
+    return judge
+
+
+def sends_none(client: str, api: Api, *, after: str, requirement: str, gravity: Verdict, grace_ms: float = 0, whole: bool = False) -> Judge:
+    """Judge that no `api` comes later than `grace_ms` after an instant."""
+    claim = Claim(requirement=requirement, expected=f"The client sends no {api.title}.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        sent = [each for each in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, each) > grace_ms]
+        yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
+
+    return judge
+
+
+def closes(client: str, *, after: str, requirement: str = "CLIENT-71", within_ms: float = CLOSE_MS) -> Judge:
+    """Report whether the application gets its thread back from `close`; one that hangs counts in the goodbye."""
+    claim = Claim(requirement=requirement, expected="Closing ends.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        done = next(iter(ev.events("shutdown_complete", client, after)), None)
+        never, late = "It did not end.", "It ended late."
+        since = moment(ev, after)
+        slow = overdue(ev, claim, done, since=since, within_ms=within_ms, never=never, late=late, gravity=Verdict.INFORMATIONAL, whole=True)
+        yield slow or claim.ok("It did.", done)
+
+    return judge

@@ -1,0 +1,235 @@
+"""What a client does after something went wrong: joins again, keeps its membership, tells the application, or falls silent.
+
+`after` is always the name of a fault's delivery or of a mark. Deadlines are generous: they cover the reconnect backoffs of every client
+known, and are no one's in particular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from groupproof.harness.case import Judge
+from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.judges.claim import Claim, end, overdue
+from groupproof.harness.judges.reading import GROUP_REQUESTS, error_of, moment, newest, surfaced, synced
+from groupproof.harness.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = [
+    "REACT_MS", "Identity", "comes_back", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives",
+]  # fmt: skip
+
+REACT_MS = 6_000
+"""Within which a client has reacted, whatever its backoff."""
+
+
+class Identity(Enum):
+    """Which member id the next JoinGroup should carry."""
+
+    KEPT = "kept"  # the one it has; without it a ghost stays behind until its session ends
+    EMPTY = "empty"  # none: the coordinator has just said that it does not know the old one
+    EITHER = "either"
+
+
+def is_struck(fault: str, client: str, api: Api, *, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that the request the fault waits for came at all; it is due. `NotReached` if it came and the fault left no receipt."""
+    claim = Claim(requirement=requirement, expected=f"The client sends {api.title}.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        armed, triggered = ev.receipts(fault, "armed"), ev.receipts(fault, "triggered")
+        if triggered and not ev.receipts(fault, "delivered"):
+            raise NotReached(f"{fault} was triggered but never delivered")
+        if not armed:
+            raise NotReached(f"{fault} was never armed: {ev.timeout or 'the run ended before'}")
+        came = triggered[0] if triggered else None
+        never = overdue(ev, claim, came, since=armed[0], within_ms=within_ms, never=f"No {api.title} came.", late=f"{api.title} came late.")
+        yield never or claim.ok("It did.", came)
+
+    return judge
+
+
+def rejoins(
+    client: str,
+    *,
+    after: str,
+    requirement: str,
+    identity: Identity = Identity.KEPT,
+    within_ms: float = REACT_MS,
+    absent: Verdict = Verdict.FAILED,
+    or_tells: bool = False,
+) -> Judge:
+    """Judge that `client` joins again, and as whom.
+
+    A dropped id is NON_STRICT; an id that the coordinator has just refused is FAILED, for nobody would ever let it in. `absent` is the
+    verdict if no JoinGroup comes; with `or_tells` telling the application instead is as good.
+    """
+    claim = Claim(requirement=requirement, expected=f"The client joins again{_AS[identity]}.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since, mine = moment(ev, after), newest(ev, client, before=after)
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        told = surfaced(ev, client, after)
+        if join is None and or_tells and told is not None:
+            yield claim.ok("It told the application.", told)
+            return
+        never = overdue(ev, claim, join, since=since, within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
+        if never is not None:
+            yield never
+        if join is not None:
+            yield _identified(claim, join, identity, "" if mine is None else mine.member)
+
+    return judge
+
+
+_AS = {Identity.KEPT: " with the member id it has", Identity.EMPTY: " with the empty member id", Identity.EITHER: ""}
+
+
+def _identified(claim: Claim, join: Observation, identity: Identity, mine: str) -> Finding:
+    member = join.member or ""
+    if identity is Identity.EITHER or (member == mine and identity is Identity.KEPT) or (member == "" and identity is Identity.EMPTY):
+        return claim.ok("It did.", join)
+    if identity is Identity.KEPT:
+        what = "the empty member id" if member == "" else "another member id"
+        return claim.tolerated(f"It joined again with {what}, leaving a ghost behind.", join)
+    if member == mine:
+        return claim.failed("It joined again with the member id that was refused.", join)
+    return claim.tolerated("It joined again with an older member id.", join)
+
+
+def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
+    """Judge that `client` sends `api` again; with `or_tells` telling the application instead is as good."""
+    claim = Claim(requirement=requirement, expected=f"The client sends {api.title} again.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        again = next(iter(ev.requests(api, client, after, ev.closing)), None)
+        told = surfaced(ev, client, after)
+        if again is None and or_tells and told is not None:
+            yield claim.ok("It told the application.", told)
+            return
+        never, late = f"No further {api.title} came.", f"{api.title} came again late."
+        yield overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", again)
+
+    return judge
+
+
+def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10_000) -> Judge:
+    """Judge that `client` is a member with an assignment once more: a SyncGroup answered without error."""
+    claim = Claim(requirement=requirement, expected="The client ends up a member of the group again.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        back = next(iter(synced(ev, client, after, ev.closing)), None)
+        never, late = "It never became a member again.", "It became a member again late."
+        yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
+
+    return judge
+
+
+def comes_back(client: str, *, after: str, requirement: str, within_ms: float = 9_000) -> Judge:
+    """Judge that `client` is heard of by its group again: a Heartbeat or SyncGroup is answered without error."""
+    claim = Claim(requirement=requirement, expected="The client gives the silent connection up and is back in its group.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        answers = synced(ev, client, after, ev.closing) + ev.responses(Api.HEARTBEAT, client, after, ev.closing)
+        good = sorted((seen for seen in answers if error_of(seen) == 0), key=lambda seen: seen.seq)
+        back, never, late = next(iter(good), None), "It never came back.", "It came back late."
+        yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
+
+    return judge
+
+
+def keeps_membership(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
+    """Judge that heartbeats go on with the same member id and generation. A new JoinGroup is a needless rebalance: NON_STRICT."""
+    claim = Claim(requirement=requirement, expected="The client goes on heartbeating with the membership it has.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        mine = newest(ev, client, before=after)
+        if mine is None:
+            raise NotReached(f"{client} was no member before {after}")
+        beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        told = surfaced(ev, client, after)
+        first = min((each for each in (beat, join) if each is not None), key=lambda each: each.seq, default=None)
+        if first is None and or_tells and told is not None:
+            yield claim.ok("It told the application.", told)
+            return
+        never, late = "Neither a Heartbeat nor a JoinGroup came.", "It went on late."
+        yield overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or _kept(claim, join, beat, mine.member)
+
+    return judge
+
+
+def _kept(claim: Claim, join: Observation | None, beat: Observation | None, mine: str) -> Finding:
+    if join is None:
+        return claim.ok("It did.", beat)
+    if join.member == mine:
+        return claim.tolerated("It joined again though its membership stood.", join)
+    return claim.tolerated("It gave its membership up and joined anew, leaving a ghost behind.", join)
+
+
+def surfaces(
+    client: str,
+    *,
+    after: str,
+    requirement: str,
+    unaware: Verdict = Verdict.NON_STRICT,
+    within_ms: float = REACT_MS,
+    tried_again: Api | None = None,
+) -> Judge:
+    """Judge that the application is told. Going on without telling it is `unaware`, or as good if it means sending `tried_again`;
+    silence on the wire and in the application is FAILED."""
+    claim = Claim(requirement=requirement, expected="The client tells the application of the error.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
+        again = next(iter(ev.requests(tried_again, client, after, ev.closing)), None) if tried_again is not None else None
+        if told is not None:
+            yield claim.ok("It did.", told)
+        elif again is not None:
+            yield claim.ok("It tried again.", again)
+        elif went_on is not None:
+            yield claim.found(unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS)
+        else:
+            yield _silent(ev, claim, moment(ev, after), within_ms)
+
+    return judge
+
+
+def survives(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that after an answer nobody expects the client neither stands still nor hides it: it goes on, or tells the application."""
+    claim = Claim(requirement=requirement, expected="The client goes on, or tells the application.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
+        if told is not None:
+            yield claim.ok("It told the application.", told)
+        elif went_on is not None:
+            yield claim.ok("It went on.", went_on)
+        else:
+            yield _silent(ev, claim, moment(ev, after), within_ms)
+
+    return judge
+
+
+def _goes_on(ev: Evidence, client: str, after: str) -> Observation | None:
+    """Return the first request by which the client still wants to be a member."""
+    wanting = {api.title for api in (Api.FIND_COORDINATOR, *GROUP_REQUESTS, Api.OFFSET_FETCH) if api is not Api.LEAVE_GROUP}
+    return next((seen for seen in ev.select("request", None, client, after, ev.closing) if seen.api in wanting), None)
+
+
+def _silent(ev: Evidence, claim: Claim, since: Observation, within_ms: float) -> Finding:
+    if end(ev).at_ms - since.at_ms < within_ms:
+        raise NotReached("the run ended before its time was over")
+    return claim.failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS)
+
+
+def stays_out(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that a fenced static member does not take its place back: a join with its instance id and no member id throws the other out."""
+    claim = Claim(requirement=requirement, expected="Once fenced, the client does not join anew under its instance id.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        anew = [join for join in ev.requests(Api.JOIN_GROUP, client, after, ev.closing) if not join.member and join.instance]
+        yield claim.failed("It joined anew and fenced its successor.", anew[0]) if anew else claim.ok("It did not.")
+
+    return judge

@@ -1,0 +1,116 @@
+"""OffsetFetch: every error it may be answered with; a failure is never taken for "nothing committed" (CLIENT-79, FETCH-06)."""
+
+from __future__ import annotations
+
+from groupproof.harness.case import Case, Judge
+from groupproof.harness.judges.discovery import rediscovers
+from groupproof.harness.judges.fields import fetches_only_assigned, starts_at
+from groupproof.harness.judges.reactions import is_struck, retries, surfaces, survives
+from groupproof.harness.plan import Plan, Step
+from groupproof.harness.steps import answers, close, commit, company, consumed, delivered, event, joined, passing, plan, start, subject
+from groupproof.harness.suites.making import MUST, UNHEARD_OF, case, code_name
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES", "COMMITTED", "after_commits"]
+
+_FETCH = Api.OFFSET_FETCH
+
+COMMITTED = {("t", 0): 10, ("t", 1): 12}
+"""What the group has committed before the subject comes."""
+
+
+def after_commits(*steps: Step | list[Step]) -> Plan:
+    """Return a plan in which the kit's own member commits, leaves, and only then the rest follows."""
+    offsets = [(topic, partition, offset) for (topic, partition), offset in COMMITTED.items()]
+    return plan(company(), subject(), steps=[*joined("a0"), commit("a0", *offsets), close("a0"), *steps])
+
+
+def _failing(code: int) -> Plan:
+    return after_commits(
+        answers("error", _FETCH, code), start("m0"), delivered("error", within_ms=15_000), consumed("m0", go_on=True, count=2), passing(500)
+    )
+
+
+def _continues(*, or_not: bool = False) -> Judge:
+    return starts_at("m0", COMMITTED, requirement="CLIENT-79", or_not=or_not)
+
+
+def _retried(code: int, title: str, *more: Judge) -> Case:
+    return case(
+        f"fetch/{code_name(code)}",
+        title,
+        ("CLIENT-79",),
+        MUST,
+        _failing(code),
+        is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000),
+        retries("m0", _FETCH, after="error", requirement="CLIENT-79", or_tells=True),
+        _continues(or_not=True),
+        *more,
+    )
+
+
+def _told(code: int, title: str) -> Case:
+    return case(
+        f"fetch/{code_name(code)}",
+        title,
+        ("CLIENT-79",),
+        MUST,
+        after_commits(
+            answers("error", _FETCH, code),
+            start("m0"),
+            delivered("error", within_ms=15_000),
+            event("m0", "error", after="error", go_on=True),
+            passing(500),
+        ),
+        is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000),
+        surfaces("m0", after="error", requirement="CLIENT-79", tried_again=_FETCH),
+        _continues(or_not=True),
+    )
+
+
+def _odd(code: int, title: str) -> Case:
+    return case(
+        f"fetch/{code_name(code)}",
+        title,
+        ("CLIENT-79",),
+        MUST,
+        _failing(code),
+        is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000),
+        survives("m0", after="error", requirement="CLIENT-79"),
+        _continues(or_not=True),
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A fetch of offsets that meets a loading coordinator is repeated."),
+    _retried(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A fetch of offsets that meets no coordinator is repeated, or its failure told."),
+    _retried(
+        ErrorCode.NOT_COORDINATOR,
+        "A fetch of offsets that meets another broker is repeated after a lookup.",
+        rediscovers("m0", after="error", requirement="CLIENT-04", api=_FETCH),
+    ),
+    _retried(ErrorCode.UNSTABLE_OFFSET_COMMIT, "A fetch of offsets that meets an open transaction is repeated."),
+    _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A fetch of offsets that is not authorised is told to the application or tried again."),
+    _told(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A fetch of offsets of a topic that is not authorised is told to the application or tried again."),
+    _odd(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "A fetch of offsets of an unknown topic is never taken for nothing committed."),
+    _odd(ErrorCode.UNKNOWN_MEMBER_ID, "A fetch of offsets answered with 25 is never taken for nothing committed."),
+    _odd(ErrorCode.ILLEGAL_GENERATION, "A fetch of offsets answered with 22 is never taken for nothing committed."),
+    _odd(UNHEARD_OF, "A fetch of offsets answered with an unheard-of error is never taken for nothing committed."),
+    case(
+        "fetch/committed",
+        "A member that takes partitions over goes on where the group had committed.",
+        ("CLIENT-79", "FETCH-04", "FETCH-06"),
+        MUST,
+        after_commits(start("m0"), consumed("m0", count=2, go_on=True), passing(500)),
+        _continues(),
+        fetches_only_assigned("m0"),
+    ),
+    case(
+        "fetch/nothing-committed",
+        "A member of a group that has committed nothing begins where auto.offset.reset says.",
+        ("CLIENT-79",),
+        MUST,
+        plan(subject(), steps=[*joined("m0"), consumed("m0", count=2, go_on=True), passing(500)]),
+        starts_at("m0", {("t", 0): 0, ("t", 1): 0}, requirement="CLIENT-79"),
+    ),
+)

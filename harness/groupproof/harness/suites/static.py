@@ -1,0 +1,191 @@
+"""Static members (KIP-345): the identity on every request, restarts without a rebalance, and a fenced twin that gives way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupproof.harness.case import Case
+from groupproof.harness.judges.commits import commit_fails
+from groupproof.harness.judges.fields import names_its_instance, starts_in_generation
+from groupproof.harness.judges.leaving import sends_none
+from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins, stays_out, surfaces
+from groupproof.harness.plan import Member, Plan
+from groupproof.harness.steps import (
+    answers,
+    close,
+    command,
+    commit,
+    company,
+    delivered,
+    event,
+    joined,
+    kill,
+    mark,
+    passing,
+    plan,
+    stable,
+    start,
+    subject,
+)
+from groupproof.harness.suites.making import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+
+def _instance(name: str = "m0", **settings: Any) -> Member:
+    return subject(name, instance_id="i0", **settings)
+
+
+def _fenced(api: Api) -> Plan:
+    """Return a plan in which a stable static member is told to rejoin, and its next `api` is answered with 82."""
+    return plan(
+        _instance(),
+        steps=[
+            *joined("m0"),
+            answers("fenced", api, ErrorCode.FENCED_INSTANCE_ID),
+            *([] if api is Api.HEARTBEAT else [answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS)]),
+            delivered("fenced"),
+            event("m0", "error", after="fenced", go_on=True),
+            passing(500),
+        ],
+    )
+
+
+def _fencing(api: Api, title: str, requirement: str) -> Case:
+    return case(
+        f"static/fenced-{api.name.lower().replace('_', '-')}",
+        title,
+        (requirement, "STATIC-10"),
+        MUST,
+        _fenced(api),
+        is_struck("fenced", "m0", api, requirement=requirement),
+        surfaces("m0", after="fenced", requirement=requirement),
+        stays_out("m0", after="fenced", requirement=requirement),
+        needs=["static"],
+    )
+
+
+_FENCED: tuple[Case, ...] = (
+    _fencing(Api.HEARTBEAT, "A static member whose Heartbeat is fenced tells the application and gives way.", "CLIENT-57"),
+    _fencing(Api.JOIN_GROUP, "A static member whose JoinGroup is fenced tells the application and gives way.", "CLIENT-19"),
+    _fencing(Api.SYNC_GROUP, "A static member whose SyncGroup is fenced tells the application and gives way.", "CLIENT-35"),
+    case(
+        "static/fenced-offset-commit",
+        "A commit of a fenced static member fails.",
+        ("CLIENT-69", "STATIC-10"),
+        MUST,
+        plan(
+            _instance(),
+            steps=[
+                *joined("m0"),
+                mark("commit"),
+                answers("fenced", Api.OFFSET_COMMIT, ErrorCode.FENCED_INSTANCE_ID),
+                commit("m0", ("t", 0, 5)),
+                delivered("fenced"),
+                passing(500),
+            ],
+        ),
+        commit_fails("m0", after="commit", requirement="CLIENT-69"),
+        stays_out("m0", after="fenced", requirement="STATIC-10"),
+        needs=["static", "commit"],
+    ),
+    case(
+        "static/fenced-by-its-twin",
+        "A static member that is replaced by a twin gives way to it, and tells its application.",
+        ("CLIENT-57", "STATIC-10"),
+        MUST,
+        plan(
+            _instance("m0"),
+            _instance("m1"),
+            steps=[*joined("m0"), mark("twin"), *start("m1"), event("m0", "error", after="twin", within_ms=12_000, go_on=True), passing(1_000)],
+        ),
+        surfaces("m0", after="twin", requirement="CLIENT-57", within_ms=9_000),
+        stays_out("m0", after="twin", requirement="STATIC-10"),
+        recovers("m1", after="twin", requirement="CLIENT-57"),
+        needs=["static"],
+    ),
+)
+
+_COURSE: tuple[Case, ...] = (
+    case(
+        "static/instance-id",
+        "A static member names its instance id when it joins, beats, commits and syncs.",
+        ("STATIC-01", "STATIC-10"),
+        MUST,
+        plan(_instance(), steps=[*joined("m0"), commit("m0", ("t", 0, 5)), passing(700)]),
+        names_its_instance("m0", "i0"),
+        needs=["static", "commit"],
+    ),
+    case(
+        "static/close-stays",
+        "A static member that closes sends no LeaveGroup: its place waits for it until its session ends.",
+        ("STATIC-15",),
+        SHOULD,
+        plan(_instance(), steps=[*joined("m0"), mark("close"), close("m0"), passing(300)]),
+        sends_none("m0", Api.LEAVE_GROUP, after="close", requirement="STATIC-15", gravity=Verdict.NON_STRICT, whole=True),
+        needs=["static"],
+    ),
+    case(
+        "static/unsubscribe-stays",
+        "A static member that unsubscribes sends no LeaveGroup.",
+        ("STATIC-15",),
+        SHOULD,
+        plan(_instance(), steps=[*joined("m0"), mark("unsubscribe"), command("m0", "unsubscribe"), passing(1_500)]),
+        sends_none("m0", Api.LEAVE_GROUP, after="unsubscribe", requirement="STATIC-15", gravity=Verdict.NON_STRICT),
+        needs=["static"],
+    ),
+    case(
+        "static/restart-in-order",
+        "A static member that closes and comes back within its session takes its place without a rebalance.",
+        ("STATIC-16", "STATIC-06"),
+        SHOULD,
+        plan(
+            company(),
+            _instance("m0", session_timeout_ms=9_000),
+            _instance("m1", session_timeout_ms=9_000),
+            steps=[*joined("a0", "m0"), passing(300), mark("restart"), close("m0"), *start("m1"), stable("m1", after="restart"), passing(700)],
+        ),
+        starts_in_generation("m1", of="m0", requirement="STATIC-16"),
+        sends_none("a0", Api.JOIN_GROUP, after="restart", requirement="STATIC-16", gravity=Verdict.NON_STRICT),
+        needs=["static"],
+    ),
+    case(
+        "static/restart-after-a-crash",
+        "A static member that is killed and comes back within its session takes its place without a rebalance.",
+        ("STATIC-16", "STATIC-06"),
+        SHOULD,
+        plan(
+            company(),
+            _instance("m0", session_timeout_ms=9_000),
+            _instance("m1", session_timeout_ms=9_000),
+            steps=[*joined("a0", "m0"), passing(300), mark("restart"), kill("m0"), *start("m1"), stable("m1", after="restart"), passing(700)],
+        ),
+        starts_in_generation("m1", of="m0", requirement="STATIC-16"),
+        sends_none("a0", Api.JOIN_GROUP, after="restart", requirement="STATIC-16", gravity=Verdict.NON_STRICT),
+        needs=["static"],
+        isolated=True,
+    ),
+    case(
+        "static/unknown-member-id",
+        "A static member that is unknown joins anew under its instance id.",
+        ("CLIENT-48", "STATIC-01"),
+        MUST,
+        plan(
+            _instance(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                *joined("m0"),
+                answers("error", Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID),
+                delivered("error"),
+                stable("m0", after="error", within_ms=9_000),
+            ],
+        ),
+        rejoins("m0", after="error", requirement="CLIENT-48", identity=Identity.EMPTY),
+        names_its_instance("m0", "i0"),
+        recovers("m0", after="error", requirement="CLIENT-48"),
+        needs=["static"],
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_FENCED, *_COURSE)
