@@ -159,9 +159,11 @@ class Coordinator:
         return tuple(self._engine.groups)
 
     def retire(self, group_id: str, now_ms: int) -> list[Output]:
-        """Let a group be Dead without forgetting it, as a request sees it that raced with its deletion (TR-140 to TR-147)."""
+        """Let a group die as with its partition, but keep it, Dead, as a request sees it that raced with the move (TR-140 to TR-147)."""
         self._come_to(now_ms)
-        self._engine.retire(self._input(On.UNLOADED, group_id))
+        group = self._engine.groups[group_id]
+        self._engine.apply(self._input(On.UNLOADED, group_id))
+        self._engine.groups[group_id] = group
         return self._taken()
 
     def _take_up(self, message: GroupRequest, arrival: Arrival) -> None:

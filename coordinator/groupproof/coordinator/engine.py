@@ -106,10 +106,6 @@ class Engine:
         rule = f"{on.on.value}/none/created"
         self.out.append(Transition(group_id=group.group_id, generation=0, before=None, after=GroupState.EMPTY, rule=rule, reason="created"))
 
-    def retire(self, on: Input) -> None:
-        """Let a group be Dead and keep it."""
-        self._told(on, GroupState.DEAD, "retired", "retired")
-
     def new_member_id(self, prefix: str) -> str:
         """Return `<prefix>-<UUID>` (JOIN-03, STATIC-01), drawn from the generator given."""
         bits = self._random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
