@@ -25,7 +25,7 @@ _PROPERTIES: Final = {
 }
 _PLAIN: Final = (
     "instance_id", "session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_commit", "auto_commit_interval_ms",
-    "auto_offset_reset",
+    "auto_offset_reset", "metadata_max_age_ms", "request_timeout_ms",
 )  # fmt: skip
 _OTHERS: Final = frozenset({
     "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "assignors", "poll_timeout_ms", "on_revoked",

@@ -6,6 +6,7 @@ action, and records the receipt. Faults are data, so that a plan, a schedule fil
 
 from __future__ import annotations
 
+import base64
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
@@ -67,7 +68,8 @@ class Selector:
 class Answer:
     """Answer with `error_code`: on a request in the coordinator's stead, on a response in place of what the coordinator said.
 
-    `body` overrides fields of the answer, for one that carries more than its code (a member id with 79).
+    `body` overrides fields of the answer, for one that carries more than its code (a member id with 79); in JSON its bytes are base64 after
+    `b64:`.
     """
 
     kind: ClassVar[str] = "answer"
@@ -172,17 +174,34 @@ class FrameFilter:
 def fault_to_json(fault: Fault) -> dict[str, Any]:
     """Return the fault as schedule files write it, defaults left out."""
     selector = {name: value for name, value in asdict(fault.selector).items() if value != _DEFAULTS.get(name, None)}
-    return {"name": fault.name, "on": selector, "do": {"kind": fault.action.kind, **asdict(fault.action)}}
+    action = {"kind": fault.action.kind, **asdict(fault.action)}
+    if "body" in action:
+        action["body"] = {name: _to_text(each) for name, each in action["body"].items()}
+    return {"name": fault.name, "on": selector, "do": action}
 
 
 def fault_from_json(value: dict[str, Any]) -> Fault:
     """Raise `ValueError` that names the unknown or missing part."""
     try:
         action = dict(value["do"])
+        if "body" in action:
+            action["body"] = {name: _from_text(each) for name, each in action["body"].items()}
         made = _ACTIONS[action.pop("kind")](**action)
         return Fault(name=value["name"], selector=Selector(**value["on"]), action=made)
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a fault: {error} in {value}") from error
+
+
+def _to_text(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return "b64:" + base64.b64encode(value).decode()
+    return "txt:" + value if isinstance(value, str) and value.startswith(("b64:", "txt:")) else value
+
+
+def _from_text(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("b64:"):
+        return base64.b64decode(value[4:])
+    return value[4:] if isinstance(value, str) and value.startswith("txt:") else value
 
 
 _DEFAULTS = asdict(Selector(api=""))

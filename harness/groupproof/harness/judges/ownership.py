@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end
-from groupproof.harness.judges.reading import COOPERATIVE, joined_generation, knew, newest, partitions_of, subscription_of
+from groupproof.harness.judges.reading import COOPERATIVE, instance_of, joined_generation, knew, newest, partitions_of, subscription_of
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -64,18 +64,22 @@ def holdings(ev: Evidence) -> list[Holding]:
     """Return every holding that the members' callbacks tell of."""
     hands: dict[str, _Hands] = {}
     for seen in ev.trace:
-        if seen.who != "shim" or seen.client is None:
-            continue
-        mine = hands.setdefault(seen.client, _Hands(seen.client))
-        name = seen.body.get("name")
-        if name == "partitions_assigned":
-            mine.take(partitions_of(seen), seen, replace=not _cooperates(ev, seen.client, seen.seq))
-        elif name in _TAKES:
-            mine.give(partitions_of(seen), seen)
-        elif name in ("shutdown_complete", "ended"):
-            mine.give(set(mine.now), seen)
-        hands[seen.client] = mine
+        if seen.client is not None and seen.kind == "event":
+            _follow(ev, hands.setdefault(seen.client, _Hands(seen.client)), seen)
     return [each for mine in hands.values() for each in mine.all]
+
+
+def _follow(ev: Evidence, mine: _Hands, seen: Observation) -> None:
+    name = seen.body.get("name")
+    if (seen.who, name) in _ENDS:
+        mine.give(set(mine.now), seen)
+    elif seen.who == "shim" and name == "partitions_assigned":
+        mine.take(partitions_of(seen), seen, replace=not _cooperates(ev, mine.client, seen.seq))
+    elif seen.who == "shim" and name in _TAKES:
+        mine.give(partitions_of(seen), seen)
+
+
+_ENDS = {("shim", "shutdown_complete"), ("kit", "kill"), ("kit", "exit")}
 
 
 def _cooperates(ev: Evidence, client: str, before: int) -> bool:
@@ -88,16 +92,28 @@ def owners_never_overlap(ev: Evidence) -> Iterator[Finding]:
     claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
     held = holdings(ev)
     for later in held:
-        generation = _generation_of(ev, later)
-        for earlier in held:
-            if earlier.client == later.client or earlier.partition != later.partition or earlier.since.seq > later.since.seq:
-                continue
-            over = earlier.until or end(ev)
-            shared = elapsed_ms(later.since, min(over, later.until or over, key=lambda each: each.seq))
-            if shared > REPORTING_MS and generation is not None and joined_generation(ev, earlier.client, generation):
-                yield claim.failed(
-                    "Two members of one generation held a partition at once.", later.since, detail=f"{later.partition}, {shared:.0f} ms"
-                )
+        for earlier in (each for each in held if each.partition == later.partition and each.client != later.client):
+            shared = _shared_ms(ev, earlier, later)
+            if shared > REPORTING_MS and _knows_better(ev, earlier, later):
+                yield claim.failed("Two members of one generation held a partition at once.", later.since, detail=f"{later.partition}, {shared:.0f} ms")
+
+
+def _shared_ms(ev: Evidence, earlier: Holding, later: Holding) -> float:
+    if earlier.since.seq > later.since.seq:
+        return 0
+    over = earlier.until or end(ev)
+    return elapsed_ms(later.since, min(over, later.until or over, key=lambda each: each.seq))
+
+
+def _knows_better(ev: Evidence, earlier: Holding, later: Holding) -> bool:
+    """Tell whether the earlier owner took part in the generation that gave its partition away, and not as a twin that was replaced."""
+    generation = _generation_of(ev, later)
+    twins = _instances(ev, earlier.client) & _instances(ev, later.client)
+    return generation is not None and not twins and joined_generation(ev, earlier.client, generation)
+
+
+def _instances(ev: Evidence, client: str) -> set[str | None]:
+    return {instance_of(join) for join in ev.requests(Api.JOIN_GROUP, client)} - {None}
 
 
 def _generation_of(ev: Evidence, holding: Holding) -> int | None:

@@ -135,7 +135,7 @@ CASES: tuple[Case, ...] = (
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
             steps=[
-                strikes("nothing", _SYNC, Answer(error_code=0, body={"assignment": ""}), direction="response"),
+                strikes("nothing", _SYNC, Answer(error_code=0, body={"assignment": b""}), direction="response"),
                 *start("m0"),
                 delivered("nothing", within_ms=15_000),
                 passing(4_500),
