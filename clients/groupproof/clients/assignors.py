@@ -1,47 +1,19 @@
-"""The leader's assignors range and roundrobin: pure functions from subscriptions and the cluster to an assignment (ASSIGN-05 to ASSIGN-10).
+"""The leader's assignors by name, pure functions from subscriptions and the cluster to an assignment; here range and roundrobin.
 
-Kafka's RangeAssignor (co-partitioning and racks since 3.5, KIP-881) and RoundRobinAssignor. Members with a group.instance.id come first,
+Requirements ASSIGN-05 to ASSIGN-10; Kafka's RangeAssignor (co-partitioning and racks since 3.5, KIP-881) and RoundRobinAssignor. Members with a group.instance.id come first,
 by that id, then the others by member id (2.4+, KAFKA-8225), so that a static restart moves nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
-from groupproof.clients.outputs import Partition
+from groupproof.clients.assignment import Assignment, Assignor, Cluster, GroupMember
+from groupproof.clients.sticky import cooperative_sticky_assign, sticky_assign
 
-__all__ = ["ASSIGNORS", "Assignor", "Cluster", "GroupMember", "in_order", "range_assign", "roundrobin_assign"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupMember:
-    """One member as the leader sees it in the JoinGroup answer; `owned` and `generation` (-1: none) are its own claims."""
-
-    member_id: str
-    topics: tuple[str, ...]
-    instance_id: str | None = None
-    owned: tuple[Partition, ...] = ()
-    generation: int = -1
-    rack: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
-    """How many partitions each topic has (0: it does not exist), and the racks of each partition's replicas where they are known."""
-
-    partitions: Mapping[str, int] = field(default_factory=dict)
-    replica_racks: Mapping[str, Sequence[frozenset[str]]] = field(default_factory=dict)
-
-    def racks_of(self, topic: str, partition: int) -> frozenset[str]:
-        racks = self.replica_racks.get(topic, ())
-        return racks[partition] if partition < len(racks) else frozenset()
-
-
-Assignment = dict[str, list[Partition]]
-Assignor = Callable[[Sequence[GroupMember], Cluster], Assignment]
+__all__ = ["ASSIGNORS", "in_order", "range_assign", "roundrobin_assign"]
 
 
 def in_order(members: Sequence[GroupMember]) -> list[GroupMember]:
@@ -151,4 +123,9 @@ def _ranges(share: _Share, assignment: Assignment, may_have: Callable[[GroupMemb
             share.give(member, numbers, assignment)
 
 
-ASSIGNORS: Final[dict[str, Assignor]] = {"range": range_assign, "roundrobin": roundrobin_assign}
+ASSIGNORS: Final[dict[str, Assignor]] = {
+    "range": range_assign,
+    "roundrobin": roundrobin_assign,
+    "sticky": sticky_assign,
+    "cooperative-sticky": cooperative_sticky_assign,
+}

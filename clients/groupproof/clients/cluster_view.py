@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from groupproof.clients.assignors import Cluster
+from groupproof.clients.assignment import Cluster
 from groupproof.clients.outputs import Partition
 
 __all__ = ["ClusterView"]

@@ -46,9 +46,7 @@ class _Request:
 class Connection:
     """Requests go out in the order of `send`; `closed` is told once, with the reason, after every unanswered request was told None."""
 
-    def __init__(
-        self, connect: Connect, host: str, port: int, *, client_id: str, versions: Mapping[Api, int], closed: Callable[[str], None]
-    ) -> None:
+    def __init__(self, connect: Connect, host: str, port: int, *, client_id: str, versions: Mapping[Api, int], closed: Callable[[str], None]) -> None:
         self._connect, self._host, self._port = connect, host, port
         self._client_id, self._newest, self._closed = client_id, versions, closed
         self._ranges: dict[int, tuple[int, int]] = {}
@@ -80,7 +78,7 @@ class Connection:
         try:
             await live(*args)
         except _ENDS as error:
-            self._reason = f"{self._host}:{self._port}: {error or type(error).__name__}"
+            self._reason = f"{self._host}:{self._port}: {str(error) or type(error).__name__}"
         self._scope.cancel()
 
     def _end(self) -> None:

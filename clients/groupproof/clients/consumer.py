@@ -174,7 +174,7 @@ class Consumer:
             await self._wait_for_change(deadline_ms)
 
     def resubscribe(self, topics: tuple[str, ...]) -> None:
-        self._gone = self._gone if not self._gone.is_set() else trio.Event()
+        """Change the subscription, or subscribe again after `unsubscribe`."""
         self.perform(self.member.resubscribe(topics, now_ms()))
         self._metadata_due.set()
 

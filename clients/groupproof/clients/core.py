@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
-from groupproof.clients.assignors import Cluster
+from groupproof.clients.assignment import Cluster
 from groupproof.clients.outputs import Callback, CallbackKind, Drop, Fail, Node, Output, Partition, Send
 from groupproof.clients.policy import Policy
 from groupproof.clients.requests import Pending, Requests
@@ -165,6 +165,9 @@ class Core:
 
     # Callbacks
 
+    def is_calling(self) -> bool:
+        return self.calling is not None
+
     def call(self, kind: CallbackKind, partitions: frozenset[Partition]) -> None:
         """Queue a callback; ownership changes when it starts (assigned) or ends (revoked, lost)."""
         self._calls.append((kind, partitions))
@@ -223,7 +226,7 @@ class Core:
     def backoff_ms(self, failures: int = 1) -> int:
         """Return the pause after so many failures in a row: retry.backoff.ms, doubled each time up to retry.backoff.max.ms."""
         settings = self.settings
-        pause = min(settings.retry_backoff_ms * 2 ** min(failures - 1, 16), settings.retry_backoff_max_ms)
+        pause = min(settings.retry_backoff_ms << min(failures - 1, 16), settings.retry_backoff_max_ms)
         return max(1, round(pause * self.policy.retry_factor))
 
     @property

@@ -74,9 +74,7 @@ class Errands:
         shift = core.policy.commit_shift
         return {each: offset + shift for each, offset in core.positions.items() if each in core.owned or core.policy.commits_unowned}
 
-    def commit(
-        self, token: Hashable, offsets: Mapping[Partition, int], now_ms: int, *, mode: str, timeout_ms: int | None = None
-    ) -> None:
+    def commit(self, token: Hashable, offsets: Mapping[Partition, int], now_ms: int, *, mode: str, timeout_ms: int | None = None) -> None:
         """Commit `offsets`; ends in `Committed` (modes rebalance and close are the member's own and end in silence)."""
         self._add(token, offsets, now_ms, mode, timeout_ms)
 
@@ -204,8 +202,5 @@ def _fetched(response: object) -> dict[Partition, int]:
     if not isinstance(response, OffsetFetchResponse):
         return {}
     return {
-        (topic.name, each.partition_index): each.committed_offset
-        for group in response.groups
-        for topic in group.topics
-        for each in topic.partitions
+        (topic.name, each.partition_index): each.committed_offset for group in response.groups for topic in group.topics for each in topic.partitions
     }

@@ -66,26 +66,26 @@ class Joining:
     def step(self, now_ms: int) -> None:
         """Go as far as a poll can."""
         core = self._core
-        if core.calling is not None or not core.is_taking_part:
+        if core.is_calling() or not core.is_taking_part:
             return
         self._resume_if_reset()
         if self._stage is _Stage.ADOPTED:
             self._put_in_force()
-        if core.calling is None and not self.is_parked and self._hand_over.lose():
+        if not core.is_calling() and not self.is_parked and self._hand_over.lose():
             return
-        if self._stage is _Stage.IDLE and core.calling is None and self._is_needed():
+        if self._stage is _Stage.IDLE and not core.is_calling() and self._is_needed():
             self._prepare(now_ms)
         if self._stage is _Stage.COMMITTING and not self._errands.is_committing("rebalance"):
             self._stage = _Stage.REVOKING
         if self._stage is _Stage.REVOKING:
             self._stage = _Stage.READY
             self._hand_over.before_join()
-        if self._stage is _Stage.READY and core.calling is None:
+        if self._stage is _Stage.READY and not core.is_calling():
             self._join(now_ms)
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do, if it waits for nothing but time."""
-        is_waiting = self._stage is _Stage.READY and self._core.calling is None and self._core.has_coordinator
+        is_waiting = self._stage is _Stage.READY and not self._core.is_calling() and self._core.has_coordinator
         return self._not_before_ms if is_waiting and self._core.is_taking_part else None
 
     def metadata_changed(self, now_ms: int) -> None:
@@ -164,6 +164,8 @@ class Joining:
         is_current = phase is Phase.CURRENT
         if is_current:
             self._core.attempt = None
+        if self._core.failure is not None:
+            return
         if Effect.ACCEPT in reaction and isinstance(response, JoinGroupResponse):
             self._adopt(response, now_ms)
         elif Effect.ACCEPT in reaction and isinstance(response, SyncGroupResponse):

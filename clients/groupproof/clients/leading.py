@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupproof.clients.assignors import ASSIGNORS, Assignment, GroupMember
+from groupproof.clients.assignment import Assignment, GroupMember
+from groupproof.clients.assignors import ASSIGNORS
 from groupproof.clients.core import Core
 from groupproof.clients.outputs import Partition
 from groupproof.protocol.messages import JoinGroupResponse, JoinMember

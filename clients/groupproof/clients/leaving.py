@@ -29,9 +29,7 @@ def leave_group(core: Core, now_ms: int, reason: str, *, forced: bool | None = N
         request = LeaveGroupRequest(group_id=core.settings.group, members=members)
         sent = [core.send(request, now_ms, lane=lane, timeout_ms=timeout_ms) for _ in range(policy.leaves)]
         if policy.heartbeats_after_leave:
-            core.send(
-                HeartbeatRequest(group_id=core.settings.group, generation_id=core.generation, member_id=core.member_id), now_ms, lane=lane
-            )
+            core.send(HeartbeatRequest(group_id=core.settings.group, generation_id=core.generation, member_id=core.member_id), now_ms, lane=lane)
     core.reset(reason)
     return tuple(sent)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
-from groupproof.clients.assignors import Cluster
+from groupproof.clients.assignment import Cluster
 from groupproof.clients.core import Core
 from groupproof.clients.errands import Errands
 from groupproof.clients.finder import Finder
@@ -219,9 +219,7 @@ class Member:
             core.apply(effect, pending, answer, response, now_ms)
         self._settle(pending, answer, response, reaction, phase, now_ms)
 
-    def _settle(
-        self, pending: Pending, answer: Answer, response: GroupResponse | None, reaction: Reaction, phase: Phase, now_ms: int
-    ) -> None:
+    def _settle(self, pending: Pending, answer: Answer, response: GroupResponse | None, reaction: Reaction, phase: Phase, now_ms: int) -> None:
         api = pending.message.api
         if api in (Api.JOIN_GROUP, Api.SYNC_GROUP):
             self._joining.settled(pending, answer, response, reaction, phase, now_ms)
@@ -275,5 +273,8 @@ def _codes(message: GroupResponse) -> list[int]:
         return [each.error_code for topic in message.topics for each in topic.partitions]
     if isinstance(message, OffsetFetchResponse):
         groups = message.groups
-        return [*(group.error_code for group in groups), *(each.error_code for group in groups for topic in group.topics for each in topic.partitions)]
+        return [
+            *(group.error_code for group in groups),
+            *(each.error_code for group in groups for topic in group.topics for each in topic.partitions),
+        ]
     return [message.error_code]

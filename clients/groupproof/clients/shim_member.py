@@ -30,7 +30,9 @@ _POSITION_MS_MAX: Final = 5_000
 class ShimMember:
     """Exists from `subscribe` to `close`; `run` ends with the member."""
 
-    def __init__(self, subscribe: Subscribe, connect: Connect, tell: Tell, flush: Callable[[], Awaitable[None]], *, policy: Policy, seed: int) -> None:
+    def __init__(
+        self, subscribe: Subscribe, connect: Connect, tell: Tell, flush: Callable[[], Awaitable[None]], *, policy: Policy, seed: int
+    ) -> None:
         self._subscribe, self._tell, self._flush, self._policy = subscribe, tell, flush, policy
         self._consumer = Consumer(
             subscribe.settings,

@@ -1,0 +1,135 @@
+"""The assignors sticky and cooperative-sticky: balance first, then move as little as can be (ASSIGN-06, KIP-54, KIP-429).
+
+Kafka's AbstractStickyAssignor knows two cases, and so does this: members that all subscribe to the same topics (here), and others
+(`sticky_general.py`). What a member claims to own counts only in the highest generation that claims it; two equal claims cancel out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from groupproof.clients.assignment import Assignment, Cluster, GroupMember
+from groupproof.clients.outputs import Partition
+from groupproof.clients.racks import Racks
+from groupproof.clients.sticky_general import balance
+
+__all__ = ["claims", "cooperative_sticky_assign", "sticky_assign"]
+
+
+def sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
+    """Return the assignment at once in force; its members are sorted by id."""
+    return _assigned(sorted(members, key=lambda each: each.member_id), cluster)
+
+
+def cooperative_sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
+    """As sticky, but a partition that changes its owner is given to nobody yet: its old owner must give it back first (KIP-429)."""
+    assignment = _assigned(sorted(members, key=lambda each: each.member_id), cluster)
+    owners = {partition: member.member_id for member in members for partition in _valid(member, cluster)}
+    owners |= {partition: member for member, owned in claims(members, cluster).items() for partition in owned}
+    return {member: [each for each in given if owners.get(each, member) == member] for member, given in assignment.items()}
+
+
+def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[Partition]]:
+    """Return what each member owns for sure: claims on what is gone, outdone by a higher generation, or made twice, are dropped."""
+    generations = {member.member_id: member.generation for member in members}
+    claimants: dict[Partition, list[str]] = {}
+    for member in members:
+        for partition in _valid(member, cluster):
+            claimants.setdefault(partition, []).append(member.member_id)
+    newest = {partition: max(generations[each] for each in who) for partition, who in claimants.items()}
+    sure = {
+        partition: first[0]
+        for partition, who in claimants.items()
+        if len(first := [each for each in who if generations[each] == newest[partition]]) == 1
+    }
+    return {member.member_id: [each for each in member.owned if sure.get(each) == member.member_id] for member in members}
+
+
+def _valid(member: GroupMember, cluster: Cluster) -> list[Partition]:
+    """Return the claims on partitions that exist."""
+    return [(topic, number) for topic, number in dict.fromkeys(member.owned) if number < cluster.partitions.get(topic, 0)]
+
+
+def _assigned(members: list[GroupMember], cluster: Cluster) -> Assignment:
+    topics = [frozenset(topic for topic in member.topics if cluster.partitions.get(topic, 0)) for member in members]
+    racks = Racks(members, cluster)
+    owned = claims(members, cluster)
+    if len(set(topics)) == 1:
+        return _Even(members, sorted(topics[0]), cluster, racks).assign(owned)
+    return balance(members, cluster, racks, owned)
+
+
+class _Even:
+    """All members subscribe to the same topics: each gets the quota, and the remainder goes one by one to the first that have room."""
+
+    def __init__(self, members: list[GroupMember], topics: list[str], cluster: Cluster, racks: Racks) -> None:
+        self._partitions = [(topic, number) for topic in topics for number in range(cluster.partitions[topic])]
+        self._racks = racks
+        self._given: Assignment = {member.member_id: [] for member in members}
+        self._quota, self._longer = divmod(len(self._partitions), len(members))
+        self._below: list[str] = []  # with less than the quota
+        self._at: list[str] = []  # with the quota, and perhaps one more
+
+    def assign(self, owned: Mapping[str, list[Partition]]) -> Assignment:
+        wanted = set(self._partitions)
+        # Any order will do: the first with more than the quota keeps one more. Kafka's is that of a hash map; this one fits its tests.
+        for member in reversed(self._given):
+            self._keep(member, [each for each in owned[member] if each in wanted and self._racks.may_keep(member, each)])
+        self._below.sort()
+        self._at.sort()
+        taken = {partition for given in self._given.values() for partition in given}
+        left = self._racks.rarest_first([partition for partition in self._partitions if partition not in taken])
+        self._deal(self._deal_by_rack(left))
+        return self._given
+
+    def _keep(self, member: str, owned: list[Partition]) -> None:
+        """Let a member keep what it has up to the quota; the first with more may keep one more."""
+        if len(owned) < self._quota:
+            self._given[member] = owned
+            self._below.append(member)
+        elif len(owned) > self._quota and self._longer > 0:
+            self._given[member] = owned[: self._quota + 1]
+            self._longer -= 1
+        else:
+            self._given[member] = owned[: self._quota]
+            self._at.append(member)
+
+    def _deal_by_rack(self, left: list[Partition]) -> list[Partition]:
+        """Deal what some member with room can have in its own rack; return the rest."""
+        if not self._racks.matter:
+            return left
+        rest: list[Partition] = []
+        turn = 0
+        for partition in left:
+            order = [*self._below[turn:], *self._below[:turn]]
+            member = next((each for each in order if self._racks.match(each, partition)), None)
+            if member is not None:
+                place = self._below.index(member)
+                self._give(member, partition)
+                place += member in self._below
+                turn = place % len(self._below) if self._below else 0
+            elif (member := next((each for each in self._open() if self._racks.match(each, partition)), None)) is not None:
+                self._give(member, partition)
+            else:
+                rest.append(partition)
+        return rest
+
+    def _deal(self, left: list[Partition]) -> None:
+        """Deal in turns to members below the quota, then one each to those at it."""
+        turns: list[str] = []
+        for partition in left:
+            turns = turns or list(self._below or self._open())
+            self._give(turns.pop(0), partition)
+
+    def _open(self) -> list[str]:
+        return self._at if self._longer > 0 else []
+
+    def _give(self, member: str, partition: Partition) -> None:
+        self._given[member].append(partition)
+        count = len(self._given[member])
+        if member in self._below and count >= self._quota:
+            self._below.remove(member)
+            self._at.append(member)
+        elif count > self._quota:
+            self._at.remove(member)
+            self._longer -= 1
