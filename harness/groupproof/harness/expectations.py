@@ -1,0 +1,179 @@
+"""Known failures: read from TOML, matched against a run's results, and written from them (contract, "Expectations").
+
+A known failure still runs. One that passes, fails differently, or has expired makes its entry stale, and the run fails. Where an entry
+covers several cases it stands while at least one of those that reached a verdict still fails as it says.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from groupproof.harness.troubles import WrongUsage
+from groupproof.harness.verdicts import Verdict
+
+__all__ = ["Expectations", "Known", "Observed", "Settled", "load", "settle"]
+
+_EXCUSABLE = frozenset({Verdict.FAILED, Verdict.NON_STRICT})
+_NO_VERDICT = frozenset({Verdict.INCONCLUSIVE, Verdict.BROKEN})
+_FIELDS = {
+    "case": str,
+    "subject": str,
+    "profile": str,
+    "verdict": str,
+    "fingerprint": str,
+    "reason": str,
+    "url": str,
+    "findings": str,
+    "expires": date,
+}
+_REQUIRED = ("case", "verdict", "reason")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """One entry; `where` says in which file and as which entry it stands."""
+
+    case: str
+    verdict: Verdict
+    reason: str
+    source: str
+    subject: SpecifierSet
+    profile: str = "*"
+    fingerprint: str | None = None
+    expires: date | None = None
+    where: str = ""
+
+    def covers(self, case: str) -> bool:
+        """Tell whether `case` is meant: as an id, a prefix or a glob."""
+        return case.startswith(self.case) or fnmatchcase(case, self.case)
+
+    def is_about(self, release: str, profile: str) -> bool:
+        return fnmatchcase(profile, self.profile) and _holds(self.subject, release)
+
+    def excuses(self, observed: Observed) -> bool:
+        """Tell whether the case fails as this entry says it does."""
+        same = self.fingerprint is None or self.fingerprint == observed.fingerprint
+        return self.covers(observed.case) and observed.verdict is self.verdict and same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What a run found of one case."""
+
+    case: str
+    verdict: Verdict
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Which cases are excused, and by which entry; and the stale entries, each with what is wrong with it."""
+
+    excused: dict[str, Known]
+    stale: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectations:
+    known: tuple[Known, ...] = ()
+
+    def about(self, release: str, profile: str) -> tuple[Known, ...]:
+        return tuple(each for each in self.known if each.is_about(release, profile))
+
+
+def _holds(releases: SpecifierSet, release: str) -> bool:
+    """A subject without a release of a usual form is covered only by entries that ask for none."""
+    try:
+        return releases.contains(Version(release), prereleases=True)
+    except InvalidVersion:
+        return not len(releases)
+
+
+def load(path: Path) -> Expectations:
+    """Raise `WrongUsage` for a file that is missing, no TOML, or no expectations."""
+    try:
+        with path.open("rb") as file:
+            data = tomllib.load(file)
+    except OSError as error:
+        raise WrongUsage(f"can't read the expectations {path}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise WrongUsage(f"{path} is no TOML: {error}") from error
+    if unknown := data.keys() - {"known"}:
+        raise WrongUsage(f"{path}: unknown {', '.join(sorted(unknown))}; the only table is [[known]]")
+    entries = data.get("known", [])
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
+        raise WrongUsage(f"{path}: known is not an array of tables; write [[known]]")
+    return Expectations(known=tuple(_entry(each, f"{path}, entry {number}") for number, each in enumerate(entries, 1)))
+
+
+def _entry(data: dict[str, Any], where: str) -> Known:
+    _check(data, where)
+    try:
+        releases = SpecifierSet(data.get("subject", ""))
+    except InvalidSpecifier as error:
+        raise WrongUsage(f"{where}: subject: {error}; write releases such as >=2.0,<3.0") from error
+    return Known(
+        case=data["case"],
+        verdict=_verdict(data["verdict"], where),
+        reason=data["reason"],
+        source=data.get("url") or data["findings"],
+        subject=releases,
+        profile=data.get("profile", "*"),
+        fingerprint=data.get("fingerprint"),
+        expires=data.get("expires"),
+        where=where,
+    )
+
+
+def _check(data: dict[str, Any], where: str) -> None:
+    if unknown := data.keys() - _FIELDS.keys():
+        raise WrongUsage(f"{where}: unknown field {', '.join(sorted(unknown))}")
+    for name in _REQUIRED:
+        if not data.get(name):
+            raise WrongUsage(f"{where}: lacks {name}")
+    if not (data.get("url") or data.get("findings")):
+        raise WrongUsage(f"{where}: lacks url or findings: a failure is known only where somebody can read about it")
+    for name, value in data.items():
+        if not isinstance(value, _FIELDS[name]):
+            raise WrongUsage(f"{where}: {name} is {type(value).__name__}, not {_FIELDS[name].__name__}")
+
+
+def _verdict(name: str, where: str) -> Verdict:
+    if name not in {each.value for each in _EXCUSABLE}:
+        raise WrongUsage(f"{where}: verdict {name}; only {' and '.join(sorted(each.value for each in _EXCUSABLE))} can be known")
+    return Verdict(name)
+
+
+def settle(known: Iterable[Known], observed: Sequence[Observed], today: date) -> Settled:
+    """Match the entries that are about this subject with what was observed.
+
+    An entry that covers no case of this run, or only cases without a verdict, is neither used nor stale.
+    """
+    excused: dict[str, Known] = {}
+    stale: list[str] = []
+    for entry in known:
+        covered = [each for each in observed if entry.covers(each.case) and each.verdict not in _NO_VERDICT]
+        failing = [each for each in covered if entry.excuses(each)]
+        if entry.expires is not None and today > entry.expires:
+            stale.append(f"{entry.where} ({entry.case}): expired on {entry.expires}")
+        elif covered and not failing:
+            stale.append(f"{entry.where} ({entry.case}): {_instead(entry, covered)}")
+        else:
+            excused.update({each.case: entry for each in failing})
+    return Settled(excused=excused, stale=tuple(stale))
+
+
+def _instead(entry: Known, covered: Sequence[Observed]) -> str:
+    first = next((each for each in covered if each.verdict is entry.verdict), covered[0])
+    if first.verdict is entry.verdict:
+        return f"{first.case} is {first.verdict.value} in another way: fingerprint {first.fingerprint}, not {entry.fingerprint}"
+    return f"{first.case} is {first.verdict.value}, not {entry.verdict.value} any more"

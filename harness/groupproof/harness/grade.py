@@ -1,0 +1,89 @@
+"""What a whole run comes to: totals, grade and exit code (contract, "Verdicts", "Exit codes"). Pure.
+
+Vacuity: the required cases of a level are those marked so whose capabilities every client of the protocol has; features that a client may
+lack (static, cooperative, …) are set aside, or else a client could never be complete, while one that declares nothing never passes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from groupproof.harness.case import Case
+from groupproof.harness.selection import at_level
+from groupproof.harness.troubles import Trouble
+from groupproof.harness.verdicts import Goodbye, Verdict
+
+__all__ = ["CORE_CAPABILITIES", "Counted", "exit_code", "grade_of", "required_of", "totals_of"]
+
+CORE_CAPABILITIES = frozenset({"classic", "commit", "pause", "on-revoked", "resubscribe"})
+"""What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list."""
+
+_JUDGED = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.FAILED, Verdict.EXCUSED})
+
+_PRECEDENCE = (5, 3, 1, 4, 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What counts of one case's result."""
+
+    case: Case
+    verdict: Verdict
+    goodbye: Goodbye
+    trouble: Trouble | None = None
+
+
+def totals_of(counted: Iterable[Counted]) -> dict[str, int]:
+    """Return how many cases have each verdict; previews are shown elsewhere and not counted."""
+    counts = Counter(each.verdict for each in counted if not each.case.preview)
+    return {verdict.value: counts[verdict] for verdict in Verdict}
+
+
+def required_of(catalogue: Iterable[Case], level: str) -> list[Case]:
+    """Return the required cases of a level, whatever was selected."""
+    return [case for case in at_level(catalogue, level) if case.required and not case.preview and case.needs <= CORE_CAPABILITIES]
+
+
+def grade_of(counted: Sequence[Counted], catalogue: Iterable[Case], level: str) -> str:
+    """Return PASSED, FAILED, PARTIAL n/m or NO_VERDICT."""
+    judged = {each.case.id for each in counted if each.verdict in _JUDGED}
+    if any(each.verdict is Verdict.FAILED and not each.case.preview for each in counted):
+        return "FAILED"
+    required = required_of(catalogue, level)
+    reached = sum(1 for case in required if case.id in judged)
+    if not judged:
+        return "NO_VERDICT"
+    return "PASSED" if reached == len(required) else f"PARTIAL {reached}/{len(required)}"
+
+
+def exit_code(
+    counted: Sequence[Counted], grade: str, *, stale: Collection[str] = (), fail_on: Collection[str] = (), interrupted: bool = False
+) -> int:
+    """Return the exit code of a run; of several that hold, the contract's precedence takes one, and an interruption stands above all."""
+    if interrupted:
+        return 130
+    codes = {code for each in counted for code in _codes(each, fail_on)}
+    if stale:
+        codes.add(1)
+    if grade == "NO_VERDICT" or grade.startswith("PARTIAL"):
+        codes.add(2)
+    return next((code for code in _PRECEDENCE if code in codes), 0)
+
+
+def _codes(counted: Counted, fail_on: Collection[str]) -> Iterable[int]:
+    if counted.trouble is not None:
+        yield counted.trouble.exit_code
+    elif counted.case.preview:
+        return
+    elif counted.verdict is Verdict.FAILED:
+        yield 1
+    elif counted.verdict is Verdict.BROKEN:
+        yield 4
+    elif counted.verdict is Verdict.INCONCLUSIVE:
+        yield 2
+    elif counted.verdict is Verdict.NON_STRICT and "non-strict" in fail_on:
+        yield 1
+    if counted.goodbye is Goodbye.UNCLEAN and "unclean" in fail_on and not counted.case.preview:
+        yield 1

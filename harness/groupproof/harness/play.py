@@ -1,0 +1,123 @@
+"""One run of one case: a cluster and a network of its own, the plan carried out, and what is left of it: the trace and the shims' stderr."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import trio
+
+from groupproof.coordinator.cluster import Cluster
+from groupproof.harness.actor import Actor
+from groupproof.harness.canary import Canary
+from groupproof.harness.case import Case
+from groupproof.harness.driver import Driver, Limits
+from groupproof.harness.judging import LAG_MS_MAX
+from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, Network
+from groupproof.harness.subjects import Subject
+from groupproof.protocol.trace import Recorder, Trace
+
+__all__ = ["COORDINATOR_DEFAULTS", "Play", "Stage", "seed_of"]
+
+COORDINATOR_DEFAULTS: Mapping[str, Any] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
+"""What every case's coordinator has, unless its plan says otherwise: real time is dear."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """What a run leaves behind."""
+
+    trace: Trace
+    stderr: Mapping[str, list[str]]
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What all cases of a run share. `company` plays the members that are not under test."""
+
+    subject: Subject
+    company: Subject
+    profile: str
+    seed: int
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    canary: Canary | None = None
+    on_started: Callable[[Case, Actor], Awaitable[None]] | None = None
+
+    def network(self) -> Network:
+        return MemoryNetwork() if self.subject.is_virtual else LoopbackNetwork(self.bind, self.advertise)
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+        """Run `case` once; `key` is unique in the run and names its members to shims that host many.
+
+        `BrokenEnvironment` and the kit's own errors come out, possibly in an exception group.
+        """
+        began = trio.current_time()
+        recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
+        cluster = self._cluster(case, recorder)
+        network = self.network()
+        driver = self._driver(case, cluster, network, recorder, key=key, alone=alone)
+        stop = self._watch(recorder)
+        try:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(cluster.run)
+                async with network.opened(cluster) as addresses:
+                    await driver.run(addresses)
+                nursery.cancel_scope.cancel()
+        finally:
+            stop()
+        return Play(trace=list(recorder.trace), stderr=driver.stderr, duration_s=trio.current_time() - began)
+
+    def _columns(self, case: Case, key: str) -> dict[str, Any]:
+        clock = "virtual" if self.subject.is_virtual else "wall"
+        return {"run": f"{self.seed:x}.{key}", "case": case.id, "seed": self.seed, "clock": clock}
+
+    def _cluster(self, case: Case, recorder: Recorder) -> Cluster:
+        plan = case.plan
+        return Cluster(
+            profile=self.profile,
+            settings={**COORDINATOR_DEFAULTS, **plan.coordinator},
+            brokers=plan.brokers,
+            topics=plan.topics,
+            records=plan.records,
+            seed=seed_of(self.seed, case.id),
+            recorder=recorder,
+        )
+
+    def _driver(self, case: Case, cluster: Cluster, network: Network, recorder: Recorder, *, key: str, alone: bool) -> Driver:
+        async def started(actor: Actor) -> None:
+            if self.on_started is not None:
+                await self.on_started(case, actor)
+
+        return Driver(
+            case.plan,
+            cluster,
+            network,
+            recorder,
+            subject_of=lambda kind: self.subject if kind == "subject" else self.company,
+            key=key,
+            seed=seed_of(self.seed, case.id),
+            is_isolated=case.isolated or alone,
+            limits=self.limits,
+            on_started=started,
+        )
+
+    def _watch(self, recorder: Recorder) -> Callable[[], None]:
+        """Record the canary's lags that matter; return the function that ends it."""
+        if self.canary is None:
+            return lambda: None
+
+        def record(source: str, lag_ms: float) -> None:
+            if lag_ms >= LAG_MS_MAX:
+                recorder.record("event", who="kit", body={"name": "lag", "source": source, "lag_ms": round(lag_ms, 1)})
+
+        return self.canary.listen(record)
+
+
+def seed_of(seed: int, case: str) -> int:
+    """Return the seed of a case in a run: the same seed gives the same schedule, whatever else is selected."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{case}".encode()).digest()[:8], "big")

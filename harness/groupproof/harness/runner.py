@@ -1,0 +1,148 @@
+"""Runs cases side by side, each with a coordinator of its own, and rules on each; repetition, blame and interruption are settled here.
+
+A case of which a process shared with others died is run again with processes of its own, for the death may not be its doing. Absence and
+lateness are looked for again, in parallel and under the same schedule. Nothing is retried until it is green.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import trio
+
+from groupproof.harness.case import Case, Judge
+from groupproof.harness.judging import RUNS, Judgement, Ruling, judge_run, rule_on
+from groupproof.harness.plan import Await, Command, Pass
+from groupproof.harness.play import Play, Stage
+from groupproof.harness.troubles import KitFailure, Trouble
+from groupproof.harness.verdicts import Goodbye, Verdict
+
+__all__ = ["CaseResult", "Progress", "Runner", "length_ms", "trouble_in"]
+
+
+class Progress(Enum):
+    """What is told of a case while the run goes on."""
+
+    STARTED = "started"
+    REPEATED = "repeated"
+    DONE = "done"
+
+
+@dataclass(slots=True, kw_only=True)
+class CaseResult:
+    """A case that was reached: its runs, the first of which is the one shown, and the ruling. `trouble` is not the subject's."""
+
+    case: Case
+    ruling: Ruling
+    plays: list[Play] = field(default_factory=list)
+    duration_s: float = 0.0
+    trouble: Trouble | None = None
+
+
+Say = Callable[[Progress, Case, CaseResult | None], None]
+
+
+class Runner:
+    """One run over one stage. `results` fills as cases end, so that an interrupted run keeps what it reached."""
+
+    def __init__(self, stage: Stage, *, universal: Sequence[Judge], jobs: int, say: Say) -> None:
+        self.results: list[CaseResult] = []
+        self._stage = stage
+        self._universal = universal
+        self._slots = trio.Semaphore(jobs)
+        self._say = say
+        self._numbers = itertools.count(1)
+
+    async def run(self, cases: Sequence[Case]) -> None:
+        """Run every case, the longest first, and return when all are ruled on; the kit's own failures are among the results."""
+        async with trio.open_nursery() as nursery:
+            for case in sorted(cases, key=length_ms, reverse=True):
+                await self._slots.acquire()
+                nursery.start_soon(self._rule, case)
+
+    async def _rule(self, case: Case) -> None:
+        self._say(Progress.STARTED, case, None)
+        began = trio.current_time()
+        plays: list[Play] = []
+        try:
+            judgements = await self._judged(case, plays)
+            result = CaseResult(case=case, ruling=rule_on(case, judgements), plays=plays)
+        except Exception as error:
+            result = _unfinished(case, plays, trouble_in(error, case))
+        result.duration_s = trio.current_time() - began
+        self.results.append(result)
+        self._say(Progress.DONE, case, result)
+
+    async def _judged(self, case: Case, plays: list[Play]) -> list[Judgement]:
+        """Run the case as often as its verdict needs; the slot for its first run is taken already."""
+        try:
+            first = await self._once(case, plays)
+        finally:
+            self._slots.release()
+        if not first.wants_repetition:
+            return [first]
+        self._say(Progress.REPEATED, case, None)
+        judgements = [first]
+
+        async def again() -> None:
+            async with self._slots:
+                judgements.append(await self._once(case, plays))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(RUNS - 1):
+                nursery.start_soon(again)
+        return judgements
+
+    async def _once(self, case: Case, plays: list[Play]) -> Judgement:
+        play, judgement = await self._played(case, alone=False)
+        if judgement.is_blurred:
+            play, judgement = await self._played(case, alone=True)
+        plays.append(play)
+        return judgement
+
+    async def _played(self, case: Case, *, alone: bool) -> tuple[Play, Judgement]:
+        play = await self._stage.play(case, key=f"c{next(self._numbers)}", alone=alone)
+        return play, judge_run(case, play.trace, self._universal)
+
+
+def _unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:
+    """Return the result of a case that could not be carried through: no verdict on the subject, whoever is to blame."""
+    ruling = Ruling(
+        verdict=Verdict.INCONCLUSIVE,
+        goodbye=Goodbye.NONE,
+        stability="0/1",
+        expected="",
+        observed=str(trouble),
+        fingerprint="",
+        receipts=0,
+        findings=(),
+    )
+    return CaseResult(case=case, ruling=ruling, plays=plays, trouble=trouble)
+
+
+def trouble_in(error: BaseException, case: Case | None = None) -> Trouble:
+    """Return the trouble inside `error`, looking into groups; anything else is the kit's own failure."""
+    found = list(_leaves(error))
+    for leaf in found:
+        if isinstance(leaf, Trouble):
+            return leaf
+    first = found[0] if found else error
+    where = f" in {case.id}" if case is not None else ""
+    failure = KitFailure(f"groupproof itself failed{where}: {type(first).__name__}: {first}")
+    failure.__cause__ = error
+    return failure
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for each in error.exceptions for leaf in _leaves(each)]
+    return [] if isinstance(error, trio.Cancelled) else [error]
+
+
+def length_ms(case: Case) -> int:
+    """Estimate how long a case takes: the windows it lets pass, and a little for each step that waits."""
+    lengths = (step.ms if isinstance(step, Pass) else 100 if isinstance(step, Await | Command) else 50 for step in case.plan.steps)
+    return sum(lengths)
