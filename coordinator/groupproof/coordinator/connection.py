@@ -11,6 +11,7 @@ import logging
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -73,14 +74,14 @@ class Connection:
         finally:
             await self.close("the coordinator was stopped")
 
-    def end(self, reason: str) -> None:
-        """End the connection; what it waits for is abandoned."""
-        self._told_closed(reason)
+    def end(self, reason: str, by: str = "broker") -> None:
+        """End the connection, by the client, the broker or a fault; what it waits for is abandoned."""
+        self._told_closed(reason, by)
         self._scope.cancel()
 
-    async def close(self, reason: str, *, reset: bool = False) -> None:
+    async def close(self, reason: str, by: str = "broker", *, reset: bool = False) -> None:
         """Close the stream, with RST where `reset` asks for it and there is a socket; closing twice is no error."""
-        self._told_closed(reason)
+        self._told_closed(reason, by)
         with trio.move_on_after(1, shield=True), contextlib.suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             if reset and isinstance(self._stream, trio.SocketStream):
                 self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -105,10 +106,10 @@ class Connection:
     def _tell(self, name: str, **body: Any) -> None:
         self.broker.recorder.record("event", who="link", node=self.broker.node_id, connection=self.number, body={"name": name, **body})
 
-    def _told_closed(self, reason: str) -> None:
+    def _told_closed(self, reason: str, by: str) -> None:
         if self._is_open:
             self._is_open = False
-            self._tell("closed", reason=reason)
+            self._tell("closed", reason=reason, by=by)
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work`, and turn whatever it meets into the end of this connection."""
@@ -119,7 +120,7 @@ class Connection:
                 _log.warning("connection %d from %s ends: %s", self.number, self._peer, ended)
             self.end(str(ended))
         except (trio.BrokenResourceError, trio.ClosedResourceError, OSError) as error:
-            self.end(f"the connection broke: {error.__cause__ or error}")
+            self.end(f"the connection broke: {error.__cause__ or error}", by="client")
         except Exception as error:
             _log.exception("connection %d from %s: groupproof failed", self.number, self._peer)
             self.end(f"groupproof failed: {error!r}")
@@ -179,9 +180,9 @@ class Connection:
         waits goes with its connection.
         """
         if self._waiting_for == "coordinator" and self._inbox.holds_any:
-            self._told_closed(self._farewell)
+            self._told_closed(self._farewell, by="client")
         else:
-            self.end(self._farewell)
+            self.end(self._farewell, by="client")
 
     # One request at a time
 
@@ -190,13 +191,14 @@ class Connection:
             if isinstance(arrived, Ended):
                 raise arrived
             await self._turn(arrived)
-        self.end(self._farewell)
+        self.end(self._farewell, by="client")
 
     async def _turn(self, arrived: Arrived) -> None:
         struck = self._strikes.on_request(arrived)
         body: Body | None = None
         taken_up = None
         if struck is not None:
+            arrived = replace(arrived, columns={**arrived.columns, "fault": struck.fault.name})
             body = await self._strikes.before_processing(struck, arrived)
             if struck.repeats:
                 taken_up = partial(self._strikes.taken_up_twice, struck)
@@ -213,12 +215,15 @@ class Connection:
         if struck_now is not None:
             said, body = body, await self._strikes.before_sending(struck_now, arrived, body)
             columns = columns if body is said else response_columns(api, asked, body)
-        await self._send(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)), api)
-        last = struck_now or struck
-        self.broker.recorder.record("response", **{**arrived.columns, **columns}, fault=None if last is None else last.fault.name)
-        for each in (struck, struck_now):
-            if each is not None:
-                self._strikes.sent(each)
+            columns["fault"] = struck_now.fault.name
+        strikes = [each for each in (struck, struck_now) if each is not None]
+        try:
+            await self._send(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)), api)
+        except (Ended, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self._strikes.sent(strikes, failure=str(error) or "the connection broke")
+            raise
+        self.broker.recorder.record("response", **{**arrived.columns, **columns})
+        self._strikes.sent(strikes)
 
     async def _send(self, data: bytes, api: Api) -> None:
         with trio.move_on_after(SEND_S_MAX) as limit:

@@ -65,10 +65,6 @@ class Interception:
         if fault is not None:
             self.receipt(fault, "healed", body={"held": held})
 
-    def heal_all(self) -> None:
-        for name in tuple(self._armed):
-            self.heal(name)
-
     def strike(self, frame: Frame, columns: Mapping[str, Any]) -> Fault | None:
         """Return the fault that strikes `frame`, with the receipt that it was triggered."""
         struck = self._filter.strike(frame)
@@ -98,7 +94,7 @@ class Interception:
 
     def receipt(self, fault: Fault, stage: str, columns: Mapping[str, Any] | None = None, *, body: Mapping[str, Any] | None = None) -> None:
         """Record one receipt; `columns` are those of the frame."""
-        kept = {name: value for name, value in (columns or {}).items() if name not in ("body", "rule", "detail")}
+        kept = {name: value for name, value in (columns or {}).items() if name not in ("body", "detail", "fault", "rule")}
         told = {"stage": stage, "action": fault.action.kind, **(body or {})}
         self._recorder.record("fault", fault=fault.name, detail=stage, body=told, **{"who": "coordinator", **kept})
 

@@ -6,7 +6,7 @@ receipts is described in `interception`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -33,7 +33,7 @@ class Line(Protocol):
 
     def waits(self, what: str) -> AbstractContextManager[None]: ...
 
-    async def close(self, reason: str, *, reset: bool = False) -> None: ...
+    async def close(self, reason: str, by: str = ..., *, reset: bool = False) -> None: ...
 
 
 @dataclass(slots=True)
@@ -94,14 +94,14 @@ class Strikes:
         """Prove that the broker took the request up twice."""
         self._interception.receipt(struck.fault, "delivered", struck.columns)
 
-    def sent(self, struck: Struck) -> None:
-        """Prove, or disprove, that the peer took the fault's own answer."""
-        if not struck.answers:
-            return
-        if self._line.is_open:
-            self._interception.receipt(struck.fault, "delivered", struck.columns)
-        else:
-            self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": "the client had closed the connection"})
+    def sent(self, strikes: Iterable[Struck], failure: str = "") -> None:
+        """Prove, or disprove, that the peer took the answers that faults gave; `failure` says what came between."""
+        why = failure or ("" if self._line.is_open else "the client had closed the connection")
+        for struck in strikes:
+            if struck.answers and why:
+                self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": why})
+            elif struck.answers:
+                self._interception.receipt(struck.fault, "delivered", struck.columns)
 
     def _strike(self, frame: Frame, columns: Mapping[str, Any]) -> Struck | None:
         fault = self._interception.strike(frame, columns)
@@ -132,7 +132,7 @@ class Strikes:
                 await self._interception.silence(fault, struck.columns)
         elif isinstance(action, Cut):
             reason = f"fault {fault.name} cut it"
-            await self._line.close(reason, reset=action.reset)
+            await self._line.close(reason, "fault", reset=action.reset)
             self._interception.receipt(fault, "delivered", struck.columns)
             raise Severed(reason)
         elif isinstance(action, Move):

@@ -28,15 +28,19 @@ def accepted(profile: str) -> Ranges:
 
 def advertised(profile: str) -> Ranges:
     """Return what ApiVersions tells; raise `UnknownProfile`."""
-    told = accepted(profile)
-    low, high = told[Api.PRODUCE]
-    return told | {Api.PRODUCE: (min(low, api_versions(profile)[Api.PRODUCE][0]), high)}
+    told, own = accepted(profile), api_versions(profile)
+    return told | {Api.PRODUCE: own[Api.PRODUCE]} if _refuses_old_produce(own) else told
 
 
 def deviations(profile: str) -> list[str]:
     """Return one sentence for each API whose versions differ from those of the profile's release."""
-    served = accepted(profile)
-    return [sentence for api, own in sorted(api_versions(profile).items()) if (sentence := _deviation(api, own, served.get(api)))]
+    told, release = advertised(profile), api_versions(profile)
+    return [_deviation(api, own, told.get(api)) for api, own in sorted(release.items()) if told.get(api) != own]
+
+
+def _refuses_old_produce(release: Ranges) -> bool:
+    """Tell whether the release is a 4.x, which dropped Fetch before v4 together with Produce before v3 (KIP-896)."""
+    return release[Api.FETCH][0] >= 4
 
 
 def _intersection(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:
@@ -44,9 +48,7 @@ def _intersection(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, in
     return (low, high) if low <= high else None
 
 
-def _deviation(api: Api, own: tuple[int, int], served: tuple[int, int] | None) -> str | None:
+def _deviation(api: Api, own: tuple[int, int], served: tuple[int, int] | None) -> str:
     if served is None:
         return f"{api.title} v{own[0]} to v{own[1]} is not served"
-    if served == own or (api is Api.PRODUCE and served == (max(own[0], 3), own[1]) and own[1] >= 13):
-        return None
     return f"{api.title} is served from v{served[0]} to v{served[1]}; the release has v{own[0]} to v{own[1]}"

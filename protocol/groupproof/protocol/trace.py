@@ -113,18 +113,25 @@ Trace = list[Observation]
 
 
 class Recorder:
-    """Collects observations in order and tells whoever waits; `now_ns` is given, so that time stays outside."""
+    """Collects observations in order and tells whoever waits; `now_ns` is given, so that time stays outside.
 
-    def __init__(self, now_ns: Callable[[], int], **constant: Any) -> None:
+    With `keeps` False nothing is collected, only told: for a server that runs for days.
+    """
+
+    def __init__(self, now_ns: Callable[[], int], *, keeps: bool = True, **constant: Any) -> None:
         self.trace: Trace = []
+        self._keeps = keeps
+        self._next = 0
         self._now_ns = now_ns
         self._constant = constant
         self._listeners: list[Callable[[Observation], None]] = []
 
     def record(self, kind: str, **columns: Any) -> Observation:
         """Append one observation at this instant and tell the listeners."""
-        seen = Observation(seq=len(self.trace), at_ns=self._now_ns(), kind=kind, **{**self._constant, **columns})
-        self.trace.append(seen)
+        seen = Observation(seq=self._next, at_ns=self._now_ns(), kind=kind, **{**self._constant, **columns})
+        self._next += 1
+        if self._keeps:
+            self.trace.append(seen)
         for listener in tuple(self._listeners):
             listener(seen)
         return seen

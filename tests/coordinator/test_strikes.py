@@ -1,0 +1,287 @@
+"""Every fault action bites, at requests and at answers, and its receipts say so; where it cannot bite they say that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+from tests.coordinator.helpers import Stage, staged, virtually
+
+from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.vocabulary import Api
+
+DIRECTIONS = pytest.mark.parametrize("direction", ["request", "response"])
+
+
+def _arm(stage: Stage, action: Action, api: str = "Heartbeat", **selector: Any) -> None:
+    stage.cluster.arm(Fault(name="f", selector=Selector(api=api, **selector), action=action))
+
+
+def _processed(stage: Stage, api: str = "Heartbeat") -> int:
+    return len(stage.seen("processed", api=api))
+
+
+@virtually
+async def test_an_answer_in_the_coordinators_stead_never_reaches_it() -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Answer(error_code=27))
+
+        assert [await client.heartbeat(), await client.heartbeat()] == [27, 0]
+        assert _processed(stage) == 1
+        assert stage.stages("f") == ["armed", "triggered", "delivered"]
+        (struck,) = stage.seen("response", fault="f")
+        assert (struck.error, struck.generation, struck.member) == (27, 1, client.member_id)
+
+
+@virtually
+async def test_an_answer_in_place_of_the_coordinators_comes_after_it_acted() -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Answer(error_code=15), direction="response")
+
+        assert await client.heartbeat() == 15
+        assert _processed(stage) == 1
+        assert stage.stages("f") == ["armed", "triggered", "delivered"]
+
+
+@virtually
+async def test_an_answer_can_carry_more_than_its_code() -> None:
+    async with staged() as stage:
+        client = stage.connect()
+        _arm(stage, Answer(error_code=79, body={"member_id": "made-up"}), "JoinGroup")
+
+        answer = await client.join()
+        assert (answer["error_code"], answer["member_id"], answer["generation_id"]) == (79, "made-up", -1)
+        assert stage.cluster.view("g") is None
+
+
+@virtually
+async def test_code_zero_on_an_answer_changes_single_fields() -> None:
+    async with staged() as stage:
+        client = stage.connect()
+        _arm(stage, Answer(error_code=0, body={"generation_id": 41}), "JoinGroup", direction="response")
+
+        answer = await client.join()
+        assert (answer["generation_id"], answer["leader"]) == (41, client.member_id)
+
+
+@virtually
+async def test_an_answer_that_cannot_be_said_fails_and_the_request_goes_on() -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Answer(error_code=27, body={"no_such_field": 1}))
+
+        assert await client.heartbeat() == 0
+        assert stage.stages("f") == ["armed", "triggered", "failed"]
+        assert "no_such_field" in stage.seen("fault", stage="failed")[0].body["why"]
+
+
+@virtually
+async def test_an_answer_that_nobody_takes_is_not_delivered() -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Answer(error_code=27))
+        await client.send(Api.HEARTBEAT, client.who())
+        await client.stream.aclose()
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert stage.stages("f") == ["armed", "triggered", "failed"]
+
+
+@DIRECTIONS
+@virtually
+async def test_a_held_frame_waits_until_its_time_is_over_and_what_is_behind_it_too(direction: str) -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Hold(ms=1_500), direction=direction)
+        began = trio.current_time()
+        await client.send(Api.HEARTBEAT, client.who())
+        await client.send(Api.HEARTBEAT, client.who())
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert _processed(stage) == (0 if direction == "request" else 1)
+        assert [(await client.receive())["error_code"] for _ in range(2)] == [0, 0]
+        assert trio.current_time() - began == pytest.approx(1.5)
+        assert stage.stages("f") == ["armed", "triggered", "delivered", "released"]
+
+
+@DIRECTIONS
+@virtually
+async def test_a_held_frame_waits_until_it_is_released(direction: str) -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Hold(), direction=direction)
+        await client.send(Api.HEARTBEAT, client.who())
+        with trio.move_on_after(5) as waited:
+            await client.receive()
+        assert waited.cancelled_caught
+
+        stage.cluster.release("f")
+        assert (await client.receive())["error_code"] == 0
+        assert stage.stages("f") == ["armed", "triggered", "delivered", "released"]
+
+
+@virtually
+async def test_a_held_answer_does_not_hold_the_coordinator_or_others() -> None:
+    async with staged() as stage:
+        first, second = await stage.stable("m0", "m1")
+        _arm(stage, Hold(), direction="response", client="m0")
+        await first.send(Api.HEARTBEAT, first.who())
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert _processed(stage) == 1
+        assert await second.heartbeat() == 0
+
+
+@virtually
+async def test_a_client_that_leaves_takes_its_held_request_with_it() -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Hold())
+        await client.send(Api.HEARTBEAT, client.who())
+        await trio.testing.wait_all_tasks_blocked()
+        await client.stream.aclose()
+        await trio.testing.wait_all_tasks_blocked()
+        stage.cluster.release("f")
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert _processed(stage) == 0
+        assert stage.closings() == ["the client closed it"]
+
+
+@DIRECTIONS
+@virtually
+async def test_a_silent_connection_takes_bytes_and_answers_nothing_until_it_is_healed(direction: str) -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Silence(), direction=direction)
+        for _ in range(3):
+            await client.send(Api.HEARTBEAT, client.who())
+        with trio.move_on_after(5) as waited:
+            await client.receive()
+        assert waited.cancelled_caught
+        assert len(stage.seen("request", api="Heartbeat")) == 3
+        assert stage.closings() == []
+
+        stage.cluster.heal("f")
+        assert [(await client.receive())["error_code"] for _ in range(3)] == [0, 0, 0]
+        assert stage.stages("f") == ["armed", "triggered", "delivered", "healed"]
+
+
+@DIRECTIONS
+@pytest.mark.parametrize("reset", [False, True])
+@virtually
+async def test_a_cut_ends_the_connection_before_or_after_the_coordinator_acted(direction: str, reset: bool) -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Cut(reset=reset), direction=direction)
+        await client.send(Api.HEARTBEAT, client.who())
+
+        assert await client.is_closed()
+        await trio.testing.wait_all_tasks_blocked()
+        assert _processed(stage) == (0 if direction == "request" else 1)
+        assert stage.stages("f") == ["armed", "triggered", "delivered"]
+        (closed,) = stage.seen("event", name="closed")
+        assert (closed.body["reason"], closed.body["by"]) == ("fault f cut it", "fault")
+        (delivered,) = stage.seen("fault", stage="delivered")
+        assert delivered.seq > closed.seq
+
+
+@virtually
+async def test_a_duplicated_request_is_taken_up_twice_and_answered_once() -> None:
+    async with staged() as stage:
+        client = stage.connect()
+        _arm(stage, Duplicate(), "JoinGroup")
+
+        answer = await client.ask(Api.JOIN_GROUP, client.join_body(), 4)
+        assert answer["error_code"] == 79
+        view = stage.cluster.view("g")
+        assert view is not None
+        assert len(view.pending) == 2
+        assert _processed(stage, "JoinGroup") == 2
+        assert stage.stages("f") == ["armed", "triggered", "delivered"]
+        assert await client.ask(Api.HEARTBEAT, client.who()) == {"throttle_time_ms": 0, "error_code": 25}
+
+
+@virtually
+async def test_a_request_to_the_broker_itself_can_be_duplicated_too() -> None:
+    async with staged() as stage:
+        _arm(stage, Duplicate(), "Metadata")
+
+        await stage.connect().ask(Api.METADATA, {"topics": ()})
+        assert _processed(stage, "Metadata") == 2
+        assert stage.stages("f") == ["armed", "triggered", "delivered"]
+
+
+@virtually
+async def test_an_answer_cannot_be_duplicated() -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, Duplicate(), direction="response")
+
+        assert await client.heartbeat() == 0
+        assert stage.stages("f") == ["armed", "triggered", "failed"]
+
+
+@pytest.mark.parametrize(("direction", "code"), [("request", 16), ("response", 0)])
+@virtually
+async def test_a_move_comes_before_the_frame_goes_on(direction: str, code: int) -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        before = stage.coordinator
+        _arm(stage, Move(), direction=direction)
+
+        assert await client.heartbeat() == code
+        assert stage.coordinator != before
+        assert stage.stages("f") == ["armed", "triggered", "delivered"]
+
+
+@pytest.mark.parametrize(("api", "move", "why"), [("Metadata", Move(), "names no group"), ("Heartbeat", Move(to=7), "no node 7")])
+@virtually
+async def test_a_move_that_cannot_be_says_why(api: str, move: Move, why: str) -> None:
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        _arm(stage, move, api)
+
+        await client.ask(Api.METADATA, {"topics": ()})
+        await client.heartbeat()
+        assert stage.stages("f") == ["armed", "triggered", "failed"]
+        assert why in stage.seen("fault", stage="failed")[0].body["why"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "struck"),
+    [
+        ({"client": "m1"}, "m1"),
+        ({"role": "leader"}, "m0"),
+        ({"role": "follower"}, "m1"),
+        ({"state": "Stable", "nth": 2}, "m1"),
+        ({"generation": 2, "nth": 2}, "m1"),
+        ({"group": "other"}, None),
+        ({"state": "Empty"}, None),
+        ({"node": 7}, None),
+        ({"generation": 1}, None),
+    ],
+)
+@virtually
+async def test_a_frame_is_selected_by_what_the_coordinator_knows_of_it(selector: dict[str, Any], struck: str | None) -> None:
+    async with staged() as stage:
+        first, second = await stage.stable("m0", "m1")
+        _arm(stage, Answer(error_code=27), **selector)
+
+        codes = {"m0": await first.heartbeat(), "m1": await second.heartbeat()}
+        assert codes == {name: 27 if name == struck else 0 for name in codes}
+
+
+@virtually
+async def test_an_answer_is_selected_by_its_error_and_the_member_it_names() -> None:
+    async with staged() as stage:
+        client = stage.connect()
+        _arm(stage, Answer(error_code=15), "JoinGroup", direction="response", error=79)
+
+        assert (await client.join())["error_code"] == 0
+        stranger = stage.connect("m1")
+        assert (await stranger.ask(Api.JOIN_GROUP, stranger.join_body(), 4))["error_code"] == 15
