@@ -10,6 +10,8 @@ from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, 
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.coordinator.conftest import Scene
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -124,3 +126,12 @@ def test_members_and_pending_ids_in_one_leave_cost_one_rebalance(scene: Scene) -
     assert _codes(scene, follower, pending, "x") == [0, 0, 25]
     assert [each.after for each in scene.transitions].count(PREPARING) == 2
     assert scene.join(leader).answer.generation_id == 2
+
+
+@pytest.mark.requirement("PEND-07")
+def test_before_4_0_a_pending_id_that_leaves_a_stable_group_disturbs_nobody(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of("kafka-2.4")
+    (leader,) = scene.stable()
+
+    assert _codes(scene, scene.given_id(), version=4) == [0]
+    assert scene.heartbeat(leader) is NONE

@@ -89,6 +89,10 @@ def _generation_negative(on: Input) -> bool:
     return on.generation < 0
 
 
+def _instance_named(on: Input) -> bool:
+    return not on.member_id and on.instance_id in on.here.members.instances
+
+
 def _names_nobody(on: Input) -> bool:
     return on.generation < 0 and not on.member_id and on.instance_id is None
 
@@ -120,12 +124,8 @@ def _protocols_unfit(on: Input) -> bool:
     return on.join.protocol_type != on.group.protocol_type or not on.group.members.supports_any(names)
 
 
-def _instance_returns(on: Input) -> bool:
-    return not on.member_id and on.instance_id in on.here.members.instances
-
-
 def _instance_returns_unchanged(on: Input) -> bool:
-    if not _instance_returns(on):
+    if not _instance_named(on):
         return False
     group = on.here
     returning = group.members.instances[on.instance_id or ""]
@@ -150,10 +150,6 @@ def _metadata_same(on: Input) -> bool:
 
 
 # leaves
-
-
-def _instance_named(on: Input) -> bool:
-    return not on.member_id and on.instance_id in on.here.members.instances
 
 
 def _only_pending_left(on: Input) -> bool:
@@ -206,10 +202,6 @@ def _no_members(on: Input) -> bool:
     return not len(on.here.members)
 
 
-def _generation_passed(on: Input) -> bool:
-    return on.generation != on.here.generation
-
-
 def _offsets_remain(on: Input) -> bool:
     return bool(on.offsets)
 
@@ -240,7 +232,6 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.VERSION_9: _version_9,
     Guard.GROUP_IS_FULL: _group_is_full,
     Guard.PROTOCOLS_UNFIT: _protocols_unfit,
-    Guard.INSTANCE_RETURNS: _instance_returns,
     Guard.INSTANCE_RETURNS_UNCHANGED: _instance_returns_unchanged,
     Guard.INSTANCE_RETURNS_SKIPPING: _instance_returns_skipping,
     Guard.INSTANCE_COMES: _instance_comes,
@@ -257,7 +248,6 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.ONLY_ABSENT_STATIC: _only_absent_static,
     Guard.NOBODY_JOINED: _nobody_joined,
     Guard.NO_MEMBERS: _no_members,
-    Guard.GENERATION_PASSED: _generation_passed,
     Guard.OFFSETS_REMAIN: _offsets_remain,
     Guard.OVERSIZED: _oversized,
 }

@@ -71,6 +71,11 @@ class Timers:
     def __len__(self) -> int:
         return len(self._due)
 
+    @property
+    def entries(self) -> int:
+        """Return how many heap entries there are, stale ones included: what the timers cost."""
+        return len(self._heap)
+
     def _push(self, key: TimerKey, due: _Due) -> None:
         heapq.heappush(self._heap, (due, key))
         self._queued[key] = due[0]

@@ -135,7 +135,7 @@ _JOIN: Final[Mapping[State, tuple[Row, ...]]] = {
     PREPARING: (
         _FULL,
         _unfit("TR-043"),
-        Row("instance-returns", Guard.INSTANCE_RETURNS, None, "TR-044",
+        Row("instance-returns", Guard.INSTANCE_NAMED, None, "TR-044",
             effects=(Effect.REPLACE_INSTANCE, Effect.PARK_JOIN), after=(Effect.CHECK_JOINS,)),
         *_newcomers("TR-040", "TR-045", (), (Effect.CHECK_JOINS,)),
         *_identity("TR-042"),
@@ -144,7 +144,7 @@ _JOIN: Final[Mapping[State, tuple[Row, ...]]] = {
     COMPLETING: (
         _FULL,
         _unfit("JOIN-09"),
-        Row("instance-returns", Guard.INSTANCE_RETURNS, None, "TR-089",
+        Row("instance-returns", Guard.INSTANCE_NAMED, None, "TR-089",
             effects=(Effect.REPLACE_INSTANCE, Effect.PARK_JOIN, Effect.ABORT_SYNCS),
             then=PREPARING, after=_AWAIT, because="static member returned with a new id", note=_REPLACED),
         *_newcomers("TR-088", "PEND-01", _ABORT, _AWAIT),
@@ -160,7 +160,7 @@ _JOIN: Final[Mapping[State, tuple[Row, ...]]] = {
             effects=(Effect.REPLACE_INSTANCE, Effect.STORE_GROUP), note=f"KIP-814 (3.2); {_SELECTED}"),
         Row("instance-returns", Guard.INSTANCE_RETURNS_UNCHANGED, Form.OLD_LEADER, "TR-115",
             effects=(Effect.REPLACE_INSTANCE, Effect.STORE_GROUP), note=_SELECTED),
-        Row("instance-returns-changed", Guard.INSTANCE_RETURNS, None, "TR-115",
+        Row("instance-returns-changed", Guard.INSTANCE_NAMED, None, "TR-115",
             effects=(Effect.REPLACE_INSTANCE, Effect.PARK_JOIN, Effect.END_SYNC_DEADLINE),
             then=PREPARING, after=_AWAIT, because="static member changed the group's protocol", note=_SELECTED),
         *_newcomers("TR-110", "PEND-01", _END_SYNC, _AWAIT),

@@ -119,14 +119,14 @@ _PASSED = (Row("passed", Guard.ALWAYS, None, "TR-084"),)
 _APPENDED: Final[Mapping[State, tuple[Row, ...]]] = {
     **dict.fromkeys((EMPTY, PREPARING, STABLE, DEAD), _PASSED),
     COMPLETING: (
-        Row("passed", Guard.GENERATION_PASSED, None, "TR-084"),
+        Row("passed", Guard.OTHER_GENERATION, None, "TR-084"),
         Row("assigned", Guard.ALWAYS, None, "TR-082", effects=(Effect.ASSIGN, Effect.ANSWER_SYNCS), then=STABLE, because="assignment received"),
     ),
 }
 _APPEND_FAILED: Final[Mapping[State, tuple[Row, ...]]] = {
     **dict.fromkeys((EMPTY, PREPARING, STABLE, DEAD), _PASSED),
     COMPLETING: (
-        Row("passed", Guard.GENERATION_PASSED, None, "TR-084"),
+        Row("passed", Guard.OTHER_GENERATION, None, "TR-084"),
         Row("failed", Guard.ALWAYS, None, "TR-083", effects=(Effect.FAIL_SYNCS,), then=PREPARING, after=_AWAIT,
             because="error when storing group assignment"),
     ),

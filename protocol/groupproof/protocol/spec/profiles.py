@@ -10,10 +10,10 @@ from groupproof.protocol.spec.api_versions import API_VERSIONS, Range
 from groupproof.protocol.spec.classic_group import BEFORE_GROUP, TABLE, UNREACHABLE
 from groupproof.protocol.spec.defaults import DEFAULTS
 from groupproof.protocol.spec.releases import COVERED, DELTAS, NEWEST_FIELDS, RELEASES, Change
-from groupproof.protocol.spec.terms import On, Row, State, rule_name
+from groupproof.protocol.spec.terms import On, Row, State, rule_name, state_name
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Profile", "UnknownProfile", "api_versions", "profile", "profiles", "rows", "unreachable"]
+__all__ = ["Profile", "UnknownProfile", "api_versions", "applied", "profile", "profiles", "rows", "unreachable"]
 
 NEWEST = "kafka-4.1"
 
@@ -59,9 +59,13 @@ def profiles() -> tuple[str, ...]:
     return tuple(RELEASES)
 
 
-@lru_cache
 def profile(name: str = NEWEST) -> Profile:
     """Return a profile, resolved; raise `UnknownProfile`."""
+    return _resolved(name)
+
+
+@lru_cache
+def _resolved(name: str) -> Profile:
     if name not in RELEASES:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(RELEASES)}")
     release = RELEASES[name]
@@ -71,7 +75,8 @@ def profile(name: str = NEWEST) -> Profile:
         if delta.since <= release:
             continue
         for change in delta.was:
-            _apply(change, cells[change.on])
+            for state in change.states:
+                cells[change.on][state] = applied(change, cells[change.on][state], where=f"{change.on.value}/{state_name(state)}")
         before_group.update(delta.before_group)
         fields.update(delta.fields)
     return Profile(
@@ -80,20 +85,15 @@ def profile(name: str = NEWEST) -> Profile:
     )  # fmt: skip
 
 
-def _apply(change: Change, states: dict[State, tuple[Row, ...]]) -> None:
-    for state in change.states:
-        cell = states[state]
-        if change.name is not None and change.name not in {row.name for row in cell}:
-            raise ValueError(f"a delta changes {change.on.value}/{state}/{change.name}, which is not there: {[row.name for row in cell]}")
-        states[state] = change.rows if change.name is None else tuple(_replaced(cell, change))
-
-
-def _replaced(cell: tuple[Row, ...], change: Change) -> Iterator[Row]:
-    for row in cell:
-        if row.name == change.name:
-            yield from change.rows
-        else:
-            yield row
+def applied(change: Change, cell: tuple[Row, ...], *, where: str = "") -> tuple[Row, ...]:
+    """Return `cell` as it was before the change; raise `ValueError` for a row that is not there: the delta is stale."""
+    if change.name is None:
+        return change.rows
+    names = [row.name for row in cell]
+    if change.name not in names:
+        raise ValueError(f"a delta changes {where}/{change.name}, which is not there: {names}")
+    index = names.index(change.name)
+    return (*cell[:index], *change.rows, *cell[index + (not change.keeps) :])
 
 
 def rows(name: str = NEWEST) -> tuple[tuple[On, State, Row], ...]:

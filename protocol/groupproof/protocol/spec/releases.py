@@ -39,12 +39,16 @@ NEWEST_FIELDS: Final[Mapping[str, int]] = {"join_error_generation": -1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """In the cells of `on` and `states`, `rows` stood in place of the row called `name`; with `name` None, of the whole cell."""
+    """In the cells of `on` and `states`, `rows` stood in place of the row called `name`; with `name` None, of the whole cell.
+
+    With `keeps` they stood before that row, which was there too.
+    """
 
     on: On
     states: tuple[State, ...]
     name: str | None
     rows: tuple[Row, ...] = ()
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +99,18 @@ def _dead(requirement: str) -> tuple[Row, ...]:
     return (Row("dead", Guard.ALWAYS, UNKNOWN_MEMBER, requirement),)
 
 
+_PENDING_LEFT = (Row("only-pending", Guard.ONLY_PENDING_LEFT, None, "PEND-07"),)
+
 # Newest first.
 DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 0),
-        what="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848)",
-        was=(Change(on=On.OFFSET_COMMIT, states=(None,), name="no-group"),),
+        what="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848), a rebalance also when only a pending id leaves",
+        was=(
+            Change(on=On.OFFSET_COMMIT, states=(None,), name="no-group"),
+            Change(on=On.LEFT, states=(STABLE,), name="stable", rows=_PENDING_LEFT, keeps=True),
+            Change(on=On.LEFT, states=(COMPLETING,), name="completing", rows=_PENDING_LEFT, keeps=True),
+        ),
         before_group=_SCALA_ORDER,
     ),
     Delta(

@@ -67,20 +67,19 @@ class Guard(Enum):
     FENCED = "the group instance id belongs to another member id"
     OTHER_GENERATION = "the generation is not the group's"
     GENERATION_NEGATIVE = "the generation is negative"
+    INSTANCE_NAMED = "no member id, and the group instance id is in the group"
     NAMES_NOBODY = "the generation is negative, and neither member id nor group instance id is given"
     PROTOCOL_DIFFERS = "the protocol type or name is given and is not the group's"
     VERSION_9 = "the request is OffsetCommit v9 or newer"
     # joins
     GROUP_IS_FULL = "the group has group.max.size members and this is none of them"
     PROTOCOLS_UNFIT = "protocol type or protocols do not fit the group's"
-    INSTANCE_RETURNS = "no member id, and the group instance id is in the group"
-    INSTANCE_RETURNS_UNCHANGED = "so, and the group's protocol choice stays"
-    INSTANCE_RETURNS_SKIPPING = "so, by JoinGroup v9 or newer"
+    INSTANCE_RETURNS_UNCHANGED = "no member id, the group instance id is in the group, and the group's protocol choice stays"
+    INSTANCE_RETURNS_SKIPPING = "no member id, the group instance id is in the group, and the group's protocol choice stays, by JoinGroup v9 or newer"
     INSTANCE_COMES = "no member id, and the group instance id is new"
     MEMBER_ID_NEEDED = "no member id, dynamic, by JoinGroup v4 or newer"
     METADATA_SAME = "the protocols are those of the last join, in order and byte for byte"
     # leaves
-    INSTANCE_NAMED = "no member id, and the group instance id is in the group"
     ONLY_PENDING_LEFT = "only pending ids were dropped"
     # timers and checks
     SATISFIED = "the member's JoinGroup or SyncGroup is parked and it is no newcomer"
@@ -92,7 +91,6 @@ class Guard(Enum):
     ONLY_ABSENT_STATIC = "nobody joined, and static members remain"
     NOBODY_JOINED = "nobody joined"
     NO_MEMBERS = "no member is left"
-    GENERATION_PASSED = "the group has another generation by now"
     OFFSETS_REMAIN = "committed offsets remain"
     OVERSIZED = "the group has more than group.max.size members"
 
