@@ -43,7 +43,7 @@ class Api(IntEnum):
     @property
     def title(self) -> str:
         """Return Kafka's own name, such as `JoinGroup`."""
-        return "".join(word.capitalize() for word in self.name.split("_"))
+        return _TITLES[self]
 
 
 class ErrorCode(IntEnum):
@@ -112,7 +112,8 @@ class Level(Enum):
     INFO = "INFO"
 
 
-_APIS = {api.title: api for api in Api}
+_TITLES = {api: "".join(word.capitalize() for word in api.name.split("_")) for api in Api}
+_APIS = {title: api for api, title in _TITLES.items()}
 
 
 def api_named(title: str) -> Api:
