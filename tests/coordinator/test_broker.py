@@ -1,4 +1,4 @@
-"""One broker: what it passes to the coordinator, what it answers itself, and how long a Fetch waits."""
+"""One broker: what it passes to the coordinator, what it answers itself, and how long a Fetch waits, under trio's MockClock."""
 
 from __future__ import annotations
 

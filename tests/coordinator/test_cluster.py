@@ -1,4 +1,7 @@
-"""The cluster as a whole: groups form over it, and a move of the coordinator keeps or loses what it should."""
+"""The cluster as a whole: groups form over it, and a move of the coordinator keeps or loses what it should.
+
+Time is that of trio's MockClock.
+"""
 
 from __future__ import annotations
 

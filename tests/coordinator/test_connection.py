@@ -1,4 +1,7 @@
-"""One connection: requests in order, one at a time; whatever a peer sends ends that connection alone, with its reason."""
+"""One connection: requests in order, one at a time; whatever a peer sends ends that connection alone, with its reason.
+
+Time is that of trio's MockClock.
+"""
 
 from __future__ import annotations
 
@@ -65,12 +68,13 @@ async def test_hostile_bytes_end_their_connection_with_a_logged_reason_while_ano
         assert await member.heartbeat() == 0
 
 
+@pytest.mark.slow
 @virtually
 async def test_random_bytes_never_harm_another_member() -> None:
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         chance = random.Random(7)
-        for _ in range(300):
+        for _ in range(100):
             hostile = stage.connect("bad")
             key, version = chance.choice([11, 12, 14, 8, 9, 1, 3, 18, 0, 60]), chance.randrange(10)
             garbage = struct.pack(">hhih", key, version, 1, -1) + chance.randbytes(chance.randrange(60))
@@ -79,7 +83,7 @@ async def test_random_bytes_never_harm_another_member() -> None:
         await trio.testing.wait_all_tasks_blocked()
 
         assert await member.heartbeat() == 0
-        assert len(stage.closings()) == 300
+        assert len(stage.closings()) == 100
         assert [reason for reason in stage.closings() if "groupproof failed" in reason] == []
 
 
@@ -289,10 +293,10 @@ async def test_memory_stays_flat_under_hostile_bytes() -> None:
                 await hostile.stream.aclose()
                 await trio.testing.wait_all_tasks_blocked()
 
-        await flood(50)
+        await flood(20)
         tracemalloc.start()
         before, _ = tracemalloc.get_traced_memory()
-        await flood(300)
+        await flood(100)
         after, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert after - before < 200_000

@@ -1,4 +1,4 @@
-"""The coordinator role of all nodes: ownership, timers on trio's clock, tickets, and moves of single partitions."""
+"""The coordinator role of all nodes: ownership, timers, tickets, and moves of single partitions, under trio's MockClock."""
 
 from __future__ import annotations
 
