@@ -1,20 +1,49 @@
-"""A pair: reference members on their shims in front of the reference coordinator, in one process and in virtual time."""
+"""What the client tests stand on.
+
+`Pair`: reference members on their shims in front of the reference coordinator, in one process and in virtual time. `Bench`: one member
+machine in front of a coordinator that answers what the test says.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
+from groupproof.clients.assignment import Cluster as Topics
+from groupproof.clients.member import Member
+from groupproof.clients.outputs import Callback, Drop, Fail, Output, Partition, Send
+from groupproof.clients.policy import REFERENCE, Policy
+from groupproof.clients.settings import MemberSettings
 from groupproof.clients.shim import run_shim
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.network import MemoryNetwork, bootstrap_of
+from groupproof.protocol.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    Coordinator,
+    FetchedGroup,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    GroupRequest,
+    GroupResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SyncGroupResponse,
+)
+from groupproof.protocol.subscription import Assignment, encode_assignment
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 
@@ -121,3 +150,185 @@ def tell() -> Callable[..., None]:
         trio.run(whole, clock=trio.testing.MockClock(autojump_threshold=0))
 
     return run
+
+
+NODE = Coordinator(key="g", node_id=1, host="broker-1", port=9092)
+OTHER_NODE = Coordinator(key="g", node_id=0, host="broker-0", port=9092)
+TWO = Topics(partitions={"t": 2})
+
+
+class Bench:
+    """One member machine, and a scripted coordinator that answers what the test says, at the time it says."""
+
+    def __init__(self, policy: Policy = REFERENCE, **settings: Any) -> None:
+        wanted: Line = {"group": "g", "topics": ("t",), "session_timeout_ms": 6000, "heartbeat_interval_ms": 1000, "max_poll_interval_ms": 30_000}
+        self.member = Member(MemberSettings(**(wanted | {"auto_commit": False} | settings)), policy=policy)
+        self.now = 0
+        self.positions: dict[Partition, int] = {}
+        self.waiting: list[Send] = []
+        self.sent: list[tuple[int, GroupRequest]] = []
+        self.callbacks: list[Callback] = []
+        self.others: list[Output] = []
+        self.do(self.member.metadata(TWO, 0))
+
+    other_node = OTHER_NODE
+
+    # Driving
+
+    def do(self, outputs: list[Output]) -> None:
+        for output in outputs:
+            if isinstance(output, Send):
+                self.waiting.append(output)
+                self.sent.append((self.now, output.message))
+            elif isinstance(output, Callback):
+                self.callbacks.append(output)
+            else:
+                self._other(output)
+
+    def _other(self, output: Output) -> None:
+        self.others.append(output)
+        if isinstance(output, Drop):
+            self.waiting = [each for each in self.waiting if each.to != output.to]
+
+    def poll(self) -> None:
+        self.do(self.member.poll(self.now, self.positions))
+
+    def advance(self, ms: int, *, polling: bool = False) -> None:
+        """Let time pass, ticking at each deadline (and polling, for an application that does)."""
+        end = self.now + ms
+        while True:
+            polls_at = self.member.next_poll_ms() if polling else None
+            due = min((each for each in (self.member.next_deadline_ms(), polls_at) if each is not None), default=end)
+            if due > end:
+                break
+            self.now = max(self.now, due)
+            self.do(self.member.tick(self.now))
+            if polling:
+                self.poll()
+            elif self.now == end:
+                break
+            if self.now == end:
+                break
+        self.now = end
+
+    def called(self) -> Callback:
+        """Let the application's callback return."""
+        callback = self.callbacks.pop(0)
+        self.do(self.member.callback_done(self.now))
+        return callback
+
+    # Answering
+
+    def take(self, api: Api) -> Send:
+        found = next((each for each in self.waiting if each.message.api is api), None)
+        assert found is not None, f"no {api.title} waits for an answer; {[each.message.api.title for each in self.waiting]} do"
+        self.waiting.remove(found)
+        return found
+
+    def message(self, api: Api) -> Any:
+        """Return the newest request of this API."""
+        return [message for _, message in self.sent if message.api is api][-1]
+
+    def times(self, api: Api) -> list[int]:
+        return [at for at, message in self.sent if message.api is api]
+
+    def count(self, api: Api) -> int:
+        return len(self.times(api))
+
+    def answer(self, api: Api, error: int = 0, **fields: Any) -> None:
+        """Answer the oldest request of this API that waits."""
+        sent = self.take(api)
+        self.do(self.member.response(sent.request_id, _response(sent.message, error, fields), self.now))
+
+    def answer_heartbeat(self, error: int = 0) -> None:
+        """Wait for the next heartbeat, and answer it."""
+        self.advance(self.member.settings.heartbeat_interval_ms)
+        self.answer(Api.HEARTBEAT, error)
+
+    def waits(self, api: Api) -> bool:
+        return any(each.message.api is api for each in self.waiting)
+
+    @property
+    def failures(self) -> list[Fail]:
+        return [each for each in self.others if isinstance(each, Fail)]
+
+    def lose(self, api: Api) -> None:
+        """Lose the connection with the oldest request of this API on it."""
+        sent = self.take(api)
+        self.do(self.member.unanswered(sent.request_id, self.now))
+        if sent.to is not None:
+            self.do(self.member.disconnected(sent.to, self.now))
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [each for each in self.others if isinstance(each, kind)]
+
+    # Ways to a state
+
+    def joining(self) -> None:
+        """JoinGroup is sent, with the id `m-1`."""
+        self.poll()
+        self.answer(Api.FIND_COORDINATOR, coordinators=(NODE,))
+        self.poll()
+        if self.message(Api.JOIN_GROUP).member_id == "":
+            self.answer(Api.JOIN_GROUP, 79, member_id="m-1")
+            self.poll()
+
+    def syncing(self, generation: int = 1, *, leader: str = "m-0", **fields: Any) -> None:
+        self.joining()
+        self.answer(Api.JOIN_GROUP, member_id="m-1", generation_id=generation, leader=leader, protocol_name=self.protocol, **fields)
+
+    def stable(self, *partitions: int, generation: int = 1) -> None:
+        """The member owns these partitions of `t`."""
+        self.syncing(generation)
+        self.assigned(*partitions)
+
+    def assigned(self, *partitions: int) -> None:
+        self.answer(Api.SYNC_GROUP, assignment=self.assignment(*partitions))
+        self.poll()
+        while self.callbacks:
+            self.called()
+        self.poll()
+
+    def rejoined(self, *partitions: int, generation: int) -> None:
+        """Answer the JoinGroup under way, and its SyncGroup."""
+        self.answer(Api.JOIN_GROUP, member_id="m-1", generation_id=generation, leader="m-0", protocol_name=self.protocol)
+        self.assigned(*partitions)
+
+    @staticmethod
+    def assignment(*partitions: int) -> bytes:
+        return encode_assignment(Assignment(partitions=tuple(("t", each) for each in partitions)))
+
+    @property
+    def protocol(self) -> str:
+        return self.member.settings.assignors[0]
+
+
+_RESPONSES: dict[Api, Any] = {
+    Api.FIND_COORDINATOR: FindCoordinatorResponse, Api.JOIN_GROUP: JoinGroupResponse, Api.SYNC_GROUP: SyncGroupResponse,
+    Api.HEARTBEAT: HeartbeatResponse, Api.LEAVE_GROUP: LeaveGroupResponse, Api.OFFSET_COMMIT: OffsetCommitResponse,
+    Api.OFFSET_FETCH: OffsetFetchResponse,
+}  # fmt: skip
+
+
+def _response(request: GroupRequest, error: int, fields: dict[str, Any]) -> GroupResponse:
+    """Return an answer with `error` where its API puts it; a commit's or fetch's goes to every partition asked about."""
+    if isinstance(request, FindCoordinatorRequest):
+        fields = {"coordinators": (replace(NODE, error_code=error),)} | fields
+    elif isinstance(request, OffsetCommitRequest):
+        topics = (
+            (topic.name, tuple(CommittedPartition(partition_index=each.partition_index, error_code=error) for each in topic.partitions))
+            for topic in request.topics
+        )
+        fields = {"topics": tuple(CommittedTopic(name=name, partitions=partitions) for name, partitions in topics)}
+    elif isinstance(request, OffsetFetchRequest):
+        fields = {"groups": (FetchedGroup(group_id="g", error_code=error, topics=fields.get("topics", ())),)}
+    else:
+        fields = {"error_code": error} | fields
+    made: GroupResponse = _RESPONSES[request.api](**fields)
+    return made
+
+
+@pytest.fixture
+def bench() -> type[Bench]:
+    """Return the class: `bench(policy, instance_id="i0")` makes one."""
+    return Bench

@@ -63,7 +63,7 @@ class HandOver:
             unwanted = frozenset(each for each in core.owned if each[0] not in core.topics)
             if unwanted:
                 core.call(CallbackKind.REVOKED, unwanted)
-        elif core.first_generation >= 0 and core.policy.revokes in ("before-join", "twice"):
+        elif core.generation >= 0 and core.policy.revokes in ("before-join", "twice"):
             core.call(CallbackKind.REVOKED, core.owned)
             if core.policy.revokes == "twice":
                 core.call(CallbackKind.REVOKED, core.owned)

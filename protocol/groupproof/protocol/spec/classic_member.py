@@ -115,7 +115,6 @@ _FIND_COORDINATOR: Final = Reactions(
         Lapse.TIMED_OUT: _row(BACK_OFF, RETRY, by="06"),
     },
     other=_row(RAISE, by="06"),
-    phases={Phase.STALE: {}},
     phase_others={Phase.STALE: _row(IGNORE, by="02")},
 )
 
@@ -141,7 +140,6 @@ _JOIN_GROUP: Final = Reactions(
         Lapse.TIMED_OUT: _row(REDISCOVER, BACK_OFF, REJOIN, by="22 10 75"),
     },
     other=_row(RAISE, by="21"),
-    phases={Phase.STALE: {}},
     phase_others={Phase.STALE: _row(IGNORE, by="20")},
 )
 
@@ -161,7 +159,6 @@ _SYNC_GROUP: Final = Reactions(
         Lapse.TIMED_OUT: _row(REDISCOVER, BACK_OFF, REJOIN, by="05 31 75"),
     },
     other=_row(RAISE, by="35"),
-    phases={Phase.STALE: {}},
     phase_others={Phase.STALE: _row(IGNORE, by="20")},
 )
 

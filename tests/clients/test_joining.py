@@ -1,0 +1,416 @@
+"""Join, sync and what a member does with their answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from groupproof.clients.assignment import Cluster
+from groupproof.clients.outputs import CallbackKind, NeedMetadata
+from groupproof.clients.policy import Policy
+from groupproof.protocol.messages import JoinMember
+from groupproof.protocol.subscription import Assignment, Subscription, decode_subscription, encode_assignment, encode_subscription
+from groupproof.protocol.vocabulary import Api, MemberState
+
+if TYPE_CHECKING:
+    from tests.clients.conftest import Bench
+
+JOIN, SYNC, HEARTBEAT, FIND = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.FIND_COORDINATOR
+UNJOINED, PREPARING, COMPLETING, STABLE = MemberState
+SUBSCRIBED = encode_subscription(Subscription(topics=("t",)))
+
+
+@pytest.mark.requirement("CLIENT-10", "CLIENT-23")
+def test_the_first_join_has_the_empty_id_and_the_applications_timeouts(bench: type[Bench]) -> None:
+    b = bench()
+    b.poll()
+    b.answer(FIND)
+    b.poll()
+
+    join = b.message(JOIN)
+    assert (join.member_id, join.session_timeout_ms, join.rebalance_timeout_ms) == ("", 6000, 30_000)
+    assert [each.name for each in join.protocols] == ["range"]
+    assert decode_subscription(join.protocols[0].metadata) == Subscription(topics=("t",), generation=-1, version=3)
+
+
+@pytest.mark.requirement("CLIENT-18")
+def test_the_id_of_a_79_is_kept_and_joined_with_at_once(bench: type[Bench]) -> None:
+    b = bench()
+    b.poll()
+    b.answer(FIND)
+    b.poll()
+    b.answer(JOIN, 79, member_id="m-1")
+    b.poll()
+
+    assert b.message(JOIN).member_id == "m-1"
+    assert b.times(JOIN) == [0, 0]
+
+
+@pytest.mark.requirement("CLIENT-11", "CLIENT-13")
+def test_the_sync_follows_the_join_answer_without_a_poll(bench: type[Bench]) -> None:
+    b = bench()
+    b.joining()
+    b.answer(JOIN, member_id="m-1", generation_id=7, leader="m-0", protocol_name="range")
+
+    sync = b.message(SYNC)
+    assert (sync.generation_id, sync.member_id, sync.protocol_type, sync.protocol_name) == (7, "m-1", "consumer", "range")
+    assert b.member.state is COMPLETING
+
+
+@pytest.mark.requirement("CLIENT-12")
+def test_a_follower_sends_no_assignment_and_a_leader_one_for_each_member(bench: type[Bench]) -> None:
+    follower, leader = bench(), bench()
+    follower.syncing()
+    leader.syncing(leader="m-1", members=tuple(JoinMember(member_id=each, metadata=SUBSCRIBED) for each in ("m-1", "m-2", "m-3")))
+
+    assert follower.message(SYNC).assignments == ()
+    assert [each.member_id for each in leader.message(SYNC).assignments] == ["m-1", "m-2", "m-3"]
+
+
+def test_a_leader_learns_topics_it_does_not_know_before_it_assigns(bench: type[Bench]) -> None:
+    b = bench()
+    other = encode_subscription(Subscription(topics=("u",)))
+    b.syncing(leader="m-1", members=(JoinMember(member_id="m-1", metadata=SUBSCRIBED), JoinMember(member_id="m-2", metadata=other)))
+
+    assert b.of(NeedMetadata) == [NeedMetadata(topics=frozenset({"u"}))]
+    assert b.count(SYNC) == 0
+    assert b.member.metadata_topics == {"t", "u"}
+    b.do(b.member.metadata(Cluster(partitions={"t": 2, "u": 1}), b.now))
+    assert [each.member_id for each in b.message(SYNC).assignments] == ["m-1", "m-2"]
+
+
+def test_a_subscription_that_cannot_be_read_ends_the_leader(bench: type[Bench]) -> None:
+    b = bench()
+    b.syncing(leader="m-1", members=(JoinMember(member_id="m-1", metadata=SUBSCRIBED), JoinMember(member_id="m-2", metadata=b"\x00")))
+
+    assert b.member.failure is not None
+    assert b.member.failure.error == "INCONSISTENT_GROUP_PROTOCOL"
+    assert b.count(SYNC) == 0
+
+
+@pytest.mark.requirement("CLIENT-30")
+def test_the_assignment_is_in_force_with_the_next_poll(bench: type[Bench]) -> None:
+    b = bench()
+    b.syncing()
+    b.answer(SYNC, assignment=encode_assignment(Assignment(partitions=(("t", 1),))))
+    assert b.member.state is STABLE
+    assert b.callbacks == []
+
+    b.poll()
+    callback = b.called()
+    assert (callback.kind, callback.partitions, callback.generation) == (CallbackKind.ASSIGNED, {("t", 1)}, 1)
+    assert b.member.owned == {("t", 1)}
+    assert b.member.is_settled
+
+
+@pytest.mark.requirement("CLIENT-81")
+@pytest.mark.parametrize("blob", [b"", encode_assignment(Assignment())])
+def test_an_empty_assignment_is_an_assignment(bench: type[Bench], blob: bytes) -> None:
+    b = bench()
+    b.syncing()
+    b.answer(SYNC, assignment=blob)
+    b.poll()
+
+    assert b.called().partitions == frozenset()
+    b.advance(5000)
+    assert b.member.state is STABLE
+    assert b.count(HEARTBEAT) >= 1
+
+
+def test_an_assignment_that_cannot_be_read_is_an_error(bench: type[Bench]) -> None:
+    b = bench()
+    b.syncing()
+    b.answer(SYNC, assignment=b"\x00\x01\x00")
+    b.poll()
+
+    assert b.member.failure is not None
+    assert b.member.failure.fatal
+
+
+@pytest.mark.parametrize(("api", "protocol"), [(JOIN, "roundrobin"), (SYNC, "roundrobin")])
+def test_another_protocol_than_was_offered_is_an_error(bench: type[Bench], api: Api, protocol: str) -> None:
+    b = bench()
+    b.joining()
+    b.answer(JOIN, member_id="m-1", generation_id=1, leader="m-0", protocol_name=protocol if api is JOIN else "range")
+    if api is SYNC:
+        b.answer(SYNC, protocol_name=protocol)
+
+    assert b.member.failure is not None
+    assert b.member.failure.error == "INCONSISTENT_GROUP_PROTOCOL"
+
+
+# Answers that send it back to JoinGroup
+
+
+@pytest.mark.requirement("CLIENT-14")
+def test_an_unknown_id_is_dropped_and_the_next_join_comes_at_once(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.answer_heartbeat(27)
+    b.poll()
+    b.called()
+    b.poll()
+    b.answer(JOIN, 25)
+    b.poll()
+
+    assert b.message(JOIN).member_id == ""
+    assert b.times(JOIN)[-1] == b.times(JOIN)[-2]
+
+
+@pytest.mark.requirement("CLIENT-15")
+def test_a_loading_coordinator_is_asked_again_after_the_backoff(bench: type[Bench]) -> None:
+    b = bench()
+    b.joining()
+    b.answer(JOIN, 14)
+    b.advance(1000, polling=True)
+
+    assert b.times(JOIN)[-1] == 100
+    assert b.message(JOIN).member_id == "m-1"
+    assert b.count(FIND) == 1
+
+
+@pytest.mark.requirement("CLIENT-16", "CLIENT-04")
+@pytest.mark.parametrize("error", [15, 16])
+def test_another_coordinator_is_looked_up_before_the_next_join(bench: type[Bench], error: int) -> None:
+    b = bench()
+    b.joining()
+    b.answer(JOIN, error)
+    b.advance(50, polling=True)
+    assert b.sent[-1][1].api is FIND
+    b.advance(100, polling=True)
+    b.answer(FIND)
+    b.advance(200, polling=True)
+
+    assert b.message(JOIN).member_id == "m-1"
+    assert b.sent[-1][1].api is JOIN
+
+
+@pytest.mark.requirement("CLIENT-17", "CLIENT-19", "CLIENT-21")
+@pytest.mark.parametrize("error", [7, 12, 22, 23, 24, 26, 30, 35, 81, 82, -1, 9999])
+def test_an_error_for_the_application_is_raised_once_and_ends_the_member(bench: type[Bench], error: int) -> None:
+    b = bench()
+    b.joining()
+    b.answer(JOIN, error)
+    joins = b.count(JOIN)
+    b.advance(20_000, polling=True)
+
+    assert b.count(JOIN) == joins
+    assert [each.fatal for each in b.failures] == [True]
+
+
+@pytest.mark.requirement("CLIENT-32", "CLIENT-31", "CLIENT-75")
+def test_a_rebalance_during_sync_is_joined_at_once_with_the_same_id(bench: type[Bench]) -> None:
+    b = bench()
+    b.syncing()
+    b.answer(SYNC, 27)
+    b.poll()
+
+    assert b.message(JOIN).member_id == "m-1"
+    assert b.times(JOIN)[-1] == 0
+
+
+@pytest.mark.requirement("CLIENT-33")
+@pytest.mark.parametrize(("error", "member_id"), [(22, "m-1"), (25, "")])
+def test_a_generation_that_is_over_or_a_member_that_is_gone_joins_anew(bench: type[Bench], error: int, member_id: str) -> None:
+    b = bench()
+    b.syncing()
+    b.answer(SYNC, error)
+
+    assert b.member.generation == -1
+    b.poll()
+    assert b.message(JOIN).member_id == member_id
+
+
+@pytest.mark.requirement("CLIENT-34")
+@pytest.mark.parametrize("error", [15, 16])
+def test_a_coordinator_that_moved_during_sync_is_looked_up(bench: type[Bench], error: int) -> None:
+    b = bench()
+    b.syncing()
+    b.answer(SYNC, error)
+    b.advance(50, polling=True)
+
+    assert b.sent[-1][1].api is FIND
+    b.answer(FIND)
+    b.advance(200, polling=True)
+    assert b.message(JOIN).member_id == "m-1"
+
+
+@pytest.mark.requirement("CLIENT-35")
+@pytest.mark.parametrize("error", [3, 14, 23, 30, 82, -1, 9999])
+def test_any_other_sync_error_is_raised(bench: type[Bench], error: int) -> None:
+    b = bench()
+    b.syncing()
+    b.answer(SYNC, error)
+    b.advance(5000, polling=True)
+
+    assert len(b.failures) == 1
+    assert b.sent[-1][1].api is SYNC
+
+
+@pytest.mark.requirement("CLIENT-05", "CLIENT-10")
+@pytest.mark.parametrize("api", [JOIN, SYNC])
+def test_a_lost_connection_keeps_the_id(bench: type[Bench], api: Api) -> None:
+    b = bench()
+    b.joining() if api is JOIN else b.syncing()
+    b.lose(api)
+    b.advance(50, polling=True)
+    b.answer(FIND)
+    b.advance(200, polling=True)
+
+    assert b.sent[-1][1].api is JOIN
+    assert b.message(JOIN).member_id == "m-1"
+
+
+@pytest.mark.requirement("CLIENT-22")
+def test_a_parked_join_is_waited_for_longer_than_the_rebalance_timeout(bench: type[Bench]) -> None:
+    b = bench()
+    b.joining()
+    b.advance(34_999, polling=True)
+    assert b.count(JOIN) == 2
+    assert b.member.state is PREPARING
+
+    b.advance(1, polling=True)
+    assert b.sent[-1][1].api is FIND
+
+
+@pytest.mark.requirement("CLIENT-75")
+def test_refusals_in_a_row_are_not_answered_in_a_storm(bench: type[Bench]) -> None:
+    b = bench()
+    b.joining()
+    for _ in range(200):
+        if b.waits(JOIN):
+            b.answer(JOIN, 25)
+        b.advance(10, polling=True)
+
+    assert b.count(JOIN) < 40
+
+
+# When it joins
+
+
+@pytest.mark.requirement("CLIENT-60", "CLIENT-65")
+def test_it_joins_from_a_poll_not_from_the_heartbeat(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.answer_heartbeat(27)
+    b.advance(3000)
+    assert b.count(JOIN) == 2
+
+    b.poll()
+    b.called()
+    b.poll()
+    assert b.count(JOIN) == 3
+
+
+def test_a_background_client_joins_without_a_poll(bench: type[Bench]) -> None:
+    b = bench(Policy(joins_from="background"))
+    b.stable(0)
+    b.answer_heartbeat(27)
+    b.called()
+
+    assert b.count(JOIN) == 3
+
+
+@pytest.mark.requirement("CLIENT-74")
+def test_a_changed_subscription_is_joined_with(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.do(b.member.resubscribe(("u",), b.now))
+    b.poll()
+    b.called()
+    b.poll()
+
+    assert decode_subscription(b.message(JOIN).protocols[0].metadata).topics == ("u",)
+
+
+@pytest.mark.requirement("CLIENT-74")
+@pytest.mark.parametrize(("leader", "joins"), [("m-1", 3), ("m-0", 2)])
+def test_new_partitions_are_the_leaders_affair(bench: type[Bench], leader: str, joins: int) -> None:
+    b = bench()
+    b.syncing(leader=leader, members=(JoinMember(member_id="m-1", metadata=SUBSCRIBED),))
+    b.assigned(0, 1)
+    b.do(b.member.metadata(Cluster(partitions={"t": 3}), b.now))
+    b.poll()
+    if b.callbacks:
+        b.called()
+    b.poll()
+
+    assert b.count(JOIN) == joins
+
+
+def test_a_static_leader_that_skips_the_assignment_still_watches_the_topics(bench: type[Bench]) -> None:
+    b = bench(instance_id="i0")
+    b.syncing(leader="m-1", skip_assignment=True, members=(JoinMember(member_id="m-1", metadata=SUBSCRIBED),))
+    assert b.message(SYNC).assignments == ()
+    b.assigned(0)
+    b.do(b.member.metadata(Cluster(partitions={"t": 3}), b.now))
+    b.poll()
+
+    assert b.callbacks[0].kind is CallbackKind.REVOKED
+
+
+def test_an_assignment_of_topics_given_up_meanwhile_leads_to_another_join(bench: type[Bench]) -> None:
+    b = bench()
+    b.syncing()
+    b.do(b.member.resubscribe(("u",), b.now))
+    b.assigned(0)
+
+    assert b.member.owned == frozenset()
+    assert decode_subscription(b.message(JOIN).protocols[0].metadata).topics == ("u",)
+
+
+@pytest.mark.requirement("CLIENT-62")
+def test_partitions_are_committed_then_revoked_then_joined_once_for_each_rebalance(bench: type[Bench]) -> None:
+    b = bench(auto_commit=True)
+    b.stable(0, 1)
+    b.positions = {("t", 0): 5, ("t", 1): 7}
+    b.answer_heartbeat(27)
+    b.poll()
+    assert b.sent[-1][1].api is Api.OFFSET_COMMIT
+    assert b.callbacks == []
+    b.answer(Api.OFFSET_COMMIT)
+    b.poll()
+    assert b.called().kind is CallbackKind.REVOKED
+    b.poll()
+    assert b.sent[-1][1].api is JOIN
+    assert b.member.owned == frozenset()
+
+    b.answer(JOIN, 27)
+    b.poll()
+    assert b.callbacks == []
+    assert b.sent[-1][1].api is JOIN
+
+
+def test_the_reason_for_a_join_is_told_and_cut(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.answer_heartbeat(27)
+    b.poll()
+    b.called()
+    b.poll()
+
+    assert b.message(JOIN).reason == "Heartbeat was answered REBALANCE_IN_PROGRESS"
+
+
+@pytest.mark.requirement("CLIENT-20")
+def test_a_late_join_answer_after_leaving_is_not_synced(bench: type[Bench]) -> None:
+    b = bench()
+    b.joining()
+    b.do(b.member.unsubscribe(b.now))
+    b.answer(Api.LEAVE_GROUP)
+    b.answer(JOIN, member_id="m-1", generation_id=2, leader="m-0", protocol_name="range")
+
+    assert b.count(SYNC) == 0
+    assert b.member.member_id == ""
+
+
+def test_metadata_is_refreshed_before_the_join_by_those_who_do(bench: type[Bench]) -> None:
+    b = bench(Policy(refreshes_metadata_before_join=True))
+    b.poll()
+    b.answer(FIND)
+    b.poll()
+    assert b.count(JOIN) == 0
+
+    b.do(b.member.metadata(Cluster(partitions={"t": 2}), b.now))
+    assert b.count(JOIN) == 1

@@ -1,0 +1,88 @@
+"""The leader's assignment, and the bugs planted in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from groupproof.clients.assignment import Cluster
+from groupproof.clients.policy import Policy
+from groupproof.protocol.messages import JoinMember
+from groupproof.protocol.subscription import Subscription, decode_assignment, encode_subscription
+from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from tests.clients.conftest import Bench
+
+SYNC = Api.SYNC_GROUP
+MEMBERS = tuple(JoinMember(member_id=each, metadata=encode_subscription(Subscription(topics=("t",)))) for each in ("m-1", "m-2", "m-3"))
+
+
+def assigned(b: Bench) -> dict[str, list[int]]:
+    return {each.member_id: [number for _, number in decode_assignment(each.assignment).partitions] for each in b.message(SYNC).assignments}
+
+
+@pytest.mark.requirement("CLIENT-12", "ASSIGN-09", "ASSIGN-10")
+def test_every_member_is_listed_and_every_partition_given_once(bench: type[Bench]) -> None:
+    b = bench()
+    b.syncing(leader="m-1", members=MEMBERS)
+
+    assert assigned(b) == {"m-1": [0], "m-2": [1], "m-3": []}
+
+
+def test_static_members_come_first(bench: type[Bench]) -> None:
+    b = bench()
+    static = JoinMember(member_id="z", group_instance_id="i0", metadata=MEMBERS[0].metadata)
+    b.syncing(leader="m-1", members=(*MEMBERS, static))
+
+    assert assigned(b) == {"m-1": [1], "m-2": [], "m-3": [], "z": [0]}
+
+
+@pytest.mark.requirement("CLIENT-74")
+def test_a_topic_of_another_member_is_watched_too(bench: type[Bench]) -> None:
+    b = bench()
+    b.do(b.member.metadata(Cluster(partitions={"t": 2, "u": 1}), b.now))
+    other = JoinMember(member_id="m-2", metadata=encode_subscription(Subscription(topics=("u",))))
+    b.syncing(leader="m-1", members=(MEMBERS[0], other))
+    b.assigned(0, 1)
+    joins = b.count(Api.JOIN_GROUP)
+    b.do(b.member.metadata(Cluster(partitions={"t": 2, "u": 2}), b.now))
+    b.poll()
+    b.called()
+    b.poll()
+
+    assert b.count(Api.JOIN_GROUP) == joins + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("only-with-partitions", {"m-1": [0], "m-2": [1]}),
+        ("itself-only", {"m-1": [0]}),
+        ("drops-partition", {"m-1": [0], "m-2": [], "m-3": []}),
+        ("twice", {"m-1": [0, 1], "m-2": [0, 1], "m-3": [0, 1]}),
+    ],
+)
+def test_planted_bugs_of_a_leader_show(bench: type[Bench], kind: str, given: dict[str, list[int]]) -> None:
+    b = bench(Policy(leader_assigns=kind))
+    b.syncing(leader="m-1", members=MEMBERS)
+
+    assert assigned(b) == given
+
+
+def test_a_leader_that_repeats_itself_forgets_who_came(bench: type[Bench]) -> None:
+    b = bench(Policy(leader_assigns="previous"))
+    b.syncing(leader="m-1", members=MEMBERS[:1])
+    b.answer(SYNC, 27)
+    b.poll()
+    b.answer(Api.JOIN_GROUP, member_id="m-1", generation_id=2, leader="m-1", protocol_name="range", members=MEMBERS)
+
+    assert assigned(b) == {"m-1": [0, 1], "m-2": [], "m-3": []}
+
+
+def test_a_follower_that_assigns_shows(bench: type[Bench]) -> None:
+    b = bench(Policy(follower_assigns=True))
+    b.syncing()
+
+    assert assigned(b) == {"m-1": [0, 1]}
