@@ -26,14 +26,14 @@ __all__ = ["Launch", "ProvisionError", "level0_arguments", "provision"]
 SHIMS = Path(__file__).parent / "shims"
 
 # A member's JVM lives for seconds and is one of many: quick to start and small beats fast.
-JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m")
+JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx512m")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """How to start a client's shim. `env` is added to the kit's own environment; `level` and `multi` are the contract's.
 
-    At level 0 `arguments` are what `level0_arguments` needs to complete the command line for one member.
+    One process carries up to `members_max` members. At level 0 `arguments` are what `level0_arguments` needs to complete the command line for one member.
     """
 
     argv: tuple[str, ...]
@@ -41,6 +41,7 @@ class Launch:
     cwd: Path | None = None
     level: int = 1
     multi: bool = False
+    members_max: int = 1
     arguments: tuple[Argument, ...] = ()
 
 
@@ -51,7 +52,7 @@ def provision(client: Registered, cache: Path, say: Say) -> Launch:
     needed) or `UnknownClient` (the package registry has no such release).
     """
     if client.shim is None:
-        return _reference()
+        return _reference(client)
     if client.language == "java":
         return _java(client, cache, say)
     return _python(client, cache, say)
@@ -70,11 +71,12 @@ def level0_arguments(arguments: Iterable[Argument], fields: Mapping[str, Any]) -
     return made
 
 
-def _reference() -> Launch:
+def _reference(client: Registered) -> Launch:
     roots = [str(Path(portion).parent) for portion in groupproof.__path__]
     inherited = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([*roots, inherited] if inherited else roots)
-    return Launch(argv=(sys.executable, "-m", "groupproof.clients.shim"), env={"PYTHONPATH": path}, multi=True)
+    argv = (sys.executable, "-m", "groupproof.clients.shim")
+    return Launch(argv=argv, env={"PYTHONPATH": path}, level=client.level, multi=client.multi, members_max=client.members_max)
 
 
 def _python(client: Registered, cache: Path, say: Say) -> Launch:
@@ -93,7 +95,7 @@ def _python(client: Registered, cache: Path, say: Say) -> Launch:
     # -S keeps the kit's own packages out: the client sees its release, the pins beside it, and nothing else.
     argv = (sys.executable, "-S", str(SHIMS / str(client.shim)))
     env = {"PYTHONPATH": str(site), "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
-    return Launch(argv=argv, env=env, level=client.level, multi=client.multi, arguments=client.arguments)
+    return Launch(argv=argv, env=env, level=client.level, multi=client.multi, members_max=client.members_max, arguments=client.arguments)
 
 
 def _java(client: Registered, cache: Path, say: Say) -> Launch:
@@ -116,7 +118,8 @@ def _java(client: Registered, cache: Path, say: Say) -> Launch:
     digest = _digest([jdk, source.read_text("utf-8"), *artifacts])
     classes = entry(cache, f"java/shim-{client.release}-{digest}", build, say)
     path = os.pathsep.join([str(classes), f"{jars}{os.sep}*"])
-    return Launch(argv=(java_tool("java"), *JVM_OPTIONS, "-cp", path, source.stem), level=client.level, multi=client.multi)
+    argv = (java_tool("java"), *JVM_OPTIONS, "-cp", path, source.stem)
+    return Launch(argv=argv, level=client.level, multi=client.multi, members_max=client.members_max)
 
 
 @contextmanager

@@ -63,7 +63,11 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """A client in one release. `shim` is its program, relative to the folder `shims` (None: the project's own member)."""
+    """A client in one release. `shim` is its program, relative to the folder `shims` (None: the project's own member).
+
+    `members_max` is how many members one process carries before they disturb each other's timing, measured at a heartbeat interval
+    of 300 ms on one core; 1 where a process has one member.
+    """
 
     name: str
     title: str
@@ -77,6 +81,7 @@ class Registered:
     shim: str | None = None
     level: int = 1
     multi: bool = False
+    members_max: int = 1
     arguments: tuple[Argument, ...] = ()
     homepage: str = ""
 

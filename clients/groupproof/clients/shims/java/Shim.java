@@ -74,7 +74,7 @@ public final class Shim {
         } catch (RuntimeException notJson) {
             System.err.println(notJson);
         }
-        write(json("name", "error", "error", "INVALID_COMMAND", "message", "not a command: " + line, "fatal", false));
+        System.err.println("not a command: " + line); // it has no id, so nobody waits for an answer
         return null;
     }
 
@@ -460,7 +460,7 @@ public final class Shim {
         }
 
         Map<String, Object> properties() {
-            Map<String, Object> made = new HashMap<>(Map.of("fetch.max.wait.ms", 200)); // so that a close is quick
+            Map<String, Object> made = new HashMap<>();
             made.put("key.deserializer", ByteArrayDeserializer.class);
             made.put("value.deserializer", ByteArrayDeserializer.class);
             boolean classic = take("protocol", "classic").equals("classic");

@@ -53,7 +53,6 @@ SETTINGS = {
     "auto_commit": "enable_auto_commit", "auto_commit_interval_ms": "auto_commit_interval_ms", "auto_offset_reset": "auto_offset_reset",
     "metadata_max_age_ms": "metadata_max_age_ms", "request_timeout_ms": "request_timeout_ms", "retry_backoff_ms": "retry_backoff_ms",
 }  # fmt: skip
-FETCH_MAX_WAIT_MS = 200
 POSITION_S_MAX = 10.0
 CAPABILITIES = ["classic", "commit", "commit-async", "auto-commit", "pause", "static", "on-revoked", "resubscribe", "multi"]
 
@@ -169,7 +168,7 @@ class AioMember(MemberBase):
         subscribe = Subscribe(command)
         if subscribe.take("protocol", "classic") != "classic":
             raise Unimplemented("aiokafka has the classic group protocol only")
-        settings = {"fetch_max_wait_ms": FETCH_MAX_WAIT_MS, **subscribe.config(SETTINGS)}
+        settings = subscribe.config(SETTINGS)
         settings["partition_assignment_strategy"] = [_assignor(name) for name in subscribe.take("assignors", ["range"])]
         settings.update(subscribe.take("properties", {}))
         self._is_static = "group_instance_id" in settings

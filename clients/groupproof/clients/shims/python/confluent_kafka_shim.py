@@ -30,7 +30,6 @@ SETTINGS = {
     "retry_backoff_ms": "retry.backoff.ms", "reconnect_backoff_ms": "reconnect.backoff.ms",
 }  # fmt: skip
 CLASSIC_ONLY = ("session_timeout_ms", "heartbeat_interval_ms", "assignors")
-FETCH_WAIT_MAX_MS = 200
 RECORDS_MAX = 500
 REVOCATION_S_MAX = 10.0
 """How long `unsubscribe` waits for the client to give its partitions back; librdkafka does so in the background."""
@@ -70,7 +69,7 @@ class ConfluentMember(Member):
         self.resubscribe(subscribe.topics)
 
     def _settings(self, subscribe: Subscribe) -> dict[str, Any]:
-        settings = {"fetch.wait.max.ms": FETCH_WAIT_MAX_MS, **subscribe.config(SETTINGS)}
+        settings = subscribe.config(SETTINGS)
         if subscribe.take("protocol", "classic") == "consumer":
             settings["group.protocol"] = "consumer"
             for field in CLASSIC_ONLY:  # librdkafka refuses them with group.protocol=consumer

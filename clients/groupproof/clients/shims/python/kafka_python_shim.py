@@ -38,7 +38,6 @@ SETTINGS = {
     "auto_commit_interval_ms": "auto_commit_interval_ms", "auto_offset_reset": "auto_offset_reset", "metadata_max_age_ms": "metadata_max_age_ms",
     "request_timeout_ms": "request_timeout_ms", "retry_backoff_ms": "retry_backoff_ms", "reconnect_backoff_ms": "reconnect_backoff_ms",
 }  # fmt: skip
-FETCH_MAX_WAIT_MS = 200  # so that a close is not held up behind a fetch on the same connection
 
 
 def main() -> None:
@@ -83,7 +82,7 @@ class KafkaPythonMember(Member):
         self.resubscribe(subscribe.topics)
 
     def _settings(self, subscribe: Subscribe) -> dict[str, Any]:
-        settings = {"fetch_max_wait_ms": FETCH_MAX_WAIT_MS, **subscribe.config(SETTINGS)}
+        settings = subscribe.config(SETTINGS)
         settings["partition_assignment_strategy"] = _assignors(subscribe.take("assignors", ["range"]))
         if "group_instance_id" in KafkaConsumer.DEFAULT_CONFIG:
             settings.update(subscribe.config({"instance_id": "group_instance_id"}))

@@ -8,10 +8,12 @@ Reading order: `Lines` (stdout), `Subscribe` (the fields of that command), `Memb
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -220,6 +222,7 @@ class Host:
 
     def run(self, hello: Mapping[str, Any]) -> NoReturn:
         """Serve until the end of stdin, SIGTERM or `exit`; end the process with status 0."""
+        _raise_file_limit()
         faulthandler.register(signal.SIGUSR1)  # every thread's stack to stderr, for a person who wonders
         signal.signal(signal.SIGTERM, self._on_sigterm)
         self.lines.write({"name": "hello", "contract": CONTRACT, **hello})
@@ -258,7 +261,7 @@ class Host:
         except ValueError:
             command = None
         if not isinstance(command, dict) or not isinstance(command.get("command"), str):
-            self.lines.write({"name": "error", "error": "INVALID_COMMAND", "message": f"not a command: {line[:200]!r}", "fatal": False})
+            logging.error("not a command: %r", line[:200])  # it has no id, so nobody waits for an answer
             return None
         return command
 
@@ -284,3 +287,10 @@ class Host:
             member.put({"command": "close"})
         for member in self._members.values():
             member.ended.wait(GOODBYE_S_MAX)
+
+
+def _raise_file_limit() -> None:
+    """Take as many file descriptors as the system lets this process have: a hundred members need several each."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
