@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judges.story import ID, Story, findings, verdict
+
+from groupproof.harness.evidence import NotReached
+from groupproof.harness.judges.commits import (
+    commit_fails,
+    commit_is_told,
+    commit_reaches_coordinator,
+    commit_succeeds,
+    commits_are_own,
+    commits_are_told_truly,
+    commits_before_joining,
+    commits_by_itself,
+    commits_were_delivered,
+)
+from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api
+
+OTHER = "m1-1"
+FIVE = ("t", 0, 5)
+
+
+def asked(*, error: int = 0, told: bool | None = True, again: int | None = None, at: float = 100) -> Story:
+    """The driver asks for a commit of offset 5, which the coordinator answers, perhaps twice, and the application is told."""
+    story = Story().member(gets=[("t", 0)]).mark("commit")
+    story.kit("command", "m0", command="commit", fields={"offsets": [list(FIVE)]})
+    story.commit(FIVE, error=error)
+    if again is not None:
+        story.commit(FIVE, error=again)
+    if told is not None:
+        story.at(at).committed(FIVE, success=told)
+    return story.end(15_000)
+
+
+@pytest.mark.parametrize(
+    ("story", "expected"),
+    [
+        (asked(), Verdict.OK),
+        (asked(error=16, again=0), Verdict.OK),
+        (asked(error=16, told=False), Verdict.OK),
+        (asked(error=16, told=True), Verdict.FAILED),
+    ],
+)
+def test_a_commit_told_as_done_was_accepted(story: Story, expected: Verdict) -> None:
+    assert verdict(commits_are_told_truly, story) is expected
+
+
+def test_a_commit_accepted_only_after_it_was_told_is_no_excuse() -> None:
+    story = Story().member().mark("commit")
+    story.committed(FIVE)
+    story.at(500).commit(FIVE)
+
+    assert verdict(commits_are_told_truly, story.end()) is Verdict.FAILED
+
+
+@pytest.mark.parametrize(
+    ("partition", "error", "expected"),
+    [(0, 0, Verdict.OK), (1, 0, Verdict.FAILED), (2, 0, Verdict.NON_STRICT), (1, 25, Verdict.OK)],
+)
+def test_a_member_commits_only_what_its_generation_assigned_to_it(partition: int, error: int, expected: Verdict) -> None:
+    story = Story().member(gets=[("t", 0)])
+    story.join("m1", gets=OTHER, leader=ID)
+    story.sync("m1", member=OTHER, gets=[("t", 1)])
+    story.commit(("t", partition, 3), error=error)
+
+    assert verdict(commits_are_own, story) is expected
+
+
+def test_what_the_driver_told_a_member_to_commit_is_not_its_own_idea() -> None:
+    story = Story().member(gets=[])
+    story.kit("command", "m0", command="commit", fields={"offsets": [["t", 0, 3]]})
+    story.commit(("t", 0, 3))
+
+    assert findings(commits_are_own, story) == []
+    assert findings(commits_were_delivered, story) == []
+
+
+@pytest.mark.parametrize(("offset", "expected"), [(0, Verdict.OK), (6, Verdict.OK), (7, Verdict.FAILED)])
+def test_a_client_commits_no_further_than_it_delivered(offset: int, expected: Verdict) -> None:
+    story = Story().member(gets=[("t", 0)])
+    story.consume(("t", 0, 0, 5))
+    story.commit(("t", 0, offset))
+
+    assert verdict(commits_were_delivered, story) is expected
+
+
+def test_a_starting_position_that_was_fetched_may_be_committed() -> None:
+    story = Story().member(gets=[("t", 0)])
+    story.answer(story.request(Api.OFFSET_FETCH), offsets=(("t", 0, 9),))
+    story.commit(("t", 0, 9))
+    story.at(2_000).consume(("t", 0, 9, 12))
+
+    assert findings(commits_were_delivered, story) == []
+
+
+FAILS = commit_fails("m0", after="commit", requirement="CLIENT-67")
+
+
+@pytest.mark.parametrize(
+    ("story", "expected"),
+    [
+        (asked(error=22, told=False), Verdict.OK),
+        (asked(error=22, told=True), Verdict.FAILED),
+        (asked(error=22, again=0, told=True), Verdict.NON_STRICT),
+        (asked(error=22, told=None), Verdict.FAILED),
+        (asked(error=22, told=False, at=12_000), Verdict.FAILED),
+    ],
+)
+def test_a_refused_commit_fails_for_the_application(story: Story, expected: Verdict) -> None:
+    assert verdict(FAILS, story) is expected
+
+
+def test_a_commands_error_tells_of_a_failure_too() -> None:
+    story = Story().member().mark("commit")
+    story.tell("answer", error="ILLEGAL_GENERATION")
+
+    assert verdict(FAILS, story.end()) is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("story", "expected"),
+    [(asked(error=14, again=0), Verdict.OK), (asked(error=14, told=False), Verdict.NON_STRICT), (asked(error=14, told=None), Verdict.FAILED)],
+)
+def test_a_commit_that_can_be_repeated_succeeds_or_its_failure_is_told(story: Story, expected: Verdict) -> None:
+    assert verdict(commit_succeeds("m0", after="commit", requirement="CLIENT-69"), story) is expected
+
+
+@pytest.mark.parametrize(("told", "expected"), [(True, Verdict.OK), (False, Verdict.OK), (None, Verdict.FAILED)])
+def test_the_application_hears_of_its_commit(told: bool | None, expected: Verdict) -> None:
+    assert verdict(commit_is_told("m0", after="commit", requirement="CLIENT-69"), asked(told=told)) is expected
+
+
+def test_no_word_is_awaited_of_a_run_that_ended_early() -> None:
+    story = Story().member().mark("commit").end(500)
+
+    with pytest.raises(NotReached):
+        verdict(commit_is_told("m0", after="commit", requirement="CLIENT-69"), story)
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0, Verdict.OK), (22, Verdict.FAILED)])
+def test_a_commit_reaches_the_coordinator(error: int, expected: Verdict) -> None:
+    judge = commit_reaches_coordinator("m0", after="commit", requirement="COMMIT-08")
+
+    assert verdict(judge, asked(error=error, told=False)) is expected
+    with pytest.raises(NotReached):
+        verdict(judge, Story().member().mark("commit").end())
+
+
+@pytest.mark.parametrize("absent", [Verdict.FAILED, Verdict.NON_STRICT])
+def test_auto_commit_commits_by_itself(absent: Verdict) -> None:
+    judge = commits_by_itself("m0", after="consumed", requirement="CLIENT-62", within_ms=1_000, absent=absent)
+    story = Story().member()
+    story.consume(("t", 0, 0, 5))
+    story.mark("consumed")
+    with pytest.raises(NotReached):
+        verdict(judge, story)
+
+    story.end(2_000)
+    assert verdict(judge, story) is absent
+
+    story.commit(("t", 0, 6))
+    assert verdict(judge, story) is Verdict.OK
+
+
+@pytest.mark.parametrize(("commits", "expected"), [(True, Verdict.OK), (False, Verdict.NON_STRICT)])
+def test_auto_commit_commits_before_the_rejoin(commits: bool, expected: Verdict) -> None:
+    story = Story().member(gets=[("t", 0)])
+    story.consume(("t", 0, 0, 5))
+    story.mark("newcomer")
+    if commits:
+        story.commit(("t", 0, 6))
+    story.join(member=ID, generation=2)
+
+    assert verdict(commits_before_joining("m0", after="newcomer", requirement="CLIENT-62"), story.end()) is expected

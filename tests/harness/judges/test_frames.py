@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judges.story import ID, Story, findings, verdict
+
+from groupproof.harness.judges.frames import (
+    commits_name_their_membership,
+    generations_are_those_given,
+    instance_ids_stay,
+    member_ids_are_those_given,
+    nothing_after_leaving,
+    requests_do_not_storm,
+)
+from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api
+
+EVERYTHING = (
+    commits_name_their_membership,
+    generations_are_those_given,
+    instance_ids_stay,
+    member_ids_are_those_given,
+    nothing_after_leaving,
+    requests_do_not_storm,
+)
+
+
+def a_life() -> Story:
+    """A member that joins, beats, commits, rejoins and leaves as it should."""
+    story = Story()
+    story.join(gets=ID, generation=-1, error=79)
+    story.join(member=ID)
+    story.sync()
+    story.at(300).beat()
+    story.commit(("t", 0, 3))
+    story.at(600).beat(error=27)
+    story.join(member=ID, generation=2)
+    story.sync(generation=2)
+    story.at(900).beat(generation=2)
+    story.leave()
+    return story
+
+
+@pytest.mark.parametrize("judge", EVERYTHING)
+def test_a_proper_life_is_not_blamed(judge: object) -> None:
+    assert findings(judge, a_life()) == []  # type: ignore[arg-type] # parametrised by object for a short list
+
+
+@pytest.mark.parametrize("api", [Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP])
+def test_a_member_id_of_ones_own_making_is_illegal(api: Api) -> None:
+    story = Story().member()
+    story.request(api, member="m0-mine", generation=1, body={"members": [{"member_id": "m0-mine"}]})
+
+    assert [each.observed for each in findings(member_ids_are_those_given, story)] == [
+        f"A {api.title} named a member id that the client was never given."
+    ]
+
+
+def test_the_id_of_another_client_is_not_ones_own() -> None:
+    story = Story().member("m0").member("m1", member="m1-1")
+    story.beat("m0", member="m1-1")
+
+    assert verdict(member_ids_are_those_given, story) is Verdict.FAILED
+
+
+@pytest.mark.parametrize("api", [Api.SYNC_GROUP, Api.HEARTBEAT])
+def test_a_sync_or_heartbeat_without_a_member_id_is_illegal(api: Api) -> None:
+    story = Story().member()
+    story.request(api, generation=1)
+
+    assert verdict(member_ids_are_those_given, story) is Verdict.FAILED
+
+
+def test_an_instance_may_leave_by_its_name_alone() -> None:
+    story = Story()
+    story.request(Api.LEAVE_GROUP, body={"members": [{"member_id": "", "group_instance_id": "i0"}]})
+
+    assert findings(member_ids_are_those_given, story) == []
+
+
+@pytest.mark.parametrize("api", [Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT])
+@pytest.mark.parametrize("generation", [-1, 0, 7])
+def test_a_generation_that_was_never_given_is_illegal(api: Api, generation: int) -> None:
+    story = Story().member()
+    story.request(api, member=ID, generation=generation)
+
+    assert verdict(generations_are_those_given, story) is Verdict.FAILED
+
+
+def test_the_last_generation_is_tolerated_on_its_way_and_not_for_long() -> None:
+    story = a_life()
+    story.at(1_000).beat(generation=1)
+    assert findings(generations_are_those_given, story) == []
+
+    story.at(2_500).beat(generation=1)
+    assert verdict(generations_are_those_given, story) is Verdict.NON_STRICT
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (25, Verdict.NON_STRICT)])
+def test_a_members_commit_without_membership_is_as_grave_as_its_answer(error: int, expected: Verdict) -> None:
+    story = Story().member()
+    story.commit(("t", 0, 3), member="", generation=-1, error=error)
+
+    assert verdict(commits_name_their_membership, story) is expected
+
+
+def test_a_commit_after_the_goodbye_needs_no_membership() -> None:
+    story = Story().member()
+    story.leave()
+    story.commit(("t", 0, 3), member="", generation=-1)
+
+    assert findings(commits_name_their_membership, story) == []
+
+
+def test_a_heartbeat_long_after_the_goodbye_is_not_strict() -> None:
+    story = Story().member()
+    story.leave()
+    story.at(900).beat()
+    assert findings(nothing_after_leaving, story) == []
+
+    story.at(1_100).beat()
+    assert verdict(nothing_after_leaving, story) is Verdict.NON_STRICT
+
+
+def test_a_goodbye_that_was_refused_ends_nothing() -> None:
+    story = Story().member()
+    story.leave(error=16)
+    story.at(5_000).beat()
+
+    assert findings(nothing_after_leaving, story) == []
+
+
+def test_a_static_member_that_forgets_its_instance_id_is_not_strict() -> None:
+    story = Story()
+    story.join(instance="i0")
+    story.beat(instance="i0")
+    assert findings(instance_ids_stay, story) == []
+
+    story.beat()
+    assert verdict(instance_ids_stay, story) is Verdict.NON_STRICT
+
+
+def test_a_request_of_a_version_that_has_no_instance_id_is_not_blamed() -> None:
+    story = Story()
+    story.join(instance="i0")
+    story.beat(version=2)
+
+    assert findings(instance_ids_stay, story) == []
+
+
+@pytest.mark.parametrize(("gap_ms", "expected"), [(60, Verdict.OK), (10, Verdict.NON_STRICT)])
+def test_more_than_twenty_requests_of_a_kind_in_a_second_are_a_storm(gap_ms: int, expected: Verdict) -> None:
+    story = Story()
+    for number in range(40):
+        story.at(number * gap_ms).find(error=15)
+
+    assert verdict(requests_do_not_storm, story) is expected

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judges.story import ID, Story, findings, verdict
+
+from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.judges.ownership import (
+    claims_nothing,
+    holdings,
+    keeps_partitions,
+    names_owned_partitions,
+    owners_never_overlap,
+    records_come_to_owners_only,
+    revokes_before_joining,
+    tells_no_revocation,
+)
+from groupproof.harness.verdicts import Verdict
+
+OTHER = "m1-1"
+T0, T1 = ("t", 0), ("t", 1)
+
+
+def owner(protocol: str = "range") -> Story:
+    """A member that holds both partitions of t in generation 1."""
+    story = Story()
+    story.join(protocol=protocol)
+    story.sync(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    return story
+
+
+def shared(*, revoked_at: float | None, generation: int = 2, instance: str | None = None) -> Story:
+    """Generation 2 gives the second partition to m1 at 1000 ms; m0 takes part in generation `generation` only."""
+    story = owner()
+    story.join(member=ID, generation=generation, instance=instance)
+    story.join("m1", gets=OTHER, generation=2, instance=instance)
+    story.at(1_000).sync("m1", member=OTHER, generation=2, gets=[T1])
+    story.partitions("assigned", T1, client="m1")
+    if revoked_at is not None:
+        story.at(revoked_at).partitions("revoked", T0, T1)
+    return story.end(4_000)
+
+
+def test_an_eager_assignment_replaces_and_a_cooperative_one_adds() -> None:
+    for protocol, lost in (("range", 1), ("cooperative-sticky", 0)):
+        story = owner(protocol)
+        story.partitions("assigned", T0)
+
+        assert sum(1 for each in holdings(Evidence(story.trace)) if each.until is not None) == lost
+
+
+def test_a_member_that_is_killed_or_closed_holds_nothing_any_more() -> None:
+    for end in ("kill", "shutdown"):
+        story = owner()
+        if end == "kill":
+            story.kit("kill", "m0")
+        else:
+            story.tell("shutdown_complete")
+
+        assert all(each.until is not None for each in holdings(Evidence(story.trace)))
+
+
+@pytest.mark.parametrize(("revoked_at", "expected"), [(1_400, Verdict.OK), (1_600, Verdict.FAILED), (None, Verdict.FAILED)])
+def test_two_members_of_a_generation_must_not_hold_a_partition_for_longer_than_a_report_takes(revoked_at: float | None, expected: Verdict) -> None:
+    assert verdict(owners_never_overlap, shared(revoked_at=revoked_at)) is expected
+
+
+def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
+    assert findings(owners_never_overlap, shared(revoked_at=None, generation=1)) == []
+
+
+def test_a_twin_that_was_replaced_cannot_know() -> None:
+    assert findings(owners_never_overlap, shared(revoked_at=None, instance="i0")) == []
+
+
+@pytest.mark.parametrize(("ms", "expected"), [(100, Verdict.OK), (900, Verdict.FAILED)])
+def test_records_of_a_partition_that_was_taken_away_are_not_delivered(ms: float, expected: Verdict) -> None:
+    story = owner()
+    story.partitions("revoked", T0, T1)
+    story.at(ms).consume(("t", 0, 0, 5))
+
+    assert verdict(records_come_to_owners_only, story) is expected
+
+
+def test_an_application_without_callbacks_is_not_judged_by_them() -> None:
+    story = Story()
+    story.consume(("t", 0, 0, 5))
+
+    assert findings(records_come_to_owners_only, story) == []
+
+
+@pytest.mark.parametrize(("revoked_at", "expected"), [(50, Verdict.OK), (550, Verdict.OK), (700, Verdict.FAILED), (None, Verdict.FAILED)])
+def test_an_eager_member_hands_back_before_it_joins_again(revoked_at: float | None, expected: Verdict) -> None:
+    story = owner().mark("newcomer")
+    if revoked_at is not None and revoked_at <= 100:
+        story.at(revoked_at).partitions("revoked", T0, T1)
+    story.at(100).join(member=ID, generation=2)
+    if revoked_at is not None and revoked_at > 100:
+        story.at(revoked_at).partitions("revoked", T0, T1)
+
+    assert verdict(revokes_before_joining("m0", after="newcomer"), story.end(2_000)) is expected
+
+
+def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:
+    with pytest.raises(NotReached):
+        verdict(revokes_before_joining("m0", after="newcomer"), owner().mark("newcomer").end())
+
+
+@pytest.mark.parametrize(("gravely", "expected"), [(False, Verdict.NON_STRICT), (True, Verdict.FAILED)])
+@pytest.mark.parametrize("callback", ["revoked", "lost"])
+def test_a_needless_revocation_is_as_grave_as_the_case_says(callback: str, gravely: bool, expected: Verdict) -> None:
+    judge = tells_no_revocation("m0", after="moved", requirement="EMIG-04", gravely=gravely)
+    story = owner().mark("moved")
+    story.partitions(callback)
+    assert verdict(judge, story) is Verdict.OK
+
+    story.partitions(callback, T0)
+    assert verdict(judge, story) is expected
+
+
+@pytest.mark.parametrize(("taken", "expected"), [([T1], Verdict.OK), ([T0, T1], Verdict.NON_STRICT)])
+def test_what_stays_with_a_cooperative_member_is_never_taken(taken: list[tuple[str, int]], expected: Verdict) -> None:
+    story = owner("cooperative-sticky").mark("newcomer")
+    story.partitions("revoked", *taken)
+
+    assert verdict(keeps_partitions("m0", 1, after="newcomer", requirement="ASSIGN-06"), story.end()) is expected
+
+
+@pytest.mark.parametrize(
+    ("revokes", "named", "expected"),
+    [(False, [T0, T1], Verdict.OK), (False, [T0], Verdict.FAILED), (True, [], Verdict.NON_STRICT)],
+)
+def test_a_cooperative_member_names_what_it_holds(revokes: bool, named: list[tuple[str, int]], expected: Verdict) -> None:
+    story = owner("cooperative-sticky").mark("rebalance")
+    if revokes:
+        story.partitions("revoked", T0, T1)
+    story.join(member=ID, generation=2, protocol="cooperative-sticky", owned=named)
+
+    assert verdict(names_owned_partitions("m0", after="rebalance", requirement="ASSIGN-09"), story.end(2_000)) is expected
+
+
+@pytest.mark.parametrize(("named", "expected"), [([], Verdict.OK), ([T0], Verdict.NON_STRICT)])
+def test_a_member_that_was_put_out_claims_nothing(named: list[tuple[str, int]], expected: Verdict) -> None:
+    story = owner("cooperative-sticky").mark("out")
+    story.join(generation=2, protocol="cooperative-sticky", owned=named)
+
+    assert verdict(claims_nothing("m0", after="out", requirement="ASSIGN-09"), story.end()) is expected

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judges.story import ID, Story, findings, verdict
+
+from groupproof.harness.case import Judge
+from groupproof.harness.evidence import NotReached
+from groupproof.harness.judges.reactions import (
+    Identity,
+    comes_back,
+    is_struck,
+    keeps_membership,
+    recovers,
+    rejoins,
+    retries,
+    stays_out,
+    surfaces,
+    survives,
+)
+from groupproof.harness.verdicts import Proof, Verdict
+from groupproof.protocol.vocabulary import Api
+
+
+def struck() -> Story:
+    """A member whose group is stable, and a fault that has just struck."""
+    return Story().member().fault("error")
+
+
+def after_fault(judge: Judge, *, does: str | None, at: float = 500, tells: bool = False) -> Verdict:
+    story = struck().at(at)
+    acts = {
+        "join as it is": lambda: story.join(member=ID, generation=2),
+        "join anew": lambda: story.join(gets="m0-2", generation=2),
+        "join as another": lambda: story.join(member="m0-0", generation=2),
+        "beat": lambda: story.beat(),
+        "sync": lambda: story.sync(generation=2),
+        "find": lambda: story.find(),
+        "leave": lambda: story.leave(),
+    }
+    if does is not None:
+        acts[does]()
+    if tells:
+        story.tell("error", error="SOMETHING", fatal=True)
+    return verdict(judge, story.end(9_000))
+
+
+@pytest.mark.parametrize(
+    ("identity", "does", "expected"),
+    [
+        (Identity.KEPT, "join as it is", Verdict.OK),
+        (Identity.KEPT, "join anew", Verdict.NON_STRICT),
+        (Identity.KEPT, "join as another", Verdict.NON_STRICT),
+        (Identity.EMPTY, "join anew", Verdict.OK),
+        (Identity.EMPTY, "join as it is", Verdict.FAILED),
+        (Identity.EMPTY, "join as another", Verdict.NON_STRICT),
+        (Identity.EITHER, "join as it is", Verdict.OK),
+        (Identity.EITHER, "join anew", Verdict.OK),
+        (Identity.KEPT, None, Verdict.FAILED),
+    ],
+)
+def test_a_rejoin_is_judged_by_the_id_it_carries(identity: Identity, does: str | None, expected: Verdict) -> None:
+    assert after_fault(rejoins("m0", after="error", requirement="CLIENT-46", identity=identity), does=does) is expected
+
+
+def test_an_absent_rejoin_is_as_grave_as_the_case_says_and_may_be_told_instead() -> None:
+    assert after_fault(rejoins("m0", after="error", requirement="CLIENT-76", absent=Verdict.NON_STRICT), does="beat") is Verdict.NON_STRICT
+    assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True), does=None, tells=True) is Verdict.OK
+    assert after_fault(rejoins("m0", after="error", requirement="CLIENT-31"), does=None, tells=True) is Verdict.FAILED
+
+
+def test_a_late_rejoin_is_late_and_still_identified() -> None:
+    story = struck()
+    story.at(7_000).join(gets="m0-2", generation=2)
+    found = findings(rejoins("m0", after="error", requirement="CLIENT-46"), story.end(9_000))
+
+    assert [(each.verdict, each.proof) for each in found] == [(Verdict.FAILED, Proof.TIMING), (Verdict.NON_STRICT, Proof.SAFETY)]
+
+
+def test_what_the_member_did_before_the_fault_is_no_reaction() -> None:
+    story = Story().member()
+    story.join(member=ID, generation=2)
+
+    assert verdict(rejoins("m0", after="error", requirement="CLIENT-46"), story.fault("error").end(9_000)) is Verdict.FAILED
+
+
+def test_a_fault_that_was_never_delivered_proves_nothing() -> None:
+    story = Story().member().fault("error", "armed", "triggered").end(9_000)
+
+    with pytest.raises(NotReached):
+        verdict(rejoins("m0", after="error", requirement="CLIENT-46"), story)
+    with pytest.raises(NotReached, match="never delivered"):
+        verdict(is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), story)
+
+
+@pytest.mark.parametrize(("stages", "expected"), [(["armed", "triggered", "delivered"], Verdict.OK), (["armed"], Verdict.FAILED)])
+def test_a_request_that_the_fault_waits_for_is_due(stages: list[str], expected: Verdict) -> None:
+    story = Story().member().fault("error", *stages).end(9_000)
+
+    assert verdict(is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), story) is expected
+
+
+def test_nothing_is_due_of_a_fault_that_was_never_armed() -> None:
+    with pytest.raises(NotReached, match="never armed"):
+        verdict(is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"), Story().member().end(9_000))
+
+
+@pytest.mark.parametrize(("does", "tells", "expected"), [("find", False, Verdict.OK), (None, True, Verdict.OK), (None, False, Verdict.FAILED)])
+def test_a_retry_comes_or_the_application_is_told(does: str | None, tells: bool, expected: Verdict) -> None:
+    judge = retries("m0", Api.FIND_COORDINATOR, after="error", requirement="CLIENT-06", or_tells=True)
+
+    assert after_fault(judge, does=does, tells=tells) is expected
+
+
+@pytest.mark.parametrize(("does", "expected"), [("sync", Verdict.OK), ("join as it is", Verdict.FAILED), ("beat", Verdict.FAILED)])
+def test_only_an_assignment_is_recovery(does: str, expected: Verdict) -> None:
+    assert after_fault(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), does=does) is expected
+
+
+@pytest.mark.parametrize(("does", "expected"), [("sync", Verdict.OK), ("beat", Verdict.OK), ("find", Verdict.FAILED)])
+def test_a_member_is_back_when_its_group_answers_it(does: str, expected: Verdict) -> None:
+    assert after_fault(comes_back("m0", after="error", requirement="CLIENT-51", within_ms=5_000), does=does) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "tells", "expected"),
+    [
+        ("beat", False, Verdict.OK),
+        ("join as it is", False, Verdict.NON_STRICT),
+        ("join anew", False, Verdict.NON_STRICT),
+        (None, True, Verdict.OK),
+        (None, False, Verdict.FAILED),
+    ],
+)
+def test_a_membership_that_stands_is_kept(does: str | None, tells: bool, expected: Verdict) -> None:
+    assert after_fault(keeps_membership("m0", after="error", requirement="CLIENT-49", or_tells=True), does=does, tells=tells) is expected
+
+
+def test_who_was_no_member_has_nothing_to_keep() -> None:
+    with pytest.raises(NotReached):
+        verdict(keeps_membership("m0", after="error", requirement="CLIENT-49"), Story().fault("error").end(9_000))
+
+
+@pytest.mark.parametrize(
+    ("does", "tells", "expected"),
+    [("find", True, Verdict.OK), ("beat", False, Verdict.OK), ("find", False, Verdict.NON_STRICT), (None, False, Verdict.FAILED)],
+)
+def test_an_error_reaches_the_application(does: str | None, tells: bool, expected: Verdict) -> None:
+    judge = surfaces("m0", after="error", requirement="CLIENT-17", tried_again=Api.HEARTBEAT)
+
+    assert after_fault(judge, does=does, tells=tells) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "tells", "expected"),
+    [("find", False, Verdict.OK), (None, True, Verdict.OK), ("leave", False, Verdict.FAILED), (None, False, Verdict.FAILED)],
+)
+def test_an_odd_answer_neither_stops_a_client_nor_is_hidden(does: str | None, tells: bool, expected: Verdict) -> None:
+    assert after_fault(survives("m0", after="error", requirement="CLIENT-21"), does=does, tells=tells) is expected
+
+
+def test_silence_needs_time_to_be_proven() -> None:
+    with pytest.raises(NotReached):
+        verdict(survives("m0", after="error", requirement="CLIENT-21"), struck().end(1_000))
+
+
+@pytest.mark.parametrize(("member", "instance", "expected"), [(ID, "i0", Verdict.OK), ("", None, Verdict.OK), ("", "i0", Verdict.FAILED)])
+def test_a_fenced_member_does_not_throw_its_successor_out(member: str, instance: str | None, expected: Verdict) -> None:
+    story = struck()
+    story.join(member=member, instance=instance, generation=2)
+
+    assert verdict(stays_out("m0", after="error", requirement="CLIENT-57"), story.end()) is expected
