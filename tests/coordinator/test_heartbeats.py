@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,8 +10,6 @@ import pytest
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.coordinator.conftest import Scene
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
@@ -175,3 +174,53 @@ def test_in_2_4_the_generation_is_checked_while_completing_and_nothing_refreshed
     scene.after(5_000)
 
     assert scene.members() == []
+
+
+SIGNS_OF_LIFE: dict[str, Callable[[Scene, str], object]] = {
+    "heartbeat": lambda scene, member: scene.heartbeat(member),
+    "commit": lambda scene, member: scene.commit(member, 1),
+    "join unchanged, alone": lambda scene, member: scene.join(member),  # completes a join phase
+}
+NO_SIGNS_OF_LIFE: dict[str, Callable[[Scene, str], object]] = {
+    "heartbeat of another generation": lambda scene, member: scene.heartbeat(member, 9),
+    "commit of another generation": lambda scene, member: scene.commit(member, 9),
+    "sync in Stable": lambda scene, member: scene.sync(member),  # measured on 4.1.0; one of HB-12's events before
+    "sync of another generation": lambda scene, member: scene.sync(member, 9),
+    "fetch": lambda scene, member: scene.fetch(0),
+    "a refused join": lambda scene, member: scene.join(member, protocols=("custom",)),
+    "commit of nobody": lambda scene, member: scene.commit(),
+}
+
+
+@pytest.mark.requirement("HB-12", "HB-56")
+@pytest.mark.parametrize("sign", SIGNS_OF_LIFE)
+def test_a_sign_of_life_restarts_the_session_from_its_instant(scene: Scene, sign: str) -> None:
+    (member,) = scene.stable()
+    scene.after(2_000)
+    SIGNS_OF_LIFE[sign](scene, member)
+    scene.after(9_999)
+    assert scene.members() == [member]
+    scene.after(1)
+    assert scene.members() == []
+
+
+@pytest.mark.requirement("HB-12", "HB-13")
+@pytest.mark.parametrize("sign", NO_SIGNS_OF_LIFE)
+def test_nothing_else_does(scene: Scene, sign: str) -> None:
+    (member,) = scene.stable()
+    left_ms = 3_000 + 10_000 + 3_000 - scene.now_ms  # answered at 3 s, synced at 6 s
+    scene.after(left_ms - 1)
+    NO_SIGNS_OF_LIFE[sign](scene, member)
+    scene.after(1)
+
+    assert scene.members() == []
+
+
+@pytest.mark.requirement("HB-16")
+def test_a_member_learns_of_a_rebalance_by_its_heartbeat_and_else_by_nothing(scene: Scene) -> None:
+    leader, passive = scene.stable(2)
+    answers = len(scene.replies)
+    scene.join(leader)
+
+    assert len(scene.replies) == answers
+    assert scene.heartbeat(passive) is ErrorCode.REBALANCE_IN_PROGRESS

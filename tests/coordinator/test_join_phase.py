@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -299,3 +301,61 @@ def test_the_life_of_a_group_from_first_join_to_cleanup(scene: Scene) -> None:
 
     assert scene.path() == [EMPTY, PREPARING, COMPLETING, STABLE, PREPARING, EMPTY, DEAD]
     assert scene.state() is None
+
+
+@pytest.mark.requirement("TR-062")
+def test_a_leave_during_the_initial_delay_does_not_end_it(scene: Scene) -> None:
+    joined = scene.join()
+    scene.join()
+    scene.leave(scene.members()[-1])
+    assert joined.is_parked
+
+    scene.after(6_000)
+    assert len(joined.answer.members) == 1
+
+
+@pytest.mark.requirement("TR-098", "TR-101", "INV-07")
+def test_the_deadline_of_a_phase_that_is_over_does_nothing(scene: Scene) -> None:
+    leader, follower = scene.stable(2, rebalance_ms=5_000, session_ms=60_000)
+    scene.join(leader, rebalance_ms=5_000, session_ms=60_000)
+    scene.join(follower, rebalance_ms=5_000, session_ms=60_000)
+    scene.sync(follower, 2)
+    scene.sync(leader, 2)
+    scene.after(5_000)
+
+    assert (scene.state(), scene.generation(), scene.members()) == (STABLE, 2, [leader, follower])
+
+
+@pytest.mark.requirement("TR-146")
+def test_no_timer_of_a_dead_group_goes_off(scene: Scene) -> None:
+    scene.stable(2)
+    scene.join()
+    scene.take(scene.coordinator.retire("g", scene.now_ms))
+    moves = len(scene.transitions)
+    scene.after(600_000 - scene.now_ms)
+
+    assert len(scene.transitions) == moves
+
+
+@pytest.mark.requirement("IDJ-06", "JOIN-12")
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(gaps_ms=st.lists(st.integers(0, 3_500), max_size=25), rebalance_ms=st.integers(1_000, 20_000))
+def test_the_initial_delays_together_never_exceed_their_budget(scene_of: Callable[..., Scene], gaps_ms: list[int], rebalance_ms: int) -> None:
+    scene = scene_of()
+    first = scene.join(rebalance_ms=rebalance_ms)
+    for gap_ms in gaps_ms:
+        scene.after(gap_ms).join(rebalance_ms=rebalance_ms)
+    ended_at_ms = max(rebalance_ms, 3_000)
+    scene.after(max(ended_at_ms - scene.now_ms, 0))
+
+    assert not first.is_parked
+
+
+@pytest.mark.requirement("TR-020", "JOIN-51", "JOIN-52")
+def test_an_empty_group_admits_who_has_no_id_and_no_one_else(scene: Scene) -> None:
+    (old,) = scene.stable()
+    scene.leave(old)
+
+    assert scene.join(old).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert scene.join().is_parked
+    assert scene.state() is PREPARING
