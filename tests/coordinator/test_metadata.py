@@ -78,6 +78,13 @@ def test_what_is_not_there_is_told_and_never_made(world: World, asked: dict[str,
     assert _names(metadata(world, {"topics": None}, 1)) == [("t", 0), ("u", 0)]
 
 
+@pytest.mark.parametrize("version", [10, 11])
+def test_versions_that_cannot_ask_by_id_refuse_it(world: World, version: int) -> None:
+    (topic,) = metadata(world, {"topics": ({"name": None, "topic_id": None},)}, version)["topics"]
+
+    assert (topic["error_code"], topic["name"]) == (42, "")
+
+
 def test_the_offsets_topic_appears_once_a_coordinator_was_asked_for_and_tells_who_leads(world: World) -> None:
     assert OFFSETS_TOPIC not in dict(_names(metadata(world, {"topics": None}, 9)))
     find_coordinator(world, FindCoordinatorRequest(coordinator_keys=("g",)))

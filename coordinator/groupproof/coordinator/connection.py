@@ -218,12 +218,14 @@ class Connection:
             columns = columns if body is said else response_columns(api, asked, body)
             columns["fault"] = struck_now.fault.name
         strikes = [each for each in (struck, struck_now) if each is not None]
+        # Recorded before its bytes leave: whatever the client does because of it comes after it in the trace, however late this loop is.
+        self.broker.recorder.record("response", **{**arrived.columns, **columns})
         try:
             await self._send(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)), api)
         except (Ended, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})
             self._strikes.sent(strikes, failure=str(error) or "the connection broke")
             raise
-        self.broker.recorder.record("response", **{**arrived.columns, **columns})
         self._strikes.sent(strikes)
 
     async def _send(self, data: bytes, api: Api) -> None:

@@ -32,6 +32,9 @@ OPERATIONS_UNASKED = -(2**31)
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 """Kafka's topic alphabet; "." and ".." are refused besides."""
 
+# KIP-516: these versions have the field of topic ids, but no broker takes them.
+_IDS_UNREADY = (10, 11)
+
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -84,20 +87,22 @@ def _keys(versions: Iterable[tuple[Api, tuple[int, int]]]) -> tuple[Body, ...]:
 
 def metadata(world: World, body: Mapping[str, Any], version: int) -> Body:
     """Answer for the topics asked, all when the list is null (v0: empty); topics are never created by asking."""
-    asked = body.get("topics")
-    if asked is None or (version == 0 and not asked):
-        topics = [_topic(topic, world) for topic in world.topics.all()]
-        if world.offsets_topic_seen:
-            topics.append(_offsets_topic(world))
-    else:
-        topics = [_asked(each, world) for each in asked]
     return {
         "brokers": _brokers(world),
         "cluster_id": world.cluster_id,
         "controller_id": world.controller,
-        "topics": tuple(topics),
+        "topics": tuple(_topics(world, body.get("topics"), version)),
         "cluster_authorized_operations": OPERATIONS_UNASKED,
     }
+
+
+def _topics(world: World, asked: Sequence[Mapping[str, Any]] | None, version: int) -> list[Body]:
+    if asked is None or (version == 0 and not asked):
+        known = [_topic(topic, world) for topic in world.topics.all()]
+        return [*known, _offsets_topic(world)] if world.offsets_topic_seen else known
+    if version in _IDS_UNREADY and any(each.get("name") is None or each.get("topic_id") is not None for each in asked):
+        return [_no_topic(each.get("name") or "", each.get("topic_id"), ErrorCode.INVALID_REQUEST) for each in asked]
+    return [_asked(each, world) for each in asked]
 
 
 def _brokers(world: World, name: str = "node_id") -> tuple[Body, ...]:
