@@ -130,7 +130,7 @@ REACTIONS: Final = (
     _bug("retries-commit-27", "Sends a commit again while the rebalance waits for it.", "CLIENT-68", _on(COMMIT, 27, do=(BACK_OFF, RETRY))),
     _bug("reset-during-join-by-commit", "Forgets the generation that JoinGroup is about to bring, because a late commit was refused, and syncs with -1.",
          "CLIENT-64 CLIENT-11", _on(COMMIT, 22, 25, do=(DROP_GENERATION, FAIL), phases=(Phase.JOINING, Phase.STALE)),
-         sync_generation="reset", seen="librdkafka 1.6 to 2.8, aiokafka 0.7.0"),
+         sync_generation="reset", commits_when_unstable=True, seen="librdkafka 1.6 to 2.8, aiokafka 0.7.0"),
     _bug("no-rediscovery-on-fetch-16", "Asks a broker that is not the coordinator for offsets, again and again.", "CLIENT-79 CLIENT-04",
          _on(FETCH, 15, 16, do=(BACK_OFF, RETRY))),
     _bug("dies-on-fetch-14", "Takes COORDINATOR_LOAD_IN_PROGRESS of an OffsetFetch for a fatal error.", "CLIENT-79", _on(FETCH, 14, do=(FAIL,))),

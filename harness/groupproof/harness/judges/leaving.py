@@ -11,7 +11,7 @@ from groupproof.harness.judges.reading import moment
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "sends_none"]
+__all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "sends_none", "syncs_no_more"]
 
 CLOSE_MS = 5_000
 """Within which a close ends, with an answer to its LeaveGroup or without."""
@@ -85,6 +85,22 @@ def sends_none(client: str, api: Api, *, after: str, requirement: str, gravity: 
         since = moment(ev, after)
         sent = [each for each in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, each) > grace_ms]
         yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
+
+    return judge
+
+
+def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20") -> Judge:
+    """Judge that a client whose JoinGroup is answered after it has left takes no part in that generation."""
+    claim = Claim(requirement=requirement, expected="Once it has left, the client sends no SyncGroup for a JoinGroup that is answered late.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after)), None)
+        told = next((seen for seen in ev.events("shutdown_complete", client, after)), None)
+        gone = left or told
+        if gone is None:
+            raise NotReached(f"{client} neither left nor closed")
+        late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq) if left is None or sync.member == left.member]
+        yield claim.failed("It sent one.", late[0]) if late else claim.ok("It sent none.", gone)
 
     return judge
 

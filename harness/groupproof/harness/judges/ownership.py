@@ -95,7 +95,9 @@ def owners_never_overlap(ev: Evidence) -> Iterator[Finding]:
         for earlier in (each for each in held if each.partition == later.partition and each.client != later.client):
             shared = _shared_ms(ev, earlier, later)
             if shared > REPORTING_MS and _knows_better(ev, earlier, later):
-                yield claim.failed("Two members of one generation held a partition at once.", later.since, detail=f"{later.partition}, {shared:.0f} ms")
+                yield claim.failed(
+                    "Two members of one generation held a partition at once.", later.since, detail=f"{later.partition}, {shared:.0f} ms"
+                )
 
 
 def _shared_ms(ev: Evidence, earlier: Holding, later: Holding) -> float:

@@ -18,7 +18,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "REACT_MS", "Identity", "comes_back", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives",
+    "REACT_MS", "Identity", "comes_back", "ignores_stale_refusal", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives",
 ]  # fmt: skip
 
 REACT_MS = 6_000
@@ -222,6 +222,27 @@ def _silent(ev: Evidence, claim: Claim, since: Observation, within_ms: float) ->
     if end(ev).at_ms - since.at_ms < within_ms:
         raise NotReached("the run ended before its time was over")
     return claim.failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS)
+
+
+def ignores_stale_refusal(client: str, *, fault: str, join: str, before: str | None = None, requirement: str = "CLIENT-64") -> Judge:
+    """Judge that a commit of the old generation, refused by `fault` after fault `join` let the answer to JoinGroup go, makes no new rebalance.
+
+    A client that sends no commit while it joins, or is refused before it has joined, has nothing stale to ignore.
+    """
+    claim = Claim(requirement=requirement, expected="A refusal that belongs to the old generation does not make the client join once more.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        refused = [seen for seen in ev.responses(Api.OFFSET_COMMIT, client, join, ev.closing) if seen.error]
+        answered = [seen for seen in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not seen.error]
+        if not answered:
+            raise NotReached(f"{client} was never let in again")
+        if not ev.reached(fault) or not refused or refused[0].seq < answered[0].seq:
+            yield claim.ok("It had none.")
+            return
+        again = ev.requests(Api.JOIN_GROUP, client, refused[0].seq, ev.closing if before is None else before)
+        yield claim.tolerated("It joined once more.", again[0]) if again else claim.ok("It did not.", refused[0])
+
+    return judge
 
 
 def stays_out(client: str, *, after: str, requirement: str) -> Judge:

@@ -6,7 +6,7 @@ from typing import Any
 
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.judges.ownership import claims_nothing, keeps_partitions, names_owned_partitions, tells_no_revocation
-from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins
+from groupproof.harness.judges.reactions import Identity, ignores_stale_refusal, is_struck, recovers, rejoins
 from groupproof.harness.plan import Member
 from groupproof.harness.steps import answers, commit, delivered, holds, joined, mark, passing, plan, requested, stable, start, subject
 from groupproof.harness.suites.making import GHOST_SESSION_MS, MUST, case
@@ -104,6 +104,7 @@ CASES: tuple[Case, ...] = (
             ],
         ),
         recovers("m0", after="slow", requirement="CLIENT-11"),
+        ignores_stale_refusal("m0", fault="refused", join="slow"),
         needs=["cooperative", "commit", "commit-async"],
     ),
     case(

@@ -69,7 +69,7 @@ CASES: tuple[Case, ...] = (
     case(
         "find/waits-between-lookups",
         "A client waits before it repeats a lookup that failed.",
-        ("CLIENT-06",),
+        ("CLIENT-75", "CLIENT-06"),
         SHOULD,
         _failing(ErrorCode.COORDINATOR_NOT_AVAILABLE, count=4),
         spaces_lookups("m0", after="error"),

@@ -16,7 +16,7 @@ from groupproof.harness.judges.fields import (
 )
 from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins, retries, surfaces, survives
 from groupproof.harness.plan import Plan
-from groupproof.harness.steps import answers, company, delivered, event, holds, joined, mark, plan, stable, start, subject
+from groupproof.harness.steps import answers, company, delivered, event, heal, holds, joined, mark, passing, plan, stable, start, subject
 from groupproof.harness.suites.making import GHOST_SESSION_MS, GROUP, MUST, SHOULD, UNHEARD_OF, case, code_name
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -65,7 +65,7 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
         (requirement, "CLIENT-10"),
         MUST,
         _again(code),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-60"),
+        is_struck("error", "m0", _JOIN, requirement="CLIENT-46"),
         rejoins("m0", after="error", requirement="CLIENT-10"),
         recovers("m0", after="error", requirement=requirement),
         *more,
@@ -76,7 +76,7 @@ def _told(code: int, title: str, requirement: str) -> Case:
     return case(
         f"join/{code_name(code)}",
         title,
-        (requirement,),
+        (requirement, "CLIENT-21"),
         MUST,
         plan(subject(), steps=[answers("error", _JOIN, code), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
@@ -116,7 +116,7 @@ _ERRORS: tuple[Case, ...] = (
         ("CLIENT-14", "CLIENT-10"),
         MUST,
         _again(ErrorCode.UNKNOWN_MEMBER_ID),
-        is_struck("error", "m0", _JOIN, requirement="CLIENT-60"),
+        is_struck("error", "m0", _JOIN, requirement="CLIENT-46"),
         rejoins("m0", after="error", requirement="CLIENT-14", identity=Identity.EMPTY),
         recovers("m0", after="error", requirement="CLIENT-14"),
     ),
@@ -143,9 +143,31 @@ _ERRORS: tuple[Case, ...] = (
         "A first join answered with an unheard-of error neither stops the client silently nor is hidden.",
         ("CLIENT-21",),
         MUST,
-        _first(UNHEARD_OF),
+        plan(
+            subject(), steps=[answers("error", _JOIN, UNHEARD_OF), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]
+        ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
-        survives("m0", after="error", requirement="CLIENT-21"),
+        surfaces("m0", after="error", requirement="CLIENT-21"),
+    ),
+    case(
+        "join/loading-for-a-while",
+        "A client that finds its coordinator loading for a while joins again and again, but not in a storm, until it is let in.",
+        ("CLIENT-15", "CLIENT-75"),
+        MUST,
+        plan(
+            subject(),
+            steps=[
+                answers("error", _JOIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=None),
+                *start("m0"),
+                delivered("error"),
+                passing(2_500),
+                mark("loaded"),
+                heal("error"),
+                stable("m0", after="loaded", within_ms=12_000),
+            ],
+        ),
+        retries("m0", _JOIN, after="error", requirement="CLIENT-15"),
+        recovers("m0", after="loaded", requirement="CLIENT-15"),
     ),
 )
 
@@ -165,7 +187,7 @@ _REFUSED: tuple[Case, ...] = (
     case(
         "join/invalid-session-timeout",
         "A client whose session timeout the coordinator refuses tells its application.",
-        ("CLIENT-17",),
+        ("CLIENT-17", "CLIENT-21"),
         MUST,
         plan(
             subject(),
@@ -221,7 +243,7 @@ _COURSE: tuple[Case, ...] = (
         "join/waits-while-parked",
         "A client whose JoinGroup waits for the others sends no second, and takes the answer when it comes.",
         ("CLIENT-22", "CLIENT-12"),
-        SHOULD,
+        MUST,
         plan(
             company(),
             subject(),

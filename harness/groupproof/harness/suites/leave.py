@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.harness.case import Case
-from groupproof.harness.judges.leaving import closes, leaves, leaves_once, sends_none
+from groupproof.harness.judges.leaving import closes, leaves, leaves_once, sends_none, syncs_no_more
 from groupproof.harness.steps import (
     answers,
     close,
@@ -22,7 +22,7 @@ from groupproof.harness.steps import (
     start,
     subject,
 )
-from groupproof.harness.suites.making import GHOST_SESSION_MS, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.suites.making import GHOST_SESSION_MS, MUST, SHOULD, UNHEARD_OF, case, code_name
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -88,8 +88,8 @@ _PHASES: tuple[Case, ...] = (
     case(
         "leave/close-before-joined",
         "A client that closes while its JoinGroup waits takes no part in the generation that follows.",
-        ("CLIENT-73", "CLIENT-20"),
-        SHOULD,
+        ("CLIENT-20", "CLIENT-73"),
+        MUST,
         plan(
             company(),
             subject(session_timeout_ms=GHOST_SESSION_MS),
@@ -105,7 +105,7 @@ _PHASES: tuple[Case, ...] = (
                 stable("a0", after="close", within_ms=12_000),
             ],
         ),
-        sends_none("m0", Api.SYNC_GROUP, after="close", requirement="CLIENT-20", gravity=Verdict.NON_STRICT, whole=True),
+        syncs_no_more("m0", after="close"),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
         closes("m0", after="close"),
     ),
@@ -134,8 +134,8 @@ _PHASES: tuple[Case, ...] = (
     case(
         "leave/close-between-join-and-sync",
         "A client that closes before it has the answer to its JoinGroup syncs no more.",
-        ("CLIENT-73", "CLIENT-20"),
-        SHOULD,
+        ("CLIENT-20", "CLIENT-73"),
+        MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
             steps=[
@@ -150,8 +150,32 @@ _PHASES: tuple[Case, ...] = (
                 passing(300),
             ],
         ),
-        sends_none("m0", Api.SYNC_GROUP, after="close", requirement="CLIENT-20", gravity=Verdict.NON_STRICT, whole=True),
+        syncs_no_more("m0", after="close"),
         leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+    ),
+    case(
+        "leave/unsubscribe-before-joined",
+        "A client that unsubscribes while its JoinGroup waits takes no part in the generation that follows.",
+        ("CLIENT-20", "CLIENT-73"),
+        MUST,
+        plan(
+            company(),
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                *joined("a0"),
+                holds("slow", Api.JOIN_GROUP, direction="request", client="a0"),
+                *start("m0"),
+                delivered("slow", within_ms=15_000),
+                mark("unsubscribe"),
+                command("m0", "unsubscribe", wait=False),
+                passing(1_500),
+                heal("slow"),
+                stable("a0", after="unsubscribe", within_ms=12_000),
+                passing(1_000),
+            ],
+        ),
+        syncs_no_more("m0", after="unsubscribe"),
+        leaves("m0", after="unsubscribe", requirement="CLIENT-73", whole=True),
     ),
     case(
         "leave/close-while-heartbeating",

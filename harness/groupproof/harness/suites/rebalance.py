@@ -6,7 +6,7 @@ from groupproof.harness.case import Case
 from groupproof.harness.judges.assignment import assigns_everything, holds_partitions
 from groupproof.harness.judges.fields import joins_when_topics_grow, subscribes_to, syncs_after_join
 from groupproof.harness.judges.ownership import revokes_before_joining
-from groupproof.harness.judges.reactions import Identity, recovers, rejoins
+from groupproof.harness.judges.reactions import Identity, ignores_stale_refusal, recovers, rejoins
 from groupproof.harness.steps import (
     answers,
     close,
@@ -124,7 +124,7 @@ _LATE: tuple[Case, ...] = tuple(
     case(
         f"rebalance/stale-commit-{name}",
         f"A commit of the old generation that is answered with {name.replace('-', ' ')} while the member joins spoils neither its id nor its generation.",
-        ("CLIENT-11", "CLIENT-10"),
+        ("CLIENT-11", "CLIENT-10", "CLIENT-64"),
         MUST,
         plan(
             subject(session_timeout_ms=9_000),
@@ -146,6 +146,7 @@ _LATE: tuple[Case, ...] = tuple(
             ],
         ),
         recovers("m0", after="slow", requirement="CLIENT-11"),
+        ignores_stale_refusal("m0", fault="refused", join="slow", before="again"),
         rejoins("m0", after="again", requirement="CLIENT-10"),
         needs=["commit", "commit-async"],
     )

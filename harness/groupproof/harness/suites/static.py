@@ -61,7 +61,7 @@ def _fencing(api: Api, title: str, requirement: str) -> Case:
         MUST,
         _fenced(api),
         is_struck("fenced", "m0", api, requirement=requirement),
-        surfaces("m0", after="fenced", requirement=requirement),
+        surfaces("m0", after="fenced", requirement=requirement, unaware=Verdict.FAILED if api is Api.HEARTBEAT else Verdict.NON_STRICT),
         stays_out("m0", after="fenced", requirement=requirement),
         needs=["static"],
     )
@@ -101,7 +101,7 @@ _FENCED: tuple[Case, ...] = (
             _instance("m1"),
             steps=[*joined("m0"), mark("twin"), *start("m1"), event("m0", "error", after="twin", within_ms=12_000, go_on=True), passing(1_000)],
         ),
-        surfaces("m0", after="twin", requirement="CLIENT-57", within_ms=9_000),
+        surfaces("m0", after="twin", requirement="CLIENT-57", within_ms=9_000, unaware=Verdict.FAILED),
         stays_out("m0", after="twin", requirement="STATIC-10"),
         recovers("m1", after="twin", requirement="CLIENT-57"),
         needs=["static"],

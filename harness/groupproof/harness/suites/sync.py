@@ -103,7 +103,7 @@ CASES: tuple[Case, ...] = (
     _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A SyncGroup that is not authorised reaches the application."),
     _odd(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A SyncGroup that meets a loading coordinator leads to a rejoin or to an error, never to silence."),
     _odd(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "A SyncGroup refused for its protocol leads to a rejoin or to an error, never to silence."),
-    _odd(UNHEARD_OF, "A SyncGroup answered with an unheard-of error leads to a rejoin or to an error, never to silence."),
+    _told(UNHEARD_OF, "A SyncGroup answered with an unheard-of error reaches the application."),
     case(
         "sync/overtaken",
         "A leader whose SyncGroup is overtaken by a newcomer joins again as the member it is.",
