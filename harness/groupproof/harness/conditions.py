@@ -35,18 +35,35 @@ def marks_of(seen: Observation) -> str | None:
     return None
 
 
+class _Since:
+    """Opens at a named instant. A fault's delivery reaches back to its trigger: the client may have acted before the receipt was written."""
+
+    def __init__(self, after: str | None) -> None:
+        self._after = after
+        self.is_open = after is None
+        self.is_expected = after is None
+
+    def feed(self, seen: Observation) -> bool:
+        """Take the next observation; tell whether time begins to count with it, so that what came before is to be forgotten."""
+        before = self.is_expected
+        if not self.is_open and marks_of(seen) == self._after:
+            self.is_open = self.is_expected = True
+        elif seen.kind == "fault" and seen.fault == self._after and seen.detail == "triggered":
+            self.is_expected = True
+        return self.is_expected and not before
+
+
 class _SeenWatcher:
     def __init__(self, condition: Seen) -> None:
         self._condition = condition
-        self._open = condition.after is None
+        self._since = _Since(condition.after)
         self._count = 0
 
     def feed(self, seen: Observation) -> bool:
-        if not self._open:
-            self._open = marks_of(seen) == self._condition.after
-        elif _matches(self._condition, seen):
+        self._since.feed(seen)
+        if self._since.is_expected and _matches(self._condition, seen):
             self._count += 1
-        return self._count >= self._condition.count
+        return self._since.is_open and self._count >= self._condition.count
 
 
 _COLUMNS = ("api", "client", "fault", "error", "member", "state_after")
@@ -83,7 +100,7 @@ class _StableWatcher:
 
     def __init__(self, condition: Stable, subjects: frozenset[str]) -> None:
         self._condition = condition
-        self._open = condition.after is None
+        self._since = _Since(condition.after)
         self._subjects = subjects
         self._state: str | None = None
         self._generation = -1
@@ -93,8 +110,7 @@ class _StableWatcher:
         self._told: set[str] = set()
 
     def feed(self, seen: Observation) -> bool:
-        if marks_of(seen) is not None and marks_of(seen) == self._condition.after:
-            self._open = True
+        if self._since.feed(seen):
             self._synced.clear()
             self._told.clear()
         self._follow(seen)
@@ -136,7 +152,7 @@ class _StableWatcher:
                 self._synced.add(seen.client)
 
     def _holds(self) -> bool:
-        if not self._open or self._state != GroupState.STABLE.value:
+        if not self._since.is_open or self._state != GroupState.STABLE.value:
             return False
         members = self._condition.members
         return all(name in self._synced for name in members) and all(name in self._told for name in members if name in self._subjects)

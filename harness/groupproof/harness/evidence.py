@@ -1,13 +1,14 @@
 """Evidence: one case's trace with the questions that judges ask of it. Pure; the same for a run, `trace check` and a certificate.
 
 How the trace is written (beyond the contract's columns):
-* a client's request: kind `request` on arrival, `processed` when the coordinator takes it up, `response` when its answer has left, the
+* a client's request: kind `request` on arrival, `processed` when the coordinator takes it up, `response` as its answer is sent, the
   three joined by connection and correlation; `client` is the client id, in a case the member's name;
 * OffsetCommit requests carry `offsets`, SyncGroup responses `partitions` (the assignment), JoinGroup requests `partitions` (owned);
 * a fault's receipts: kind `fault`, `detail` is the stage: armed, triggered, delivered, released, healed or failed;
 * a shim's event: kind `event`, who `shim`, `body` the event with its `name`; the answer to a command is the event named `answer`;
 * the driver: kind `event`, who `kit`, `body.name` is mark, command, step, timeout, end, kill, freeze or thaw;
-* a connection: kind `event`, who `link`, `body.name` is connected or closed.
+* a connection: kind `event`, who `link`, `body.name` is connected, closed, or unsent: the answer of this connection and correlation never
+  left, and for judges there was none.
 """
 
 from __future__ import annotations
@@ -47,7 +48,13 @@ class Evidence:
 
     @cached_property
     def _answers(self) -> dict[tuple[int | None, int | None], Observation]:
-        return {(seen.connection, seen.correlation): seen for seen in self.trace if seen.kind == "response"}
+        answers = (seen for seen in self.trace if seen.kind == "response")
+        return {at: seen for seen in answers if (at := (seen.connection, seen.correlation)) not in self._unsent}
+
+    @cached_property
+    def _unsent(self) -> set[tuple[int | None, int | None]]:
+        links = (seen for seen in self.trace if seen.who == "link" and seen.body.get("name") == "unsent")
+        return {(seen.connection, seen.correlation) for seen in links}
 
     @cached_property
     def _processed(self) -> dict[tuple[int | None, int | None], Observation]:
@@ -85,8 +92,11 @@ class Evidence:
         first = after if isinstance(after, int) else self.at(after)
         last = len(self.trace) if before is None else before if isinstance(before, int) else self.at(before)
         for seen in self.trace[first + 1 : last]:
-            if seen.kind == kind and api in (None, _api(seen)) and client in (None, seen.client):
+            if seen.kind == kind and api in (None, _api(seen)) and client in (None, seen.client) and self._counts(seen):
                 yield seen
+
+    def _counts(self, seen: Observation) -> bool:
+        return seen.kind != "response" or (seen.connection, seen.correlation) not in self._unsent
 
     def requests(self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
         return list(self.select("request", api, client, after, before))
