@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import socket
 import struct
 from collections.abc import AsyncIterator
@@ -11,10 +12,12 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from tests.coordinator.helpers import Client
 
 from groupproof.coordinator.serve import CannotListen, Serving, serve
 from groupproof.protocol.faults import Cut, Fault, Selector
+from groupproof.protocol.records import Record, encode_batch
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 
@@ -28,7 +31,7 @@ def _recorder() -> Recorder:
 
 async def _served(nursery: trio.Nursery, **more: Any) -> tuple[Serving, Recorder]:
     recorder = _recorder()
-    started = functools.partial(serve, settings=SETTINGS, topics={"t": 2}, records=20, recorder=recorder, **more)
+    started = functools.partial(serve, **{"settings": SETTINGS, "topics": {"t": 2}, "records": 20, "recorder": recorder, **more})
     serving: Serving = await nursery.start(started)
     return serving, recorder
 
@@ -67,6 +70,29 @@ def test_a_cut_closes_with_fin_and_a_reset_with_rst(reset: bool) -> None:
                 await client.send(Api.METADATA, {"topics": ()})
                 with pytest.raises(trio.BrokenResourceError) if reset else nullcontext():
                     assert await client.stream.receive_some() == b""
+            nursery.cancel_scope.cancel()
+
+    trio.run(run)
+
+
+@pytest.mark.slow
+def test_a_client_that_reads_late_gets_every_answer_whole() -> None:
+    batch = encode_batch([Record(offset=0, timestamp_ms=0, value=random.Random(1).randbytes(1_000_000))])
+    partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 2_000_000}
+    fetch = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 2_000_000, "topics": ({"topic": "t", "partitions": (partition,)},)}
+
+    async def run() -> None:
+        async with trio.open_nursery() as nursery:
+            serving, recorder = await _served(nursery, records=0)
+            async with _client(serving.addresses[0]) as client:
+                written = {"name": "t", "partition_data": ({"index": 0, "records": batch},)}
+                await client.ask(Api.PRODUCE, {"acks": 1, "topic_data": (written,)}, 9)
+                for _ in range(30):
+                    await client.send(Api.FETCH, fetch, 12)
+                await trio.testing.wait_all_tasks_blocked(0.2)
+                assert len([each for each in recorder.trace if each.api == "Fetch" and each.kind == "processed"]) < 30, "the kernel took it all"
+                for _ in range(30):
+                    assert (await client.receive())["responses"][0]["partitions"][0]["records"] == batch
             nursery.cancel_scope.cancel()
 
     trio.run(run)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.coordinator.helpers import Stage, staged, virtually
+from tests.coordinator.helpers import Client, Stage, staged, virtually
 
 from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
 from groupproof.protocol.vocabulary import Api
@@ -89,6 +89,25 @@ async def test_an_answer_that_nobody_takes_is_not_delivered() -> None:
         await trio.testing.wait_all_tasks_blocked()
 
         assert stage.stages("f") == ["armed", "triggered", "failed"]
+
+
+@virtually
+async def test_an_answer_that_breaks_off_is_not_delivered() -> None:
+    async def break_it() -> None:
+        raise trio.BrokenResourceError("reset by peer")
+
+    async with staged() as stage:
+        ours, theirs = trio.testing.memory_stream_pair()
+        theirs.send_stream.send_all_hook = break_it
+        _arm(stage, Answer(error_code=27))
+        stage.nursery.start_soon(stage.cluster.serve_connection, 0, theirs, "127.0.0.1:1")
+        client = Client(ours, "m0")
+        await client.send(Api.HEARTBEAT, client.who())
+
+        await trio.testing.wait_all_tasks_blocked()
+        assert stage.closings() == ["the connection broke: reset by peer"]
+        assert stage.stages("f") == ["armed", "triggered", "failed"]
+        assert stage.seen("fault", stage="failed")[0].body["why"] == "reset by peer"
 
 
 @DIRECTIONS
