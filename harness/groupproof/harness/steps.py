@@ -5,7 +5,7 @@ Subjects are named m0, m1, …; the kit's own members a0 (sorts before every sub
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from groupproof.harness.plan import (
@@ -81,11 +81,17 @@ def stable(*members: str, after: str | None = None, within_ms: int = JOIN_MS, go
     return Await(until=Stable(members=members, after=after), within_ms=within_ms, go_on=go_on)
 
 
-def joined(*members: str) -> list[Step]:
-    """Start members one after the other, and wait each time until the group is stable with all started so far."""
+def joined(*members: str, idle: Collection[str] = ()) -> list[Step]:
+    """Start members one after the other, and wait each time until the group is stable with all started so far, and works.
+
+    A leader may assign nothing in its first generation, when it has no metadata yet, and rejoin at once: only a member that is given
+    records has settled. `idle` members are given none.
+    """
     steps: list[Step] = []
     for count, member in enumerate(members, 1):
         steps += [Start(member=member), stable(*members[:count])]
+        if member not in idle:
+            steps += [consumed(member), stable(*members[:count])]
     return steps
 
 

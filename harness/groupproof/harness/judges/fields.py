@@ -128,7 +128,7 @@ def syncs_protocol_agreed(client: str, protocol: str, *, requirement: str = "ASS
     claim = Claim(requirement=requirement, expected="The client goes on with the assignor that the group agreed on.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        given, syncs = newest(ev, client), ev.requests(Api.SYNC_GROUP, client, before=ev.closing)
+        given, syncs = newest(ev, client, before=ev.closing), ev.requests(Api.SYNC_GROUP, client, before=ev.closing)
         if given is None or given.protocol != protocol or not syncs:
             raise NotReached(f"the group never agreed on {protocol}")
         named = syncs[-1].body.get("protocol_name")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
-from groupproof.harness.judges.reading import moment
+from groupproof.harness.judges.reading import accepted, moment
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -90,7 +90,10 @@ def sends_none(client: str, api: Api, *, after: str, requirement: str, gravity: 
 
 
 def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20") -> Judge:
-    """Judge that a client whose JoinGroup is answered after it has left takes no part in that generation."""
+    """Judge that a client whose JoinGroup is answered after it has left takes no part in that generation.
+
+    A SyncGroup that the coordinator refuses, since it has heard the goodbye, harms nobody: NON_STRICT.
+    """
     claim = Claim(requirement=requirement, expected="Once it has left, the client sends no SyncGroup for a JoinGroup that is answered late.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -100,7 +103,11 @@ def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20") ->
         if gone is None:
             raise NotReached(f"{client} neither left nor closed")
         late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq) if left is None or sync.member == left.member]
-        yield claim.failed("It sent one.", late[0]) if late else claim.ok("It sent none.", gone)
+        taken = [sync for sync in late if accepted(ev, sync)]
+        if taken:
+            yield claim.failed("It sent one and was given partitions.", taken[0])
+        else:
+            yield claim.tolerated("It sent one, which was refused.", late[0]) if late else claim.ok("It sent none.", gone)
 
     return judge
 

@@ -88,7 +88,7 @@ _MEMBERS: tuple[Case, ...] = (
             company(),
             subject("m0"),
             topics={"t": 1},
-            steps=[*joined("a0", "m0"), passing(500), mark("gone"), close("a0"), stable("m0", after="gone"), passing(300)],
+            steps=[*joined("a0", "m0", idle=["m0"]), passing(500), mark("gone"), close("a0"), stable("m0", after="gone"), passing(300)],
         ),
         rejoins("m0", after="gone", requirement="CLIENT-81"),
         holds_partitions("m0", 1, after="gone", requirement="ASSIGN-11"),
