@@ -328,7 +328,7 @@ def _response(request: GroupRequest, error: int, fields: dict[str, Any]) -> Grou
     return made
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def bench() -> type[Bench]:
     """Return the class: `bench(policy, instance_id="i0")` makes one."""
     return Bench

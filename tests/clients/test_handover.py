@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.clients.conftest import Bench, Pair
 
 JOIN, SYNC = Api.JOIN_GROUP, Api.SYNC_GROUP
-COOPERATIVE = {"assignors": ("cooperative-sticky",)}
+COOPERATIVE = ("cooperative-sticky",)
 
 
 def subscription(b: Bench) -> Subscription:
@@ -69,7 +69,7 @@ def test_the_first_join_revokes_nothing(bench: type[Bench]) -> None:
 
 
 def test_a_cooperative_member_keeps_what_it_has_and_claims_it(bench: type[Bench]) -> None:
-    b = bench(**COOPERATIVE)
+    b = bench(assignors=COOPERATIVE)
     b.stable(0, 1)
     rejoining(b)
 
@@ -78,7 +78,7 @@ def test_a_cooperative_member_keeps_what_it_has_and_claims_it(bench: type[Bench]
 
 
 def test_a_cooperative_member_revokes_what_went_and_joins_again(bench: type[Bench]) -> None:
-    b = bench(**COOPERATIVE)
+    b = bench(assignors=COOPERATIVE)
     b.stable(0, 1)
     rejoining(b)
     assert synced(b, 0, generation=2) == [(CallbackKind.REVOKED, [1]), (CallbackKind.ASSIGNED, [])]
@@ -91,7 +91,7 @@ def test_a_cooperative_member_revokes_what_went_and_joins_again(bench: type[Benc
 
 
 def test_a_cooperative_member_is_told_only_what_came(bench: type[Bench]) -> None:
-    b = bench(**COOPERATIVE)
+    b = bench(assignors=COOPERATIVE)
     b.stable(0)
     rejoining(b)
 
@@ -103,7 +103,7 @@ def test_a_cooperative_member_is_told_only_what_came(bench: type[Bench]) -> None
 
 @pytest.mark.requirement("CLIENT-32")
 def test_a_cooperative_member_keeps_everything_when_the_sync_meets_a_rebalance(bench: type[Bench]) -> None:
-    b = bench(**COOPERATIVE)
+    b = bench(assignors=COOPERATIVE)
     b.stable(0, 1)
     rejoining(b)
     b.answer(JOIN, member_id="m-1", generation_id=2, leader="m-0", protocol_name=b.protocol)
@@ -116,7 +116,7 @@ def test_a_cooperative_member_keeps_everything_when_the_sync_meets_a_rebalance(b
 
 @pytest.mark.parametrize(("error", "member_id"), [(22, "m-1"), (25, "")])
 def test_a_cooperative_member_that_is_out_loses_everything_before_it_joins(bench: type[Bench], error: int, member_id: str) -> None:
-    b = bench(**COOPERATIVE)
+    b = bench(assignors=COOPERATIVE)
     b.stable(0, 1)
     rejoining(b)
     b.answer(JOIN, member_id="m-1", generation_id=2, leader="m-0", protocol_name=b.protocol)
@@ -131,13 +131,13 @@ def test_a_cooperative_member_that_is_out_loses_everything_before_it_joins(bench
 
 
 def test_a_cooperative_member_gives_up_at_once_what_it_no_longer_subscribes(bench: type[Bench]) -> None:
-    b = bench(**COOPERATIVE)
+    b = bench(assignors=COOPERATIVE)
     b.stable(0)
     b.do(b.member.resubscribe(("u",), b.now))
     b.poll()
 
     callback = b.called()
-    assert (callback.kind, callback.partitions) == (CallbackKind.REVOKED, {("t", 0)})
+    assert (callback.kind, callback.partitions) == (CallbackKind.REVOKED, frozenset({("t", 0)}))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_cooperative_member_gives_up_at_once_what_it_no_longer_subscribes(benc
     ],
 )
 def test_the_subscription_says_what_its_version_can(bench: type[Bench], version: int, expected: Subscription) -> None:
-    b = bench(Policy(subscription_version=version), rack="r", **COOPERATIVE)
+    b = bench(Policy(subscription_version=version), rack="r", assignors=COOPERATIVE)
     b.stable(0)
     rejoining(b)
 

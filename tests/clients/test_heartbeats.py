@@ -82,7 +82,7 @@ def test_a_member_that_is_out_loses_its_partitions_and_joins_anew(bench: type[Be
     b.poll()
 
     callback = b.called()
-    assert (callback.kind, callback.partitions) == (CallbackKind.LOST, {("t", 0), ("t", 1)})
+    assert (callback.kind, callback.partitions) == (CallbackKind.LOST, frozenset({("t", 0), ("t", 1)}))
     b.poll()
     assert b.callbacks == []
     assert b.message(JOIN).member_id == member_id

@@ -99,7 +99,7 @@ def test_the_assignment_is_in_force_with_the_next_poll(bench: type[Bench]) -> No
 
     b.poll()
     callback = b.called()
-    assert (callback.kind, callback.partitions, callback.generation) == (CallbackKind.ASSIGNED, {("t", 1)}, 1)
+    assert (callback.kind, callback.partitions, callback.generation) == (CallbackKind.ASSIGNED, frozenset({("t", 1)}), 1)
     assert b.member.owned == {("t", 1)}
     assert b.member.is_settled
 

@@ -28,7 +28,7 @@ def test_a_close_revokes_then_leaves_then_is_gone(bench: type[Bench]) -> None:
     b.do(b.member.close(b.now))
     assert b.count(LEAVE) == 0
     callback = b.called()
-    assert (callback.kind, callback.partitions) == (CallbackKind.REVOKED, {("t", 0)})
+    assert (callback.kind, callback.partitions) == (CallbackKind.REVOKED, frozenset({("t", 0)}))
 
     leave = b.message(LEAVE)
     assert [(each.member_id, each.group_instance_id) for each in leave.members] == [("m-1", None)]

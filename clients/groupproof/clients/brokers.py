@@ -31,7 +31,7 @@ class Brokers:
         client_id: str,
         versions: Mapping[Api, int],
         shares_connections: bool,
-        lost: Callable[[Node | None, str, str], None],
+        lost: Callable[[Node | None, str, Exception], None],
     ) -> None:
         self._connect, self._nursery = connect, nursery
         self._client_id, self._versions, self._shares, self._lost = client_id, versions, shares_connections, lost
@@ -76,7 +76,7 @@ class Brokers:
     def _opened(self, key: _Key, to: Node | None, lane: str) -> Connection:
         host, port, _ = key
 
-        def closed(reason: str) -> None:
+        def closed(reason: Exception) -> None:
             if self._open.get(key) is connection:
                 del self._open[key]
                 self._turn += 1

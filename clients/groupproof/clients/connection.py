@@ -44,17 +44,23 @@ class _Request:
 
 
 class Connection:
-    """Requests go out in the order of `send`; `closed` is told once, with the reason, after every unanswered request was told None."""
+    """Requests go out in the order of `send`; `closed` is told once, after every unanswered request was told None.
 
-    def __init__(self, connect: Connect, host: str, port: int, *, client_id: str, versions: Mapping[Api, int], closed: Callable[[str], None]) -> None:
+    Its argument is the reason: `NoCommonVersion` where trying again is in vain, else a `ConnectionError`.
+    """
+
+    def __init__(
+        self, connect: Connect, host: str, port: int, *, client_id: str, versions: Mapping[Api, int], closed: Callable[[Exception], None]
+    ) -> None:
         self._connect, self._host, self._port = connect, host, port
         self._client_id, self._newest, self._closed = client_id, versions, closed
         self._ranges: dict[int, tuple[int, int]] = {}
         self._outgoing, self._to_write = trio.open_memory_channel[_Request](REQUESTS_MAX)
         self._unanswered: deque[tuple[int, Api, int, Answered]] = deque()
+        self._writing: Answered | None = None
         self._scope = trio.CancelScope()
         self._correlation = 0
-        self._reason = "closed"
+        self._reason: Exception = ConnectionError("closed")
 
     def send(self, api: Api, body: Mapping[str, Any], answered: Answered) -> None:
         """Queue a request; `answered` is called later, never from within this call."""
@@ -64,7 +70,7 @@ class Connection:
             self.close(f"{REQUESTS_MAX} requests wait to be written")
 
     def close(self, reason: str = "closed") -> None:
-        self._reason = reason
+        self._reason = ConnectionError(reason)
         self._scope.cancel()
 
     async def run(self) -> None:
@@ -78,12 +84,14 @@ class Connection:
         try:
             await live(*args)
         except _ENDS as error:
-            self._reason = f"{self._host}:{self._port}: {str(error) or type(error).__name__}"
+            kind = NoCommonVersion if isinstance(error, NoCommonVersion) else ConnectionError
+            self._reason = kind(f"{self._host}:{self._port}: {str(error) or type(error).__name__}")
         self._scope.cancel()
 
     def _end(self) -> None:
         self._outgoing.close()
         waiting = [answered for *_, answered in self._unanswered]
+        waiting += [] if self._writing is None else [self._writing]
         while True:
             try:
                 waiting.append(self._to_write.receive_nowait().answered)
@@ -118,7 +126,9 @@ class Connection:
 
     def _version(self, api: Api) -> int:
         ours = VERSIONS[api]
-        theirs = self._ranges.get(int(api), (0, -1))
+        if int(api) not in self._ranges:
+            raise NoCommonVersion(f"the broker does not speak {api.title}")
+        theirs = self._ranges[int(api)]
         newest = min(ours[1], theirs[1], _BY_NAME.get(api, ours[1]), self._newest.get(api, ours[1]))
         if newest < max(ours[0], theirs[0]):
             raise NoCommonVersion(f"the broker speaks {api.title} v{theirs[0]} to v{theirs[1]}, this client v{ours[0]} to v{ours[1]}")
@@ -127,9 +137,11 @@ class Connection:
     async def _write(self, stream: trio.abc.Stream) -> None:
         async for request in self._to_write:
             self._correlation += 1
+            self._writing = request.answered
             version = self._version(request.api)
             data = frame(write_request(request.api, version, self._correlation, self._client_id, request.body))
             self._unanswered.append((self._correlation, request.api, version, request.answered))
+            self._writing = None
             await stream.send_all(data)
 
     async def _read(self, stream: trio.abc.Stream, framer: Framer) -> None:
@@ -143,7 +155,7 @@ class Connection:
                     raise WireError(f"the answer to request {got} came where {correlation} was due")
                 self._unanswered.popleft()
                 answered(body)
-        self._reason = "the broker closed the connection"
+        self._reason = ConnectionError(f"{self._host}:{self._port} closed the connection")
 
 
 async def _one_frame(stream: trio.abc.Stream, framer: Framer) -> bytes:

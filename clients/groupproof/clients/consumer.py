@@ -7,6 +7,7 @@ not: the member's timers, the connections, and metadata. Callbacks run one at a 
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ import trio
 
 from groupproof.clients.brokers import ANY, Brokers
 from groupproof.clients.cluster_view import ClusterView
-from groupproof.clients.connection import Connect
+from groupproof.clients.connection import Connect, NoCommonVersion
 from groupproof.clients.fetching import Delivery
 from groupproof.clients.member import Member
 from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Partition, Send
@@ -28,6 +29,7 @@ from groupproof.protocol.wire import body_of, response_of
 
 __all__ = ["Consumer", "ConsumerError", "now_ms"]
 
+_log = logging.getLogger(__name__)
 _GROUP_LANES: Final = frozenset({"group", "joins", "goodbye"})
 
 
@@ -299,7 +301,10 @@ class Consumer:
     def now_ms(self) -> int:
         return now_ms()
 
-    def _lost(self, to: Node | None, lane: str, _reason: str) -> None:
+    def _lost(self, to: Node | None, lane: str, reason: Exception) -> None:
+        _log.info("%s: lost a connection (%s): %s", self._client_id, lane, reason)
+        if isinstance(reason, NoCommonVersion):
+            self.perform(self.member.fail("UNSUPPORTED_VERSION", str(reason), now_ms()))
         if to is not None and lane in ("group", "joins"):
             self.perform(self.member.disconnected(to, now_ms()))
 

@@ -12,7 +12,7 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
@@ -97,6 +97,8 @@ class _Process:
         async for line in lines:
             if line.strip() and not self._obey(line):
                 break
+        if isinstance(lines, AsyncGenerator):
+            await lines.aclose()
         await self._close_all()
 
     async def _close_all(self) -> None:
@@ -122,7 +124,7 @@ class _Process:
             self._subscribe(command, name)
         elif command["command"] not in _COMMANDS:
             self._answer(command, unimplemented=f"no command {command['command']}")
-        elif name not in self._members:
+        elif not self._has(name):
             self._answer(command, error="ILLEGAL_STATE", message=f"there is no member {name!r}", fatal=False)
         else:
             self._members[name].command(command)
@@ -138,7 +140,7 @@ class _Process:
         except (WrongField, UnknownVariant) as error:
             self._answer(command, error="INVALID_CONFIG", message=str(error), fatal=False)
             return
-        if name in self._members:
+        if self._has(name):
             self._answer(command, error="ILLEGAL_STATE", message=f"member {name!r} has subscribed already", fatal=False)
             return
         tell = functools.partial(self._tell, name)
@@ -148,9 +150,14 @@ class _Process:
         self._nursery.start_soon(self._live, name, member)
         self._answer(command, ok=True, ignored=list(subscribe.ignored))
 
+    def _has(self, name: str) -> bool:
+        """Tell whether the name is taken; that of a member that said its goodbye is free again."""
+        return name in self._members and not self._members[name].is_closed
+
     async def _live(self, name: str, member: ShimMember) -> None:
         await member.run()
-        del self._members[name]
+        if self._members[name] is member:
+            del self._members[name]
         self._ended.set()
         self._ended = trio.Event()
 

@@ -51,6 +51,10 @@ class ShimMember:
         self._is_closed = False
         self._changed = trio.Event()
 
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
     # Commands
 
     def command(self, command: Body) -> None:

@@ -9,11 +9,13 @@ import difflib
 from typing import Final
 
 from groupproof.clients.legal_variants import LEGAL
-from groupproof.clients.misbehaviours import MISBEHAVIOURS
+from groupproof.clients.misbehaviours_of_choices import CHOICES
+from groupproof.clients.misbehaviours_of_reactions import REACTIONS
 from groupproof.clients.variant import Variant
 
 __all__ = ["LEGAL", "MISBEHAVIOURS", "VARIANTS", "UnknownVariant", "Variant", "variant_named"]
 
+MISBEHAVIOURS: Final[tuple[Variant, ...]] = (*REACTIONS, *CHOICES)
 VARIANTS: Final[dict[str, Variant]] = {each.name: each for each in (*LEGAL, *MISBEHAVIOURS)}
 
 
