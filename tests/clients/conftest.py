@@ -103,6 +103,12 @@ class Pair:
             return False
         return all(self.last_callback(each)["generation"] == view.generation for each in members)
 
+    @property
+    def generation(self) -> int:
+        view = self.cluster.view("g")
+        assert view is not None
+        return view.generation
+
     def last_callback(self, member: str) -> Line:
         own = [each for each in self.events(member) if str(each["name"]).startswith("partitions_")]
         return own[-1] if own and own[-1]["name"] == "partitions_assigned" else {"generation": None}

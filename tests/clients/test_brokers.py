@@ -25,7 +25,7 @@ class World:
         self.answers: list[object] = []
         self._down = down
         self.brokers = Brokers(
-            self.connect, [("b0", 1), ("b1", 1)], nursery, client_id="c", versions={}, shares_connections=shares,
+            self.connect, [("b0", 1), ("b1", 1)], nursery, client_id="c", versions={}, shares_connections=shares, timeout_s=30,
             lost=lambda to, lane, _reason: self.lost.append((to, lane)),
         )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -40,14 +41,14 @@ class Broker:
 
 
 class Client:
-    def __init__(self, broker: Broker, versions: dict[Api, int] | None = None) -> None:
+    def __init__(self, broker: Broker, versions: dict[Api, int] | None = None, timeout_s: float = math.inf) -> None:
         self.answers: list[dict[str, Any] | None] = []
         self.reasons: list[Exception] = []
 
         async def connect(_host: str, _port: int) -> trio.abc.Stream:
             return broker.stream
 
-        self.connection = Connection(connect, "h", 9092, client_id="c", versions=versions or {}, closed=self.reasons.append)
+        self.connection = Connection(connect, "h", 9092, client_id="c", versions=versions or {}, closed=self.reasons.append, timeout_s=timeout_s)
 
     def heartbeat(self) -> None:
         self.connection.send(Api.HEARTBEAT, HEARTBEAT, self.answers.append)
@@ -181,6 +182,23 @@ def test_a_broker_that_never_accepts_is_given_up() -> None:
     trio.run(connection.run, clock=trio.testing.MockClock(autojump_threshold=0))
 
     assert len(reasons) == 1
+
+
+def test_a_request_without_an_answer_ends_the_connection_in_its_time() -> None:
+    async def story(broker: Broker, client: Client) -> None:
+        client.heartbeat()
+        await broker.agree()
+        first = await broker.take()
+        await trio.sleep(4)
+        client.heartbeat()
+        await broker.answer(first, {"error_code": 0})
+        await trio.sleep(4.9)
+        assert client.reasons == []
+        await trio.sleep(0.2)
+
+    client = run(story, timeout_s=5)
+    assert [each and each["error_code"] for each in client.answers] == [0, None]
+    assert str(client.reasons[0]) == "h:9092: no answer for 5 s"
 
 
 def test_requests_that_nobody_writes_are_bounded() -> None:

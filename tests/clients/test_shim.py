@@ -90,6 +90,14 @@ def test_an_unknown_variant_is_an_error_before_anything_is_said() -> None:
         said_to(variant="zzz")
 
 
+def test_a_client_of_a_time_without_static_members_says_so() -> None:
+    line = json.dumps({"id": 1, "command": "subscribe", "bootstrap": "a:1", "group": "g", "topics": ["t"], "instance_id": "i0"})
+    hello, answer = said_to(line, variant="join-v3")
+
+    assert "static" not in hello["capabilities"]
+    assert "static" in answer["unimplemented"]
+
+
 def test_three_members_form_a_group_consume_commit_and_leave(tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", "m1", "m2")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import trio
 
@@ -11,11 +12,15 @@ from groupproof.clients.connection import Answered, Connect, Connection
 from groupproof.clients.outputs import Node
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["ANY", "Brokers"]
+__all__ = ["ANY", "FETCH", "Brokers"]
 
-ANY = "any"
+ANY: Final = "any"
 """The lane of requests that every broker answers: lookups and metadata."""
 
+FETCH: Final = "fetch"
+"""The lane of requests about records."""
+
+_TIMED: Final = (ANY, FETCH)
 _Key = tuple[str, int, str]
 
 
@@ -31,10 +36,12 @@ class Brokers:
         client_id: str,
         versions: Mapping[Api, int],
         shares_connections: bool,
+        timeout_s: float,
         lost: Callable[[Node | None, str, Exception], None],
     ) -> None:
         self._connect, self._nursery = connect, nursery
         self._client_id, self._versions, self._shares, self._lost = client_id, versions, shares_connections, lost
+        self._timeout_s = timeout_s
         self._addresses = list(bootstrap)
         self._nodes: dict[int, tuple[str, int]] = {}
         self._open: dict[_Key, Connection] = {}
@@ -82,7 +89,10 @@ class Brokers:
                 self._turn += 1
                 self._lost(to, lane, reason)
 
-        connection = Connection(self._connect, host, port, client_id=self._client_id, versions=self._versions, closed=closed)
+        timeout_s = self._timeout_s if lane in _TIMED and not self._shares else math.inf
+        connection = Connection(
+            self._connect, host, port, client_id=self._client_id, versions=self._versions, closed=closed, timeout_s=timeout_s
+        )  # fmt: skip
         self._open[key] = connection
         self._nursery.start_soon(connection.run)
         return connection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -46,17 +47,28 @@ class _Request:
 class Connection:
     """Requests go out in the order of `send`; `closed` is told once, after every unanswered request was told None.
 
-    Its argument is the reason: `NoCommonVersion` where trying again is in vain, else a `ConnectionError`.
+    Its argument is the reason: `NoCommonVersion` where trying again is in vain, else a `ConnectionError`. A request without an answer for
+    `timeout_s` ends the connection; infinite for group requests, whose member keeps their time itself.
     """
 
     def __init__(
-        self, connect: Connect, host: str, port: int, *, client_id: str, versions: Mapping[Api, int], closed: Callable[[Exception], None]
+        self,
+        connect: Connect,
+        host: str,
+        port: int,
+        *,
+        client_id: str,
+        versions: Mapping[Api, int],
+        closed: Callable[[Exception], None],
+        timeout_s: float = math.inf,
     ) -> None:
+        self._timeout_s = timeout_s
         self._connect, self._host, self._port = connect, host, port
         self._client_id, self._newest, self._closed = client_id, versions, closed
         self._ranges: dict[int, tuple[int, int]] = {}
         self._outgoing, self._to_write = trio.open_memory_channel[_Request](REQUESTS_MAX)
         self._unanswered: deque[tuple[int, Api, int, Answered]] = deque()
+        self._due: deque[float] = deque()
         self._writing: Answered | None = None
         self._scope = trio.CancelScope()
         self._correlation = 0
@@ -111,6 +123,8 @@ class Connection:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._ending, self._write, stream)
                 nursery.start_soon(self._ending, self._read, stream, framer)
+                if self._timeout_s < math.inf:
+                    nursery.start_soon(self._ending, self._watch)
 
     async def _agree(self, stream: trio.abc.Stream, framer: Framer) -> None:
         """Ask for the broker's versions, as v0 if it refuses the newest (KIP-511)."""
@@ -141,8 +155,17 @@ class Connection:
             version = self._version(request.api)
             data = frame(write_request(request.api, version, self._correlation, self._client_id, request.body))
             self._unanswered.append((self._correlation, request.api, version, request.answered))
+            self._due.append(trio.current_time() + self._timeout_s)
             self._writing = None
             await stream.send_all(data)
+
+    async def _watch(self) -> None:
+        """End the connection when its oldest request is overdue."""
+        while True:
+            due = self._due[0] if self._due else trio.current_time() + self._timeout_s
+            if trio.current_time() >= due:
+                raise trio.TooSlowError(f"no answer for {self._timeout_s:g} s")
+            await trio.sleep_until(due)
 
     async def _read(self, stream: trio.abc.Stream, framer: Framer) -> None:
         while data := await stream.receive_some():
@@ -154,6 +177,7 @@ class Connection:
                 if got != correlation:
                     raise WireError(f"the answer to request {got} came where {correlation} was due")
                 self._unanswered.popleft()
+                self._due.popleft()
                 answered(body)
         self._reason = ConnectionError(f"{self._host}:{self._port} closed the connection")
 

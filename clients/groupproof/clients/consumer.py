@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.clients.brokers import ANY, Brokers
+from groupproof.clients.brokers import ANY, FETCH, Brokers
 from groupproof.clients.cluster_view import ClusterView
 from groupproof.clients.connection import Connect, NoCommonVersion
 from groupproof.clients.fetching import Delivery
@@ -91,6 +91,7 @@ class Consumer:
                 client_id=self._client_id,
                 versions=self._policy.versions,
                 shares_connections=self._policy.lanes == "shared",
+                timeout_s=self._settings.request_timeout_ms / 1000,
                 lost=self._lost,
             )
             nursery.start_soon(self._run_timers)
@@ -292,7 +293,7 @@ class Consumer:
         """Send to a broker that Metadata told of; return whether it did."""
         node = self._running.node(node_id)
         if node is not None:
-            self._send(node, "fetch", api, body, answered)
+            self._send(node, FETCH, api, body, answered)
         return node is not None
 
     def want_metadata(self) -> None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Final
 
 from groupproof.protocol.spec.classic_member import Answer, Effect, Phase, Reaction, reaction
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["REFERENCE", "Override", "Policy"]
+
+_STATIC_SINCE: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,11 @@ class Policy:
 
     # The application's side
     poll_pause_ms: int = 0
+
+    @property
+    def can_be_static(self) -> bool:
+        """Tell whether the versions spoken know group.instance.id (KIP-345: JoinGroup v5)."""
+        return self.versions.get(Api.JOIN_GROUP, _STATIC_SINCE) >= _STATIC_SINCE
 
     def reaction(self, api: Api, answer: Answer, phase: Phase) -> Reaction:
         """Return the table's reaction, or the deviation from it."""

@@ -93,7 +93,7 @@ class _Process:
         self._ended = trio.Event()
 
     async def run(self, lines: AsyncIterator[str]) -> None:
-        self._voice.tell(_hello())
+        self._voice.tell(_hello(self._policy))
         async for line in lines:
             if line.strip() and not self._obey(line):
                 break
@@ -140,6 +140,9 @@ class _Process:
         except (WrongField, UnknownVariant) as error:
             self._answer(command, error="INVALID_CONFIG", message=str(error), fatal=False)
             return
+        if subscribe.settings.instance_id is not None and not policy.can_be_static:
+            self._answer(command, unimplemented="static membership: this variant speaks no version that has it")
+            return
         if self._has(name):
             self._answer(command, error="ILLEGAL_STATE", message=f"member {name!r} has subscribed already", fatal=False)
             return
@@ -169,13 +172,14 @@ class _Process:
         self._voice.tell(body | {"member": name} if name else body)
 
 
-def _hello() -> Body:
+def _hello(policy: Policy) -> Body:
     try:
         release = version("groupproof")
     except PackageNotFoundError:
         release = "0"
+    capabilities = [each for each in CAPABILITIES if each != "static" or policy.can_be_static]
     language = f"python {platform.python_version()}"
-    return {"name": "hello", "contract": 1, "client": "groupproof", "version": release, "language": language, "capabilities": list(CAPABILITIES)}
+    return {"name": "hello", "contract": 1, "client": "groupproof", "version": release, "language": language, "capabilities": capabilities}
 
 
 async def _connect_tcp(host: str, port: int) -> trio.SocketStream:
