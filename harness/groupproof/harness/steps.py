@@ -43,6 +43,9 @@ REACT_MS = 8_000
 JOIN_MS = 20_000
 """How long a plan waits for members to start and settle, on a busy machine too."""
 
+INITIAL_DELAY_MS = 300
+"""The coordinator's initial delay: time for a first leader to have the metadata of its topics, or it would assign nothing and rejoin."""
+
 Steps = Iterable[Step]
 
 
@@ -66,7 +69,8 @@ def plan(
     flat: list[Step] = []
     for each in steps:
         flat.extend([each] if isinstance(each, _STEP) else each)
-    return Plan(members=members, steps=tuple(flat), topics=dict(topics or {"t": 2}), records=records, coordinator=dict(coordinator or {}))
+    settings = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS, **(coordinator or {})}
+    return Plan(members=members, steps=tuple(flat), topics=dict(topics or {"t": 2}), records=records, coordinator=settings)
 
 
 _STEP = (Start, Await, Arm, Release, Heal, Command, Kill, Freeze, Thaw, MoveCoordinator, Grow, Pass, Mark)

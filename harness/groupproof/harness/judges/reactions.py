@@ -18,7 +18,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "REACT_MS", "Identity", "comes_back", "ignores_stale_refusal", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives",
+    "REACT_MS", "Identity", "comes_back", "ignores_stale_refusal", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives", "takes_up_its_work",
 ]  # fmt: skip
 
 REACT_MS = 6_000
@@ -122,6 +122,23 @@ def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10
         back = next(iter(synced(ev, client, after, ev.closing)), None)
         never, late = "It never became a member again.", "It became a member again late."
         yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
+
+    return judge
+
+
+def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 4_000) -> Judge:
+    """Judge that the next assignment is taken up: the application is told of it, or at least heartbeats begin."""
+    claim = Claim(requirement=requirement, expected="The client takes its new assignment up: it tells the application and heartbeats.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        answers = synced(ev, client, after, ev.closing)
+        if not answers:
+            raise NotReached(f"{client} was assigned nothing after {after}")
+        told = ev.events("partitions_assigned", client, after, ev.closing)
+        beats = ev.requests(Api.HEARTBEAT, client, answers[-1].seq, ev.closing)
+        begun = min(told + beats, key=lambda seen: seen.seq, default=None)
+        never, late = "Neither heartbeat nor callback came.", "It took it up late."
+        yield overdue(ev, claim, begun, since=answers[0], within_ms=within_ms, never=never, late=late) or claim.ok("It did.", begun)
 
     return judge
 

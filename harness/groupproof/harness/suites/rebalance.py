@@ -6,7 +6,7 @@ from groupproof.harness.case import Case
 from groupproof.harness.judges.assignment import assigns_everything, holds_partitions
 from groupproof.harness.judges.fields import joins_when_topics_grow, subscribes_to, syncs_after_join
 from groupproof.harness.judges.ownership import revokes_before_joining
-from groupproof.harness.judges.reactions import Identity, ignores_stale_refusal, recovers, rejoins
+from groupproof.harness.judges.reactions import Identity, ignores_stale_refusal, recovers, rejoins, takes_up_its_work
 from groupproof.harness.steps import (
     answers,
     close,
@@ -156,11 +156,11 @@ _LATE: tuple[Case, ...] = tuple(
 _CHANGES: tuple[Case, ...] = (
     case(
         "rebalance/resubscription",
-        "A member whose application subscribes to another topic joins again with it.",
+        "A member whose application changes its subscription joins again with it.",
         ("CLIENT-74", "ASSIGN-10"),
         MUST,
         plan(
-            subject(),
+            subject(topics=["t", "u"]),
             topics={"t": 2, "u": 3},
             steps=[*joined("m0"), mark("change"), command("m0", "resubscribe", topics=["u"]), stable("m0", after="change"), passing(300)],
         ),
@@ -187,6 +187,27 @@ _CHANGES: tuple[Case, ...] = (
         ),
         joins_when_topics_grow("m0", after="grown"),
         assigns_everything("m0", {"t": 4}, after="grown"),
+    ),
+    case(
+        "rebalance/topic-grows-slowly",
+        "A leader that joins again for new partitions takes its assignment up also when it comes some polls later.",
+        ("CLIENT-74", "CLIENT-30"),
+        MUST,
+        plan(
+            subject(metadata_max_age_ms=1_000, session_timeout_ms=3_000),
+            steps=[
+                *joined("m0"),
+                holds("slow", Api.SYNC_GROUP, ms=800, error=0),
+                mark("grown"),
+                grow("t", 4),
+                delivered("slow", go_on=True),
+                stable("m0", after="slow", within_ms=9_000, go_on=True),
+                passing(1_000),
+            ],
+        ),
+        joins_when_topics_grow("m0", after="grown"),
+        assigns_everything("m0", {"t": 4}, after="grown"),
+        takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
     ),
     case(
         "rebalance/follower-of-a-leader",
