@@ -1,0 +1,178 @@
+"""What a run has to tell, as data: the one source of `report.json`, the page, JUnit, badge and summary (contract, "report.json")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.harness.case import Case
+from groupproof.harness.expectations import Known, Settled
+from groupproof.harness.grade import Counted, totals_of
+from groupproof.harness.report.places import replay_line, trace_place
+from groupproof.harness.runner import CaseResult
+from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.spec.requirements import catalogue_sha256
+
+__all__ = ["SCHEMA", "CaseReport", "RunInfo", "RunSummary", "SubjectInfo", "SuiteInfo"]
+
+SCHEMA = "groupproof.report/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteInfo:
+    """By what the subject was judged; `version` is this project's."""
+
+    version: str
+    profile: str
+    dialect: str = "classic"
+    catalogue_sha256: str = field(default_factory=catalogue_sha256)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectInfo:
+    """Who was judged. `spec` is how one names it again: a registered name with its release (`kafka-python@3.0.12`), or a command line."""
+
+    name: str
+    version: str | None
+    language: str | None
+    capabilities: Sequence[str]
+    spec: str | Sequence[str]
+    side: str = "client"
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.version}" if self.version else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """How it was judged. `started` is ISO 8601 with its zone; `command` the command line as given; `environment` plain JSON values."""
+
+    seed: int
+    started: str
+    duration_s: float
+    jobs: int
+    command: str | Sequence[str]
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    faults: str = "frames"
+    clock: str = "wall"
+    level: str = "info"
+    fail_on: frozenset[str] = frozenset()
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseReport:
+    """One case's result as it is reported: excused where an expectation says so; the ruling keeps what was found."""
+
+    result: CaseResult
+    excuse: Known | None = None
+
+    @property
+    def case(self) -> Case:
+        return self.result.case
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.result.ruling.verdict if self.excuse is None else Verdict.EXCUSED
+
+    @property
+    def counted(self) -> Counted:
+        return Counted(case=self.case, verdict=self.verdict, goodbye=self.result.ruling.goodbye, trouble=self.result.trouble)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run, whole or interrupted.
+
+    `selected` are the cases that were to run, in the order in which reports list them; those without a result were not reached. `grade` is
+    what `grade.grade_of` says of `counted`.
+    """
+
+    suite: SuiteInfo
+    subject: SubjectInfo
+    run: RunInfo
+    results: Sequence[CaseResult]
+    grade: str
+    selected: Sequence[Case] = ()
+    settled: Settled = field(default_factory=lambda: Settled(excused={}, stale=()))
+
+    @property
+    def cases(self) -> list[CaseReport]:
+        """Return the cases that have a result, in order."""
+        order = {case.id: number for number, case in enumerate(self.selected)}
+        results = sorted(self.results, key=lambda result: order.get(result.case.id, len(order)))
+        return [CaseReport(result=result, excuse=self.settled.excused.get(result.case.id)) for result in results]
+
+    @property
+    def unreached(self) -> list[Case]:
+        """Return the selected cases without a result."""
+        reached = {result.case.id for result in self.results}
+        return [case for case in self.selected if case.id not in reached]
+
+    @property
+    def counted(self) -> list[Counted]:
+        """Return what `grade.grade_of` and `grade.exit_code` count."""
+        return [each.counted for each in self.cases]
+
+    @property
+    def totals(self) -> dict[str, int]:
+        return totals_of(self.counted)
+
+    def to_json(self, output: str = ".") -> dict[str, Any]:
+        """Return `report.json`; `output` is the report's folder as the user wrote it, by which replay lines name their files."""
+        return {
+            "schema": SCHEMA,
+            "suite": {
+                "version": self.suite.version,
+                "catalogue_sha256": self.suite.catalogue_sha256,
+                "profile": self.suite.profile,
+                "dialect": self.suite.dialect,
+            },
+            "subject": {
+                "side": self.subject.side,
+                "name": self.subject.name,
+                "version": self.subject.version,
+                "language": self.subject.language,
+                "capabilities": list(self.subject.capabilities),
+            },
+            "run": self._run_to_json(),
+            "totals": self.totals,
+            "grade": self.grade,
+            "cases": [self._case_to_json(each, output) for each in self.cases],
+        }
+
+    def _run_to_json(self) -> dict[str, Any]:
+        run = self.run
+        return {
+            "seed": run.seed,
+            "started": run.started,
+            "duration_s": round(run.duration_s, 3),
+            "jobs": run.jobs,
+            "faults": run.faults,
+            "environment": dict(run.environment),
+            "command": run.command if isinstance(run.command, str) else list(run.command),
+            "interrupted": run.interrupted,
+        }
+
+    def _case_to_json(self, each: CaseReport, output: str) -> dict[str, Any]:
+        case, ruling = each.case, each.result.ruling
+        return {
+            "id": case.id,
+            "title": case.title,
+            "requirements": list(case.requirements),
+            "level": case.level.value,
+            "preview": case.preview,
+            "time": self.run.clock,
+            "verdict": each.verdict.value,
+            "goodbye": ruling.goodbye.value,
+            "stability": ruling.stability,
+            "expected": ruling.expected,
+            "observed": ruling.observed,
+            "fingerprint": ruling.fingerprint or None,
+            "receipts": ruling.receipts,
+            "duration_s": round(each.result.duration_s, 3),
+            "trace": trace_place(case.id) if each.result.plays else None,
+            "replay": replay_line(output, case.id),
+        }

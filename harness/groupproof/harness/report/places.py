@@ -1,0 +1,43 @@
+"""Where a report keeps what: the files of its folder, and a folder for each case that is safe whatever the case is called. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from pathlib import PurePosixPath
+
+__all__ = ["CASES", "PLAN", "REPLAY", "STDERR", "TIMELINE", "TRACE", "case_place", "replay_line", "trace_name", "trace_place"]
+
+CASES = "cases"
+TRACE, TIMELINE, PLAN, STDERR, REPLAY = "trace.ndjson", "timeline.svg", "plan.json", "stderr.txt", "replay"
+
+_UNSAFE = re.compile(r"[^a-z0-9._-]+")
+_TAKEN = frozenset({TRACE, TIMELINE, PLAN, STDERR, REPLAY, "readme.txt"})
+_PART_CHARS_MAX = 80
+
+
+def case_place(case: str) -> str:
+    """Return the folder of a case, relative to the report's: `cases/ID`, with what no file system should see replaced and told apart by a hash."""
+    return "/".join((CASES, *(_safe(part) for part in case.split("/"))))
+
+
+def trace_name(run: int = 0) -> str:
+    """Return the trace's file name: of the run that is shown (0), or of one of its repetitions."""
+    return TRACE if run == 0 else f"trace-{run + 1}.ndjson"
+
+
+def trace_place(case: str) -> str:
+    return f"{case_place(case)}/{TRACE}"
+
+
+def replay_line(output: str, case: str) -> str:
+    """Return the command that runs the case again, to be called where the report was asked for; `output` as the user wrote it."""
+    return f"groupproof replay {shlex.quote(str(PurePosixPath(output) / case_place(case) / PLAN))}"
+
+
+def _safe(part: str) -> str:
+    safe = _UNSAFE.sub("_", part.lower())[:_PART_CHARS_MAX]
+    if safe == part and safe.strip(".") and safe not in _TAKEN and not re.fullmatch(r"trace-\d+\.ndjson", safe):
+        return safe
+    return f"{safe.strip('.') or '_'}-{hashlib.sha256(part.encode(errors='surrogatepass')).hexdigest()[:8]}"

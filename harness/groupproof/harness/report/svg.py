@@ -1,0 +1,40 @@
+"""A few words of SVG: elements from keyword arguments, text with a hint, and how wide a text will be."""
+
+from __future__ import annotations
+
+from html import escape
+
+__all__ = ["element", "hint", "text", "text_width", "time_label"]
+
+CHAR = 6.0
+
+
+def element(tag: str, *inside: str, **attributes: str | float | None) -> str:
+    """Return an element; `cls` is its class, underscores in names become dashes, numbers keep one decimal, None is left out."""
+    named = (("class" if name == "cls" else name.replace("_", "-"), value) for name, value in attributes.items() if value is not None)
+    written = "".join(f' {name}="{_number(value) if isinstance(value, int | float) else escape(value)}"' for name, value in named)
+    return f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def hint(words: str) -> str:
+    """Return what a reader sees who rests the pointer on the element around it."""
+    return f"<title>{escape(words)}</title>"
+
+
+def text(x: float, y: float, words: str, cls: str, *, anchor: str | None = None, told: str = "") -> str:
+    return element("text", hint(told) if told else "", escape(words), x=x, y=y, cls=cls, text_anchor=anchor)
+
+
+def text_width(words: str) -> float:
+    return CHAR * len(words)
+
+
+def time_label(ms: float) -> str:
+    """Return a time as a reader wants it: 40 ms, 1.25 s, 12 s."""
+    if ms < 1_000:
+        return f"{ms:.0f} ms"
+    return f"{ms / 1_000:.2f}".rstrip("0").rstrip(".") + " s"
