@@ -1,4 +1,6 @@
-"""What a shim claims, held against the wire: client id, group, timeouts, instance id, protocols, and pause by silent polls. Pure.
+"""What a shim claims, held against the wire: client id, group, session timeout, instance id, protocols, and pause by silent polls. Pure.
+
+The rebalance timeout is not held against max.poll.interval.ms: a setting of the client's own is legal (CLIENT-23 judges it).
 
 A claim that does not hold means that the shim lied, so the case is BROKEN and never FAILED: it says nothing about the client. What the
 answer to `subscribe` lists as `ignored` was not claimed.
@@ -20,7 +22,6 @@ GROUP_TITLES = frozenset(
 )
 
 _INSTANCE_SINCE = 5  # KIP-345: JoinGroup v5 carries the instance id
-_REBALANCE_TIMEOUT_SINCE = 1
 
 
 @dataclass(slots=True)
@@ -93,8 +94,8 @@ def _join(told: _Asked, seen: Observation) -> Iterator[str]:
 def _join_claims(fields: Mapping[str, Any], seen: Observation) -> Iterator[tuple[str, Any, Any]]:
     version = seen.version if seen.version is not None else _INSTANCE_SINCE
     yield "session_timeout_ms", fields["session_timeout_ms"], seen.body.get("session_timeout_ms")
-    if version >= _REBALANCE_TIMEOUT_SINCE:
-        yield "max_poll_interval_ms", fields["max_poll_interval_ms"], seen.body.get("rebalance_timeout_ms")
     met = seen.body.get("group_instance_id") if version >= _INSTANCE_SINCE else None
     yield "instance_id", fields.get("instance_id"), met
-    yield "assignors", sorted(fields["assignors"]), sorted(each["name"] for each in seen.body.get("protocols") or ())
+    listed = sorted(each["name"] for each in seen.body.get("protocols") or ())
+    # A client that lists only some of its assignors breaks ASSIGN-13 itself; one that lists none of them was never told.
+    yield "assignors", sorted(fields["assignors"]), sorted(fields["assignors"]) if set(listed) & set(fields["assignors"]) else listed
