@@ -40,6 +40,7 @@ class Shim:
         self.stderr = ""
         self._changed = trio.Condition()
         self._number = 0
+        self._streams_open = 2
 
     async def ask(self, command: str, member: str | None = None, **fields: Any) -> Line:
         """Send a command and return its answer."""
@@ -81,6 +82,9 @@ class Shim:
     async def ended(self) -> int:
         """Return the exit status once the process has ended and its streams are read."""
         with trio.fail_after(WITHIN_S):
+            async with self._changed:
+                while self._streams_open:
+                    await self._changed.wait()
             return await self.process.wait()
 
     async def end_of_stdin(self) -> None:
@@ -94,11 +98,18 @@ class Shim:
             *whole, pending = (pending + chunk).split(b"\n")
             for line in whole:
                 await self._take(line.decode())
+        await self._at_end_of_stream()
 
     async def read_stderr(self) -> None:
         assert self.process.stderr is not None
         async for chunk in self.process.stderr:
             self.stderr += chunk.decode(errors="replace")
+        await self._at_end_of_stream()
+
+    async def _at_end_of_stream(self) -> None:
+        async with self._changed:
+            self._streams_open -= 1
+            self._changed.notify_all()
 
     async def _take(self, text: str) -> None:
         if not text.startswith("{"):

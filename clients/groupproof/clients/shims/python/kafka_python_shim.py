@@ -79,6 +79,9 @@ class KafkaPythonMember(Member):
         if subscribe.take("protocol", "classic") != "classic":
             raise Unimplemented("kafka-python has the classic group protocol only")
         self.consumer = KafkaConsumer(**self._settings(subscribe))
+        # With metadata at hand the first join is final. 3.0 abandons a rejoin that metadata began and that outlasts one poll: a case about
+        # resubscription shows it, and no other case should hang on the luck of its first join.
+        self.consumer.topics()
         self.resubscribe(subscribe.topics)
 
     def _settings(self, subscribe: Subscribe) -> dict[str, Any]:
