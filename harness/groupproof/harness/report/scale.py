@@ -10,6 +10,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from groupproof.harness.timeline import Instant, Timeline
 
@@ -73,13 +74,13 @@ def scale_of(instants: Iterable[Instant], *, width_min: float, width_max: float)
     """Return a scale for instants in order; it is stretched to `width_min`, and squeezed to `width_max`."""
     points = list(instants)
     xs = [0.0]
-    for before, after in zip(points, points[1:], strict=False):
+    for before, after in pairwise(points):
         xs.append(xs[-1] + _room(after.ms - before.ms))
     total = xs[-1] or 1.0
     factor = min(max(total, width_min), width_max) / total
     xs = [x * factor for x in xs]
-    gaps = zip(points, points[1:], xs, xs[1:], strict=False)
-    breaks = [Break(x=(left + right) / 2, ms=after.ms - before.ms) for before, after, left, right in gaps if after.ms - before.ms >= BREAK_MS]
+    gaps = zip(pairwise(points), pairwise(xs), strict=True)
+    breaks = [Break(x=sum(sides) / 2, ms=after.ms - before.ms) for (before, after), sides in gaps if after.ms - before.ms >= BREAK_MS]
     return Scale(
         seqs=tuple(point.seq for point in points),
         xs=tuple(xs),

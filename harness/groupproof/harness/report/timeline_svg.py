@@ -36,6 +36,7 @@ _SHORT = {
     "UNJOINED": "unjoined",
     "STABLE": "stable",
 }
+_USUAL = frozenset({"MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"})
 _BEATS = frozenset({"Heartbeat", "OffsetFetch", "FindCoordinator"})
 
 Item = TypeVar("Item")
@@ -73,6 +74,9 @@ class _Picture:
 
     def parts(self) -> Iterator[str]:
         yield from self._axis()
+        for index in range(len(self._timeline.lanes)):
+            y = self._lane_y(index) - 3
+            yield element("rect", cls="lane", x=GUTTER, y=y, width=self._scale.width, height=LANE_HEIGHT + 6, rx=4)
         for row, _, bar in self._faults:
             yield from self._reach(bar, self._faults_y + row * FAULT_ROW)
         yield from self._group()
@@ -148,7 +152,6 @@ class _Picture:
             yield text(left + 5, y + height / 2 + 3.8, fitting, "on")
 
     def _lane(self, lane: Lane, y: float) -> Iterator[str]:
-        yield element("rect", cls="lane", x=GUTTER, y=y - 3, width=self._scale.width, height=LANE_HEIGHT + 6, rx=4)
         yield text(GUTTER - 10, y + 14, lane.name, "name", anchor="end")
         yield text(GUTTER - 10, y + STATE_HEIGHT + 12, "owns", "soft", anchor="end")
         for span in lane.states:
@@ -227,8 +230,8 @@ def _label(tick: Tick) -> str:
 
 
 def _is_bad(tick: Tick) -> bool:
-    """Tell whether something went wrong; being asked to come back with the id (KIP-394) is how every join begins."""
-    return (tick.error is not None and tick.error != "MEMBER_ID_REQUIRED") or tick.kind == "end" or tick.name == "error"
+    """Tell whether something went wrong; to be asked back with the id (KIP-394), or told of a rebalance, is the protocol at work."""
+    return (tick.error is not None and tick.error not in _USUAL) or tick.kind == "end" or tick.name == "error"
 
 
 def _glyph(tick: Tick, x: float, y: float) -> str:
@@ -239,7 +242,7 @@ def _glyph(tick: Tick, x: float, y: float) -> str:
         return element("path", told, cls="cmd", d=f"M{x:.1f} {y + 1:.1f}l4 4-4 4-4-4z")
     if tick.kind == "event":
         return element("rect", told, cls="ev", x=x - 2, y=y + 2, width=4, height=6)
-    if tick.name in _BEATS:
+    if tick.name in _BEATS and tick.error is None:
         return element("line", told, cls="beat", x1=x, y1=y + 2, x2=x, y2=y + 8) if tick.kind == "request" else ""
     up = tick.kind == "request"
     return element("path", told, cls="frame", d=f"M{x - 3.5:.1f} {y + (9 if up else 2):.1f}h7l-3.5 {-7 if up else 7}z")
