@@ -108,6 +108,9 @@ class _StableWatcher:
         self._synced: set[str] = set()
         self._asking: set[str] = set()
         self._told: set[str] = set()
+        self._given: dict[str, set[tuple[str, int]]] = {}
+        self._owned: dict[str, set[tuple[str, int]]] = {}
+        self._cooperative = False
 
     def feed(self, seen: Observation) -> bool:
         if self._since.feed(seen):
@@ -135,8 +138,15 @@ class _StableWatcher:
             self._told.clear()
 
     def _follow_event(self, seen: Observation) -> None:
-        if seen.client in self._asking and seen.body.get("name") == "partitions_assigned":
-            self._told.add(seen.client)
+        name, client = seen.body.get("name"), seen.client
+        if client is None:
+            return
+        if name == "partitions_assigned":
+            self._owned.setdefault(client, set()).update(seen.partitions)
+            if client in self._asking:
+                self._told.add(client)
+        elif name in ("partitions_revoked", "partitions_lost"):
+            self._owned.setdefault(client, set()).difference_update(seen.partitions)
 
     def _follow_sync(self, seen: Observation) -> None:
         self._asked[seen.connection, seen.correlation] = -1 if seen.generation is None else seen.generation
@@ -146,16 +156,22 @@ class _StableWatcher:
     def _follow_answer(self, seen: Observation) -> None:
         if seen.api == Api.JOIN_GROUP.title:
             self._raise_generation(seen.generation)
+            self._cooperative = seen.body.get("protocol_name") == "cooperative-sticky"
         elif seen.api == Api.SYNC_GROUP.title and seen.client is not None:
             generation = self._asked.get((seen.connection, seen.correlation), seen.generation)
             if generation == self._generation:
                 self._synced.add(seen.client)
+                self._given[seen.client] = set(seen.partitions)
 
     def _holds(self) -> bool:
         if not self._since.is_open or self._state != GroupState.STABLE.value:
             return False
-        members = self._condition.members
-        return all(name in self._synced for name in members) and all(name in self._told for name in members if name in self._subjects)
+        return all(name in self._synced and self._knows(name) for name in self._condition.members)
+
+    def _knows(self, name: str) -> bool:
+        """Tell whether the application of `name` knows its partitions; a cooperative one that keeps what it has need not be called."""
+        kept = self._cooperative and self._owned.get(name, set()) == self._given.get(name)
+        return name not in self._subjects or name in self._told or kept
 
 
 def describe(condition: Condition) -> str:

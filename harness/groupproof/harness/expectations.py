@@ -19,23 +19,11 @@ from packaging.version import InvalidVersion, Version
 
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["Expectations", "Known", "Observed", "Settled", "load", "settle"]
 
-_EXCUSABLE = frozenset({Verdict.FAILED, Verdict.NON_STRICT})
 _NO_VERDICT = frozenset({Verdict.INCONCLUSIVE, Verdict.BROKEN})
-_FIELDS = {
-    "case": str,
-    "subject": str,
-    "profile": str,
-    "verdict": str,
-    "fingerprint": str,
-    "reason": str,
-    "url": str,
-    "findings": str,
-    "expires": date,
-}
-_REQUIRED = ("case", "verdict", "reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,21 +36,20 @@ class Known:
     source: str
     subject: SpecifierSet
     profile: str = "*"
-    fingerprint: str | None = None
+    fingerprint: str
     expires: date | None = None
     where: str = ""
 
     def covers(self, case: str) -> bool:
-        """Tell whether `case` is meant: as an id, a prefix or a glob."""
-        return case.startswith(self.case) or fnmatchcase(case, self.case)
+        """Tell whether `case` is meant: as an id, a prefix (`join`, `join/classic`) or a glob."""
+        return case == self.case or case.startswith(f"{self.case.rstrip('/')}/") or fnmatchcase(case, self.case)
 
     def is_about(self, release: str, profile: str) -> bool:
         return fnmatchcase(profile, self.profile) and _holds(self.subject, release)
 
     def excuses(self, observed: Observed) -> bool:
         """Tell whether the case fails as this entry says it does."""
-        same = self.fingerprint is None or self.fingerprint == observed.fingerprint
-        return self.covers(observed.case) and observed.verdict is self.verdict and same
+        return self.covers(observed.case) and (observed.verdict, observed.fingerprint) == (self.verdict, self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +78,7 @@ class Expectations:
 
 
 def _holds(releases: SpecifierSet, release: str) -> bool:
-    """A subject without a release of a usual form is covered only by entries that ask for none."""
+    """Tell whether `release` is meant; one without a usual form is covered only by entries that name no releases."""
     try:
         return releases.contains(Version(release), prereleases=True)
     except InvalidVersion:
@@ -107,61 +94,40 @@ def load(path: Path) -> Expectations:
         raise WrongUsage(f"can't read the expectations {path}: {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:
         raise WrongUsage(f"{path} is no TOML: {error}") from error
-    if unknown := data.keys() - {"known"}:
-        raise WrongUsage(f"{path}: unknown {', '.join(sorted(unknown))}; the only table is [[known]]")
-    entries = data.get("known", [])
-    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
-        raise WrongUsage(f"{path}: known is not an array of tables; write [[known]]")
-    return Expectations(known=tuple(_entry(each, f"{path}, entry {number}") for number, each in enumerate(entries, 1)))
+    try:
+        validate("expectations", data)
+    except SchemaError as error:
+        raise WrongUsage(f"{path}: {error}") from error
+    return Expectations(known=tuple(_entry(each, f"{path.name}, entry {number}") for number, each in enumerate(data.get("known", []), 1)))
 
 
 def _entry(data: dict[str, Any], where: str) -> Known:
-    _check(data, where)
     try:
-        releases = SpecifierSet(data.get("subject", ""))
+        releases = SpecifierSet(data["subject"])
     except InvalidSpecifier as error:
         raise WrongUsage(f"{where}: subject: {error}; write releases such as >=2.0,<3.0") from error
     return Known(
         case=data["case"],
-        verdict=_verdict(data["verdict"], where),
+        verdict=Verdict(data["verdict"]),
         reason=data["reason"],
         source=data.get("url") or data["findings"],
         subject=releases,
         profile=data.get("profile", "*"),
-        fingerprint=data.get("fingerprint"),
+        fingerprint=data["fingerprint"],
         expires=data.get("expires"),
         where=where,
     )
 
 
-def _check(data: dict[str, Any], where: str) -> None:
-    if unknown := data.keys() - _FIELDS.keys():
-        raise WrongUsage(f"{where}: unknown field {', '.join(sorted(unknown))}")
-    for name in _REQUIRED:
-        if not data.get(name):
-            raise WrongUsage(f"{where}: lacks {name}")
-    if not (data.get("url") or data.get("findings")):
-        raise WrongUsage(f"{where}: lacks url or findings: a failure is known only where somebody can read about it")
-    for name, value in data.items():
-        if not isinstance(value, _FIELDS[name]):
-            raise WrongUsage(f"{where}: {name} is {type(value).__name__}, not {_FIELDS[name].__name__}")
-
-
-def _verdict(name: str, where: str) -> Verdict:
-    if name not in {each.value for each in _EXCUSABLE}:
-        raise WrongUsage(f"{where}: verdict {name}; only {' and '.join(sorted(each.value for each in _EXCUSABLE))} can be known")
-    return Verdict(name)
-
-
 def settle(known: Iterable[Known], observed: Sequence[Observed], today: date) -> Settled:
     """Match the entries that are about this subject with what was observed.
 
-    An entry that covers no case of this run, or only cases without a verdict, is neither used nor stale.
+    An entry that covers no case of this run, or only cases that came to no verdict, is neither used nor stale.
     """
     excused: dict[str, Known] = {}
     stale: list[str] = []
     for entry in known:
-        covered = [each for each in observed if entry.covers(each.case) and each.verdict not in _NO_VERDICT]
+        covered = [each for each in observed if entry.covers(each.case) and each.verdict not in _NO_VERDICT - {entry.verdict}]
         failing = [each for each in covered if entry.excuses(each)]
         if entry.expires is not None and today > entry.expires:
             stale.append(f"{entry.where} ({entry.case}): expired on {entry.expires}")

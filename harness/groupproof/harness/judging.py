@@ -7,6 +7,7 @@ lateness only 3 of 3.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -225,10 +226,20 @@ def _ruling(judgement: Judgement, stability: str) -> Ruling:
         stability=stability,
         expected=_sentences(each.expected for each in decisive or judgement.findings),
         observed=_sentences(told),
-        fingerprint=fingerprint(replace(each, verdict=Verdict.FAILED) for each in decisive) if verdict in _ADVERSE else "",
+        fingerprint=_fingerprint(verdict, decisive, judgement.reason),
         receipts=judgement.receipts,
         findings=judgement.findings,
     )
+
+
+def _fingerprint(verdict: Verdict, decisive: Sequence[Finding], reason: str) -> str:
+    """Return what an expectation recognises the failure by; empty where there is nothing to expect. Counts and times don't matter."""
+    if verdict in _ADVERSE:
+        return fingerprint(replace(each, verdict=Verdict.FAILED) for each in decisive)
+    if verdict not in _UNDECIDED:
+        return ""
+    why = Finding(verdict=Verdict.FAILED, requirement=verdict.value, expected="", observed=re.sub(r"[\d.]+", "#", reason))
+    return fingerprint([why])
 
 
 def _sentences(texts: Iterable[str]) -> str:

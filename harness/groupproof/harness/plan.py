@@ -54,7 +54,7 @@ class Seen:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stable:
     """Holds when the group is Stable and every named member has, after `after`, had its SyncGroup answered 0 in the newest generation
-    and (subjects) reported `partitions_assigned`. `after` None: at any time in the newest generation."""
+    and reported `partitions_assigned`, or kept what a cooperative protocol left it. `after` None: at any time in the newest generation."""
 
     members: tuple[str, ...]
     after: str | None = None
