@@ -1,0 +1,122 @@
+"""From the words on a command line to a subject that can be run: a registered client in a release, the reference, or any program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from groupproof.clients.provision import Launch, ProvisionError, provision
+from groupproof.clients.registry import Registered, UnknownClient, WrongPairing, check_profile, resolve
+from groupproof.clients.shim import run_shim
+from groupproof.clients.store import default_cache
+from groupproof.harness.selection import nearest
+from groupproof.harness.shim_process import Program
+from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
+from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
+from groupproof.protocol.spec.profiles import profiles
+
+__all__ = ["Candidate", "candidate", "check_profile_name", "company"]
+
+Say = Callable[[str], None]
+
+_JOBS_VIRTUAL = 16
+_JOBS_MULTI = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Who is to be certified. `words` name it again on a command line; `jobs` is how many cases it can run side by side on this machine."""
+
+    name: str
+    release: str | None
+    subject: Subject
+    words: tuple[str, ...]
+    jobs: int
+    expectations: Path | None = None
+
+    @property
+    def spec(self) -> str | Sequence[str]:
+        """Return how reports and schedules name it: a registered name with its release, or a command line."""
+        return self.words[0] if len(self.words) == 1 else self.words[1:]
+
+
+def check_profile_name(profile: str) -> None:
+    """Raise `WrongUsage` for a profile that does not exist, with the nearest that do."""
+    if profile not in profiles():
+        hint = nearest(profile, profiles()) or f"; there are {', '.join(profiles())}"
+        raise WrongUsage(f"no profile is called {profile!r}{hint}")
+
+
+def candidate(
+    named: str | None, program: tuple[str, ...], *, profile: str, seed: int, shim_level: int | None = None, jobs: int | None = None, say: Say
+) -> Candidate:
+    """Return the subject that `named` or `program` means, installed where it must be.
+
+    Raises `WrongUsage` (no such client, release or pairing) and `BrokenEnvironment` (it can't be installed here).
+    """
+    check_profile_name(profile)
+    if named is None:
+        return _of_program(program, shim_level or 1, seed, jobs)
+    try:
+        client = resolve(named)
+        check_profile(client, profile)
+        if client.shim is None:
+            return _reference(client, jobs)
+        return _of_client(client, provision(client, default_cache(), say), shim_level, seed, jobs)
+    except (UnknownClient, WrongPairing) as error:
+        raise WrongUsage(str(error)) from error
+    except ProvisionError as error:
+        raise BrokenEnvironment(str(error)) from error
+
+
+def company(*, is_virtual: bool) -> Subject:
+    """Return who plays the members that are not under test: the reference member."""
+    return ReferenceSubject(run_shim, is_virtual=is_virtual)
+
+
+def _reference(client: Registered, jobs: int | None) -> Candidate:
+    return Candidate(
+        name=client.name,
+        release=client.release,
+        subject=company(is_virtual=True),
+        words=(client.name,),
+        jobs=jobs or _JOBS_VIRTUAL,
+        expectations=client.expectations,
+    )
+
+
+def _of_client(client: Registered, launch: Launch, shim_level: int | None, seed: int, jobs: int | None) -> Candidate:
+    level = launch.level if shim_level is None else shim_level
+    if level != launch.level:
+        raise WrongUsage(f"{client.name} speaks level {launch.level} of the shim contract; leave --shim-level out")
+    jobs = jobs or (_JOBS_MULTI if launch.multi else _jobs_alone())
+    program = Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
+    processes = max(1, -(-2 * jobs // launch.members_max))
+    return Candidate(
+        name=client.name,
+        release=client.release,
+        subject=ProcessSubject(str(client), program, seed=seed, processes=processes),
+        words=(str(client),),
+        jobs=jobs,
+        expectations=client.expectations,
+    )
+
+
+def _of_program(argv: tuple[str, ...], level: int, seed: int, jobs: int | None) -> Candidate:
+    if level == 0:
+        raise WrongUsage("--shim-level 0 is not in this release for a program of one's own; speak the shim contract, or certify verifiable-confluent")
+    program = Program(argv=argv)
+    return Candidate(
+        name=Path(argv[0]).name,
+        release=None,
+        subject=ProcessSubject(str(program), program, seed=seed),
+        words=("--", *argv),
+        jobs=jobs or _jobs_alone(),
+    )
+
+
+def _jobs_alone() -> int:
+    """Processes of one member each: their starts are what is dear, and most of a case is waiting."""
+    return 8 * (os.cpu_count() or 1)

@@ -1,0 +1,154 @@
+"""The options that the running commands share, and what they are read into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+__all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "Seed", "program_of", "run_options"]
+
+NEWEST_PROFILE: Final = "kafka-4.1"
+
+_COMMIT_DIGITS = 40
+_FAIL_ON = ("non-strict", "unclean")
+_PROGRAM = "groupproof.program"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class ProgramCommand(click.Command):
+    """A command that takes a program's command line behind `--`, untouched; `program_of` returns it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_PROGRAM] = tuple(args[at + 1 :])
+            args = args[:at]
+            if not ctx.meta[_PROGRAM]:
+                raise click.UsageError("nothing stands behind --; write the program's command line there", ctx)
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- PROGRAM ARG...]"]
+
+
+def program_of(ctx: click.Context) -> tuple[str, ...]:
+    """Return what stood behind `--`; empty when there was none."""
+    program: tuple[str, ...] = ctx.meta.get(_PROGRAM, ())
+    return program
+
+
+class Seed(click.ParamType):
+    """An integer, decimal or hexadecimal, or a commit's 40 hex digits, so that CI can try a new seed a commit."""
+
+    name = "N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return int(value, 16) >> 96 if len(value) == _COMMIT_DIGITS else int(value, 0)
+        except ValueError:
+            self.fail(f"{value!r} is no seed; write an integer such as 7 or 0x1f, or a commit's 40 hex digits", param, ctx)
+
+
+class _Causes(click.ParamType):
+    """Comma-separated causes that fail a run beyond the protocol's MUSTs."""
+
+    name = "CAUSES"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> frozenset[str]:
+        if isinstance(value, frozenset):
+            return value
+        causes = frozenset(each.strip() for each in value.split(",") if each.strip())
+        if unknown := causes - set(_FAIL_ON):
+            self.fail(f"{', '.join(sorted(unknown))}: unknown; it takes {' and '.join(_FAIL_ON)}, separated by commas", param, ctx)
+        return causes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The common options as given; None where the default depends on the subject."""
+
+    profile: str | None
+    only: tuple[str, ...]
+    skip: tuple[str, ...]
+    level: str
+    seed: int
+    jobs: int | None
+    timeout: float | None
+    expect: tuple[Path, ...]
+    fail_on: frozenset[str]
+    output: Path | None
+    as_json: bool
+    shim_level: str | None
+    hold: str | None
+    bind: str
+    advertise: str | None
+
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--profile", metavar="P", help=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]"),
+    click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable."),
+    click.option("--skip", metavar="PATTERN", multiple=True, help="Leave cases out, by the same; repeatable."),
+    click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to take."),
+    click.option("--seed", type=Seed(), default=1, show_default=True, help="The same seed gives the same schedule."),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many cases run side by side.  [default: by the client's weight]"),
+    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a case's steps may take.  [default: 120]"),
+    click.option("--expect", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
+                 help="Known failures; repeatable; in place of those that ship with a registered client."),
+    click.option("--fail-on", type=_Causes(), default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: they fail the run too."),
+    click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/NAME-RELEASE]"),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there."),
+    click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to: 0 by the options and events of Kafka's VerifiableConsumer, 1 by the shim contract.  [default: 1]"),
+    click.option("--hold", metavar="CASE", help="Run this case alone, print the shim's command line, stop the timers and wait for a person with a debugger."),
+    click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen."),
+    click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers)."),
+)  # fmt: skip
+
+# Of the contract's common options, what this command can't do, each with the reason.
+_REFUSED: dict[str, tuple[str, str]] = {
+    "--properties": ("FILE", "a client is certified against the reference coordinator, which speaks plaintext; there is nothing to authenticate to"),
+    "--group-prefix": ("P", "each case has a coordinator of its own, so that its groups meet no others; only a shared broker needs a prefix"),
+}
+
+
+def _refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value is not None:
+        option = parameter.opts[0]
+        raise click.UsageError(f"{option} does nothing here: {_REFUSED[option][1]}; leave it out", ctx)
+
+
+def _only_frames(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
+    if value != "frames":
+        raise click.UsageError("--faults toxiproxy is not in this release; the cases inject their faults by frame: leave --faults out", ctx)
+
+
+def _own_catalogue(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    from groupproof.harness.version import release
+
+    if value not in (None, release()):
+        raise click.UsageError(
+            f"this kit carries the catalogue of {release()} alone, not {value}; install groupproof {value} to judge by that one", ctx
+        )
+
+
+def _hidden() -> Iterable[Callable[[Any], Any]]:
+    for name, (metavar, _) in _REFUSED.items():
+        yield click.option(name, metavar=metavar, expose_value=False, callback=_refuse, hidden=True)
+    faults = click.Choice(["frames", "toxiproxy"])
+    yield click.option(
+        "--faults", type=faults, default="frames", show_default=True, expose_value=False, callback=_only_frames, help="How faults are injected."
+    )
+    yield click.option("--catalogue", metavar="VERSION", expose_value=False, callback=_own_catalogue, help="Insist on the rules of this release.")
+
+
+def run_options(command: Command) -> Command:
+    """Give `command` the common options; it gets them as keywords of the names in `RunOptions`."""
+    for option in reversed((*_OPTIONS, *_hidden())):
+        command = option(command)
+    return command

@@ -1,0 +1,236 @@
+"""One whole run of a subject: opened, its selected cases run and ruled on, the known failures settled, and summed up for the report.
+
+An interruption ends it early and keeps what was reached. A shim that breaks its contract in every one of the first cases is not asked
+for more: the rest would say the same.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+import trio
+import trio.testing
+
+from groupproof.harness.actor import Actor
+from groupproof.harness.canary import Canary
+from groupproof.harness.candidates import Candidate, company
+from groupproof.harness.case import Case
+from groupproof.harness.contract_lines import Hello
+from groupproof.harness.driver import Limits
+from groupproof.harness.expectations import Expectations, Known, Observed, Settled, settle
+from groupproof.harness.grade import exit_code, grade_of
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.judging import Ruling
+from groupproof.harness.play import Stage
+from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.runner import CaseResult, Progress, Runner
+from groupproof.harness.suites import CASES
+from groupproof.harness.verdicts import Goodbye, Verdict
+from groupproof.harness.version import release
+
+__all__ = ["Order", "Outcome", "Run", "mind_signals"]
+
+BROKEN_MAX = 8
+"""How many cases in a row, from the first on, may be BROKEN before the run is given up."""
+
+Say = Callable[[Progress, Case, CaseReport | None], None]
+OnHello = Callable[[Hello], None]
+OnStarted = Callable[[Case, Actor], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be run, and how. `clock` is the run's when it is not the machine's (a held run); the reference brings its own."""
+
+    cases: Sequence[Case]
+    profile: str
+    level: str
+    seed: int
+    jobs: int
+    command: Sequence[str]
+    timeout_s: float | None = None
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
+    fail_on: frozenset[str] = frozenset()
+    expectations: Expectations = field(default_factory=Expectations)
+    on_started: OnStarted | None = None
+    clock: trio.abc.Clock | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted."""
+
+    summary: RunSummary
+    exit_code: int
+    gave_up: str | None = None
+
+
+class Run:
+    """One run; `say` is told of each case, `on_hello` of the subject before the first."""
+
+    def __init__(self, candidate: Candidate, order: Order, *, say: Say, on_hello: OnHello) -> None:
+        self._candidate = candidate
+        self._order = order
+        self._say = say
+        self._on_hello = on_hello
+        self._canary = Canary()
+        self._scope = trio.CancelScope()
+        self._results: Sequence[CaseResult] = ()
+        self._hello: Hello | None = None
+        self._is_interrupted = False
+        self._gave_up: str | None = None
+
+    def go(self) -> Outcome:
+        """Block until the run is over. Raise `Trouble` when the subject can't be had at all; what goes wrong in a case is in its result.
+
+        `KeyboardInterrupt` comes out where there is nothing yet to report.
+        """
+        started, began = datetime.now(UTC), time.monotonic()
+        virtual = trio.testing.MockClock(autojump_threshold=0) if self._candidate.subject.is_virtual else self._order.clock
+        trio.run(self._main, clock=virtual)
+        if self._hello is None:
+            raise KeyboardInterrupt
+        return self._outcome(self._hello, started, time.monotonic() - began)
+
+    async def _main(self) -> None:
+        subject = self._candidate.subject
+        others = company(is_virtual=subject.is_virtual)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(mind_signals, self._interrupted)
+            if not subject.is_virtual:
+                nursery.start_soon(self._canary.run)
+            with self._scope:
+                async with subject.opened(), others.opened():
+                    self._hello = subject.hello
+                    self._on_hello(subject.hello)
+                    await self._rule(self._stage())
+            nursery.cancel_scope.cancel()
+
+    def _interrupted(self) -> None:
+        self._is_interrupted = True
+        self._scope.cancel()
+
+    def _stage(self) -> Stage:
+        order, subject = self._order, self._candidate.subject
+        return Stage(
+            subject=subject,
+            company=company(is_virtual=subject.is_virtual),
+            profile=order.profile,
+            seed=order.seed,
+            bind=order.bind,
+            advertise=order.advertise,
+            limits=Limits() if order.timeout_s is None else Limits(steps_s=order.timeout_s),
+            canary=None if subject.is_virtual else self._canary,
+            on_started=order.on_started,
+        )
+
+    async def _rule(self, stage: Stage) -> None:
+        able = stage.subject.hello.capabilities
+        runner = Runner(stage, universal=UNIVERSAL, jobs=self._order.jobs, say=self._told)
+        self._results = runner.results
+        for case in self._order.cases:
+            if not case.needs <= able:
+                runner.results.append(_unimplemented(case, case.needs - able))
+                self._told(Progress.DONE, case, runner.results[-1])
+        await runner.run([case for case in self._order.cases if case.needs <= able])
+
+    def _told(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
+        self._say(progress, case, None if result is None else CaseReport(result=result, excuse=self._excuse(result)))
+        if progress is Progress.DONE and self._gave_up is None:
+            ran = [each.ruling.verdict for each in self._results if each.ruling.verdict is not Verdict.UNIMPLEMENTED]
+            if len(ran) == BROKEN_MAX and set(ran) == {Verdict.BROKEN}:
+                self._gave_up = f"the first {BROKEN_MAX} cases are all BROKEN; try the shim with: groupproof shim check"
+                self._scope.cancel()
+
+    @property
+    def _release(self) -> str:
+        return self._candidate.release or (self._hello.version if self._hello else "")
+
+    def _known(self) -> tuple[Known, ...]:
+        return self._order.expectations.about(self._release, self._order.profile)
+
+    def _excuse(self, result: CaseResult) -> Known | None:
+        return settle(self._known(), [_observed(result)], date.today()).excused.get(result.case.id)
+
+    def _outcome(self, hello: Hello, started: datetime, duration_s: float) -> Outcome:
+        order, results = self._order, list(self._results)
+        settled = settle(self._known(), [_observed(each) for each in results], date.today())
+        summary = RunSummary(
+            suite=SuiteInfo(version=release(), profile=order.profile),
+            subject=self._subject_info(hello),
+            run=self._run_info(started, duration_s),
+            results=results,
+            grade="NO_VERDICT",
+            selected=order.cases,
+            settled=settled,
+        )
+        summary = replace(summary, grade=grade_of(summary.counted, CASES, order.level))
+        code = exit_code(summary.counted, summary.grade, stale=settled.stale, fail_on=order.fail_on, interrupted=self._is_interrupted)
+        return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up)
+
+    def _subject_info(self, hello: Hello) -> SubjectInfo:
+        return SubjectInfo(
+            name=self._candidate.name if self._candidate.release else hello.client,
+            version=self._release,
+            language=hello.language,
+            capabilities=sorted(hello.capabilities),
+            spec=self._candidate.spec,
+        )
+
+    def _run_info(self, started: datetime, duration_s: float) -> RunInfo:
+        order = self._order
+        return RunInfo(
+            seed=order.seed,
+            started=started.isoformat(timespec="seconds"),
+            duration_s=duration_s,
+            jobs=order.jobs,
+            command=list(order.command),
+            environment=self._environment(),
+            clock="virtual" if self._candidate.subject.is_virtual else "wall",
+            level=order.level,
+            fail_on=order.fail_on,
+            interrupted=self._is_interrupted,
+        )
+
+    def _environment(self) -> dict[str, Any]:
+        return {
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "cpus": os.cpu_count() or 1,
+            "lag_ms_worst": round(self._canary.worst_ms, 1),
+        }
+
+
+async def mind_signals(on_first: Callable[[], None], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """Call `on_first` at the first Ctrl-C or SIGTERM, so that the run ends in order; the second finds Python's own handlers again."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            on_first()
+            return
+
+
+def _observed(result: CaseResult) -> Observed:
+    return Observed(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)
+
+
+def _unimplemented(case: Case, missing: Collection[str]) -> CaseResult:
+    ruling = Ruling(
+        verdict=Verdict.UNIMPLEMENTED,
+        goodbye=Goodbye.NONE,
+        stability="0/0",
+        expected="",
+        observed=f"Its shim declares no {' and no '.join(sorted(missing))}.",
+        fingerprint="",
+        receipts=0,
+        findings=(),
+    )
+    return CaseResult(case=case, ruling=ruling)

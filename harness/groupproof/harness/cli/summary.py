@@ -1,0 +1,74 @@
+"""The end of a run, for a person: what failed and how to have it again, what is stale, the totals, and where the report lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from groupproof.harness.cli.running import Outcome
+from groupproof.harness.progress import STYLES
+from groupproof.harness.report import CaseReport, RunSummary
+from groupproof.harness.report.places import replay_line
+from groupproof.harness.verdicts import Goodbye, Verdict
+
+__all__ = ["print_summary"]
+
+_TOLD = (Verdict.EXCUSED, Verdict.NON_STRICT, Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.FAILED)
+_ALIKE_MAX = 3
+
+
+def print_summary(console: Console, outcome: Outcome, output: Path) -> None:
+    """Print the gravest last, where the eye rests."""
+    run = outcome.summary
+    for verdict in _TOLD:
+        for alike in _alike(run, verdict):
+            for line in _case_lines(alike, output):
+                console.print(line, soft_wrap=True)
+    for line in _closing_lines(outcome, output):
+        console.print(line, soft_wrap=True)
+
+
+def _alike(run: RunSummary, verdict: Verdict) -> list[list[CaseReport]]:
+    """Return the cases of a verdict; BROKEN ones of the same cause together, for a broken shim says the same everywhere."""
+    reports = [each for each in run.cases if each.verdict is verdict]
+    if verdict is not Verdict.BROKEN:
+        return [[each] for each in reports]
+    causes: dict[str, list[CaseReport]] = {}
+    for each in reports:
+        causes.setdefault(each.result.ruling.observed, []).append(each)
+    return list(causes.values())
+
+
+def _case_lines(alike: Sequence[CaseReport], output: Path) -> Iterator[Text]:
+    first, ruling = alike[0], alike[0].result.ruling
+    more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+    stability = f" ({ruling.stability})" if ruling.stability not in ("1/1", "0/1") else ""
+    requirements = ", ".join(first.case.requirements)
+    yield Text.assemble((f"{first.verdict.value} ", STYLES[first.verdict]), (first.case.id, "bold"), f"{more}{stability}  {requirements}")
+    if ruling.expected:
+        yield Text(f"  expected  {ruling.expected}")
+    yield Text(f"  observed  {ruling.observed}")
+    if first.excuse is not None:
+        yield Text(f"  known     {first.excuse.reason} ({first.excuse.source})")
+    yield Text.assemble("  replay    ", (replay_line(str(output), first.case.id), "cyan"))
+
+
+def _closing_lines(outcome: Outcome, output: Path) -> Iterator[Text]:
+    run = outcome.summary
+    for stale in run.settled.stale:
+        yield Text.assemble(("stale ", STYLES[Verdict.FAILED]), f"{stale}; update it with: groupproof expect update {output}")
+    if run.run.interrupted:
+        yield Text(f"interrupted; {len(run.unreached)} cases were not reached")
+    if outcome.gave_up is not None:
+        yield Text(f"given up: {outcome.gave_up}", style=STYLES[Verdict.BROKEN])
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in run.totals.items() if count)
+    unclean = sum(1 for each in run.cases if each.result.ruling.goodbye is Goodbye.UNCLEAN)
+    goodbyes = f"; {unclean} unclean goodbyes" if unclean else ""
+    yield Text.assemble(
+        (run.grade, STYLES[Verdict.OK if outcome.exit_code == 0 else Verdict.FAILED]),
+        f"  {run.subject.title} by {run.suite.profile} in {run.run.duration_s:.1f} s: {counts or 'no case'}{goodbyes}",
+    )
+    yield Text(f"report: {output / 'report.html'}")
