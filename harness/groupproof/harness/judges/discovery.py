@@ -31,7 +31,7 @@ def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge
         if find is not None and (asked is None or find.seq < asked.seq):
             yield claim.ok("It did.", find)
         elif asked is not None:
-            yield claim.tolerated(f"A {asked.api} came without a lookup before it.", asked)
+            yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
         elif elapsed_ms(since, end(ev)) < REACT_MS:
             raise NotReached("the run ended before a lookup was due")
         else:

@@ -44,9 +44,9 @@ def member_ids_are_those_given(ev: Evidence) -> Iterator[Finding]:
                 if member == "" and _may_be_empty(api, request):
                     continue
                 if member == "":
-                    yield claim.failed(f"A {api.title} named no member id.", request)
+                    yield claim.failed(f"{api.title} named no member id.", request)
                 elif not any(each.member == member and knew(each.seen, request) for each in known):
-                    yield claim.failed(f"A {api.title} named a member id that the client was never given.", request)
+                    yield claim.failed(f"{api.title} named a member id that the client was never given.", request)
 
 
 def _named_members(request: Observation) -> list[str]:
@@ -82,13 +82,11 @@ def _generation(ev: Evidence, request: Observation, known: list[Given], adopted:
     )
     mine = {each.generation for each in known if each.member == request.member and knew(each.seen, request)}
     if mine and request.generation not in mine - {-1}:
-        yield claim.failed(
-            f"A {request.api} carried a generation that the member was never given.", request, detail=f"generation {request.generation}"
-        )
+        yield claim.failed(f"{request.api} carried a generation that the member was never given.", request, detail=f"generation {request.generation}")
         return
     newer = [each for each in adopted if each.member == request.member and (each.generation or 0) > (request.generation or 0)]
     if any(each.seq < request.seq and elapsed_ms(each, request) > IN_FLIGHT_MS for each in newer):
-        yield claim.tolerated(f"A {request.api} carried an older generation than the one the member had adopted.", request)
+        yield claim.tolerated(f"{request.api} carried an older generation than the one the member had adopted.", request)
 
 
 def commits_name_their_membership(ev: Evidence) -> Iterator[Finding]:
@@ -99,7 +97,7 @@ def commits_name_their_membership(ev: Evidence) -> Iterator[Finding]:
             unmanaged = not request.member and (request.generation is None or request.generation < 0)
             if unmanaged and given(ev, client, before=request.seq) and not _has_left(ev, client, request):
                 verdict = Verdict.FAILED if accepted(ev, request) else Verdict.NON_STRICT
-                yield claim.found(verdict, "An OffsetCommit of a member carried neither generation nor member id.", request)
+                yield claim.found(verdict, "OffsetCommit of a member carried neither generation nor member id.", request)
 
 
 def _has_left(ev: Evidence, client: str, request: Observation) -> bool:
@@ -117,7 +115,7 @@ def nothing_after_leaving(ev: Evidence) -> Iterator[Finding]:
                 continue
             for request in group_requests(ev, client, after=answer.seq):
                 if request.api in _WITH_GENERATION and request.member in gone and elapsed_ms(answer, request) > IN_FLIGHT_MS:
-                    yield claim.tolerated(f"A {request.api} named the membership that had ended.", request)
+                    yield claim.tolerated(f"{request.api} named the membership that had ended.", request)
 
 
 def instance_ids_stay(ev: Evidence) -> Iterator[Finding]:
@@ -128,7 +126,7 @@ def instance_ids_stay(ev: Evidence) -> Iterator[Finding]:
         for request in group_requests(ev, client) if instances else ():
             carries = request.version is None or request.version >= _INSTANCE_SINCE[api_named(request.api or "")]
             if carries and request.member and instance_of(request) not in instances:
-                yield claim.tolerated(f"A {request.api} of a static member carried no instance id, or another.", request)
+                yield claim.tolerated(f"{request.api} of a static member carried no instance id, or another.", request)
 
 
 # KIP-345: the version of each request that brought the instance id.

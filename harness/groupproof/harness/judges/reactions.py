@@ -59,11 +59,13 @@ def rejoins(
     within_ms: float = REACT_MS,
     absent: Verdict = Verdict.FAILED,
     or_tells: bool = False,
+    or_syncs: bool = False,
 ) -> Judge:
     """Judge that `client` joins again, and as whom.
 
     A dropped id is NON_STRICT; an id that the coordinator has just refused is FAILED, for nobody would ever let it in. `absent` is the
-    verdict if no JoinGroup comes; with `or_tells` telling the application instead is as good.
+    verdict if no JoinGroup comes. With `or_tells` telling the application instead is as good; with `or_syncs` so is the same SyncGroup
+    once more, which the coordinator takes (SYNC-53).
     """
     claim = Claim(requirement=requirement, expected=f"The client joins again{_AS[identity]}.")
 
@@ -71,6 +73,10 @@ def rejoins(
         since, mine = moment(ev, after), newest(ev, client, before=after)
         join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
         told = surfaced(ev, client, after)
+        resent = next(iter(ev.requests(Api.SYNC_GROUP, client, after, ev.closing)), None) if or_syncs else None
+        if resent is not None and (join is None or resent.seq < join.seq):
+            yield claim.ok("It sent its SyncGroup once more.", resent)
+            return
         if join is None and or_tells and told is not None:
             yield claim.ok("It told the application.", told)
             return
@@ -264,10 +270,10 @@ def ignores_stale_refusal(client: str, *, fault: str, join: str, before: str | N
 
 def stays_out(client: str, *, after: str, requirement: str) -> Judge:
     """Judge that a fenced static member does not take its place back: a join with its instance id and no member id throws the other out."""
-    claim = Claim(requirement=requirement, expected="Once fenced, the client does not join anew under its instance id.")
+    claim = Claim(requirement=requirement, expected="A client that was fenced or replaced does not join anew under its instance id.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         anew = [join for join in ev.requests(Api.JOIN_GROUP, client, after, ev.closing) if not join.member and join.instance]
-        yield claim.failed("It joined anew and fenced its successor.", anew[0]) if anew else claim.ok("It did not.")
+        yield claim.failed("It joined anew and threw its successor out.", anew[0]) if anew else claim.ok("It did not.")
 
     return judge

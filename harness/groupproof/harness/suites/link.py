@@ -83,11 +83,11 @@ _CUT: tuple[Case, ...] = (
     ),
     case(
         "link/cut-sync",
-        "A member whose SyncGroup's answer is lost joins again as the member it is.",
+        "A member whose SyncGroup's answer is lost syncs or joins again as the member it is.",
         ("CLIENT-31", "CLIENT-10"),
         MUST,
         _coming(_lost(Api.SYNC_GROUP)),
-        rejoins("m0", after=_FAULT, requirement="CLIENT-10"),
+        rejoins("m0", after=_FAULT, requirement="CLIENT-10", or_syncs=True),
         recovers("m0", after=_FAULT, requirement="CLIENT-31"),
     ),
     case(
@@ -142,11 +142,11 @@ _RESET: tuple[Case, ...] = (
     ),
     case(
         "link/reset-sync",
-        "A member whose connection is reset at its SyncGroup connects again and joins as the member it is.",
+        "A member whose connection is reset at its SyncGroup connects again and syncs or joins as the member it is.",
         ("CLIENT-31", "CLIENT-10"),
         MUST,
         _coming(_reset(Api.SYNC_GROUP)),
-        rejoins("m0", after=_FAULT, requirement="CLIENT-10"),
+        rejoins("m0", after=_FAULT, requirement="CLIENT-10", or_syncs=True),
         recovers("m0", after=_FAULT, requirement="CLIENT-31"),
     ),
     case(

@@ -82,7 +82,7 @@ def _odd(code: int, title: str) -> Case:
         MUST,
         _failing(code),
         survives("m0", after="error", requirement="CLIENT-35"),
-        rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True),
+        rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True, or_syncs=True),
     )
 
 
@@ -141,7 +141,7 @@ CASES: tuple[Case, ...] = (
                 passing(4_500),
             ],
         ),
-        keeps_membership("m0", after="nothing", requirement="CLIENT-81"),
+        keeps_membership("m0", after="nothing", requirement="CLIENT-81", within_ms=4_000),
         heartbeats_go_on("m0", GHOST_SESSION_MS, after="nothing", requirement="CLIENT-30"),
     ),
     case(
