@@ -20,8 +20,6 @@ REDISCOVERS = rediscovers("m0", after="error", requirement="CLIENT-04", api=Api.
 
 def test_a_lookup_before_the_next_request_is_a_rediscovery() -> None:
     story = Story().member().fault("error")
-    # It was on its way when the answer came.
-    story.at(100).beat()
     story.at(200).find()
     story.at(400).beat()
 

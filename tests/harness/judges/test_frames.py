@@ -51,7 +51,7 @@ def test_a_member_id_of_ones_own_making_is_illegal(api: Api) -> None:
     story.request(api, member="m0-mine", generation=1, body={"members": [{"member_id": "m0-mine"}]})
 
     assert [each.observed for each in findings(member_ids_are_those_given, story)] == [
-        f"A {api.title} named a member id that the client was never given."
+        f"{api.title} named a member id that the client was never given."
     ]
 
 
