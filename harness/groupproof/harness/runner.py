@@ -15,6 +15,7 @@ import trio
 
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.judging import RUNS, Judgement, Ruling, judge_run, rule_on
+from groupproof.harness.pace import Pace
 from groupproof.harness.plan import Await, Command, Pass
 from groupproof.harness.play import Play, Stage
 from groupproof.harness.troubles import KitFailure, Trouble
@@ -52,16 +53,19 @@ class Runner:
         self.results: list[CaseResult] = []
         self._stage = stage
         self._universal = universal
-        self._slots = trio.Semaphore(jobs)
+        self._pace = Pace(jobs, stage.canary)
         self._say = say
         self._numbers = itertools.count(1)
 
     async def run(self, cases: Sequence[Case]) -> None:
         """Run every case, the longest first, and return when all are ruled on; the kit's own failures are among the results."""
-        async with trio.open_nursery() as nursery:
-            for case in sorted(cases, key=length_ms, reverse=True):
-                await self._slots.acquire()
-                nursery.start_soon(self._rule, case)
+        async with trio.open_nursery() as keeper:
+            keeper.start_soon(self._pace.run)
+            async with trio.open_nursery() as nursery:
+                for case in sorted(cases, key=length_ms, reverse=True):
+                    await self._pace.enter()
+                    nursery.start_soon(self._rule, case)
+            keeper.cancel_scope.cancel()
 
     async def _rule(self, case: Case) -> None:
         self._say(Progress.STARTED, case, None)
@@ -81,14 +85,14 @@ class Runner:
         try:
             first = await self._once(case, plays)
         finally:
-            self._slots.release()
+            self._pace.leave()
         if not first.wants_repetition:
             return [first]
         self._say(Progress.REPEATED, case, None)
         judgements = [first]
 
         async def again() -> None:
-            async with self._slots:
+            async with self._pace.slot():
                 judgements.append(await self._once(case, plays))
 
         async with trio.open_nursery() as nursery:
