@@ -12,10 +12,10 @@ from typing import NamedTuple
 from groupproof.protocol.trace import Observation, Partitions, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, MemberState, error_named
 
-__all__ = ["Bar", "Instant", "Lane", "Span", "Tick", "Timeline", "listed", "timeline_of"]
+__all__ = ["GROUP_FRAMES", "Bar", "Instant", "Lane", "Span", "Tick", "Timeline", "listed", "timeline_of"]
 
 _OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.ILLEGAL_GENERATION})
-_FRAMES = frozenset(
+GROUP_FRAMES = frozenset(
     api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
 )
 _BAR_ENDS = frozenset({"released", "healed", "failed"})
@@ -32,12 +32,13 @@ class Instant(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Span:
-    """A stretch of the trace in one state; `end` is None while it lasts."""
+    """A stretch of the trace in one state; `end` is None while it lasts. `note` is leader where a member leads its generation."""
 
     start: Instant
     end: Instant | None = None
     state: str
     label: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,10 @@ def timeline_of(trace: Trace) -> Timeline:
     """Return the picture of a trace; members appear in the order in which they first do."""
     timeline = Timeline(end=_instant(trace[-1]) if trace else Instant(0, 0.0))
     tracks: dict[str, _Track] = {}
+    unsent = {(seen.connection, seen.correlation) for seen in trace if seen.who == "link" and seen.body.get("name") == "unsent"}
     for seen in trace:
+        if seen.kind == "response" and (seen.connection, seen.correlation) in unsent:
+            continue
         _follow_group(timeline, seen)
         _follow_fault(timeline, seen)
         _follow_mark(timeline, seen)
@@ -101,7 +105,7 @@ def _instant(seen: Observation) -> Instant:
 
 
 def _is_of_a_member(seen: Observation) -> bool:
-    return seen.who in ("kit", "shim") or (seen.api in _FRAMES and seen.kind in ("request", "response"))
+    return seen.who in ("kit", "shim") or (seen.api in GROUP_FRAMES and seen.kind in ("request", "response"))
 
 
 def _follow_group(timeline: Timeline, seen: Observation) -> None:
@@ -155,6 +159,7 @@ class _Track:
         self.lane = Lane(name=name)
         self._owned: set[tuple[str, int]] = set()
         self._generation = -1
+        self._note = ""
 
     def follow(self, seen: Observation) -> None:
         if seen.who == "kit":
@@ -166,12 +171,12 @@ class _Track:
         else:
             self._follow_answer(seen)
 
-    def _enter(self, state: str, seen: Observation, label: str = "") -> None:
+    def _enter(self, state: str, seen: Observation, label: str = "", note: str = "") -> None:
         states = self.lane.states
         if states and states[-1].end is None and (states[-1].state, states[-1].label) == (state, label):
             return
         _end(states, seen)
-        states.append(Span(start=_instant(seen), state=state, label=label))
+        states.append(Span(start=_instant(seen), state=state, label=label, note=note))
 
     def _leave(self, seen: Observation) -> None:
         _end(self.lane.states, seen)
@@ -233,9 +238,10 @@ class _Track:
                 self._enter(MemberState.UNJOINED.value, seen)
         elif seen.api == Api.JOIN_GROUP.title:
             self._generation = -1 if seen.generation is None else seen.generation
+            self._note = "leader" if seen.body.get("leader") and seen.body["leader"] == seen.body.get("member_id") else ""
             self._enter(MemberState.COMPLETING_REBALANCE.value, seen)
         elif seen.api == Api.SYNC_GROUP.title:
-            self._enter(MemberState.STABLE.value, seen, f"generation {self._generation}")
+            self._enter(MemberState.STABLE.value, seen, f"generation {self._generation}", self._note)
 
 
 def listed(partitions: Partitions) -> str:

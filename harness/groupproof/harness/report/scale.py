@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from groupproof.harness.report.svg import hint, time_label
 from groupproof.harness.timeline import Instant, Timeline
 
-__all__ = ["Break", "Scale", "instants_of", "scale_of"]
+__all__ = ["Break", "Placing", "Scale", "instants_of", "scale_of"]
 
 KNEE_MS = 60.0
 STEP = 5.5
@@ -56,6 +57,27 @@ class Scale:
         if end - start > 1.0:
             return min(1.0, max(0.0, (at.ms - start) / (end - start)))
         return (at.seq - self.seqs[index]) / (self.seqs[index + 1] - self.seqs[index])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placing:
+    """A scale in a picture: `left` is where it begins, `end` the instant at which what still lasts is cut off."""
+
+    scale: Scale
+    left: float
+    end: Instant
+
+    def x(self, at: Instant) -> float:
+        return self.left + self.scale.x(at)
+
+    def edges(self, start: Instant, end: Instant | None) -> tuple[float, float]:
+        return self.x(start), self.x(end or self.end)
+
+    def told(self, start: Instant, end: Instant | None, name: str) -> str:
+        """Return a hint that names a stretch with its times."""
+        until = (end or self.end).ms
+        lasted = f" to {time_label(until)} ({time_label(until - start.ms)})" if until > start.ms else ""
+        return hint(f"{name}: {time_label(start.ms)}{lasted}")
 
 
 def instants_of(timeline: Timeline) -> list[Instant]:

@@ -1,134 +1,152 @@
-"""Draws a timeline as one self-contained SVG: it opens from disk, sits inline in the report, and follows the reader's light or dark."""
+"""Draws a timeline as SVG: alone, with title, legend and colours, a file that opens anywhere; inline, a part of a page that has the style."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
-from groupproof.harness.report.scale import Scale, instants_of, scale_of
+from groupproof.harness.report.lane_svg import GUTTER, LANE_HEIGHT, called, lane_parts, stretch
+from groupproof.harness.report.legend_svg import LEGEND_HEIGHT, LEGEND_WIDTH, legend
+from groupproof.harness.report.palette import picture_style
+from groupproof.harness.report.scale import Placing, instants_of, scale_of
 from groupproof.harness.report.svg import element, hint, text, text_width, time_label
-from groupproof.harness.report.timeline_style import HATCH, STYLE
-from groupproof.harness.timeline import Bar, Instant, Lane, Span, Tick, Timeline
+from groupproof.harness.timeline import Bar, Instant, Tick, Timeline
 
-__all__ = ["draw"]
+__all__ = ["DEFINITIONS", "Flag", "draw", "draw_inline"]
 
-GUTTER = 76.0
 RIGHT = 24.0
 WIDTH_MIN = 880.0
 WIDTH_MAX = 2_400.0
 TOP = 8.0
+TITLE_HEIGHT = 44.0
 MARK_ROW = 15.0
 GROUP_HEIGHT = 22.0
 FAULT_ROW = 17.0
-STATE_HEIGHT = 20.0
-OWNED_HEIGHT = 15.0
-TICK_HEIGHT = 25.0
 GAP = 12.0
-LANE_HEIGHT = STATE_HEIGHT + OWNED_HEIGHT + TICK_HEIGHT
-AXIS_HEIGHT = 26.0
+AXIS_HEIGHT = 30.0
 LABEL_EVERY = 66.0
+LASTS_PX = 6.0
 
-_SHORT = {
-    "PreparingRebalance": "Preparing",
-    "CompletingRebalance": "Completing",
-    "PREPARING_REBALANCE": "joining",
-    "COMPLETING_REBALANCE": "syncing",
-    "UNJOINED": "unjoined",
-    "STABLE": "stable",
-}
-_USUAL = frozenset({"MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"})
-_BEATS = frozenset({"Heartbeat", "OffsetFetch", "FindCoordinator"})
+DEFINITIONS: Final = (
+    '<defs><pattern id="tl-held" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect class="hatch" width="3" height="6"/></pattern></defs>'
+)
+"""What every timeline of a page refers to; a page holds it once, outside of anything folded."""
 
 Item = TypeVar("Item")
-Placed = tuple[int, float, Item]
-"""A row, an x, and what is placed there."""
 
 
-def draw(timeline: Timeline, *, title: str = "membership timeline", flagged: int | None = None, with_style: bool = True) -> str:
-    """Return the picture; the frame or event of `seq` `flagged` gets a flag, and without `with_style` the page that holds it brings `STYLE`."""
-    scale = scale_of(instants_of(timeline), width_min=WIDTH_MIN, width_max=WIDTH_MAX)
-    picture = _Picture(timeline, scale)
-    parts = "".join([*picture.parts(), *picture.flag(flagged)])
-    width, height = round(GUTTER + scale.width + RIGHT), round(picture.height)
-    paper = element("rect", cls="paper", width=width, height=height)
-    style = element("style", STYLE) if with_style else ""
-    inside = (hint(title), style, HATCH, paper, parts)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """What a verdict rests on: where it is, on whose lane (None: the axis), and what is said of it."""
+
+    at: Instant
+    words: str
+    client: str | None = None
+
+
+def draw(timeline: Timeline, *, title: str, subtitle: str = "", flags: Sequence[Flag] = ()) -> str:
+    """Return the picture as a file of its own."""
+    body, width, height = _body(timeline, flags)
+    width = max(width, round(LEGEND_WIDTH))
+    total = round(height + TITLE_HEIGHT + LEGEND_HEIGHT)
+    parts = (
+        element("rect", cls="paper", width=width, height=total),
+        text(14, 22, title, "title"),
+        text(14, 38, subtitle, "soft"),
+        element("g", body, transform=f"translate(0 {TITLE_HEIGHT:g})"),
+        element("g", *legend(), transform=f"translate(0 {height + TITLE_HEIGHT:g})"),
+    )
+    return _svg(width, total, hint(title), element("style", picture_style(alone=True)), DEFINITIONS, *parts)
+
+
+def draw_inline(timeline: Timeline, *, title: str, flags: Sequence[Flag] = ()) -> str:
+    """Return the picture for a page with `palette.picture_style` and `DEFINITIONS`."""
+    body, width, height = _body(timeline, flags)
+    return _svg(width, height, hint(title), body)
+
+
+def _svg(width: int, height: int, *inside: str) -> str:
     return element(
         "svg", *inside, xmlns="http://www.w3.org/2000/svg", cls="tl", role="img", viewBox=f"0 0 {width} {height}", width=width, height=height
     )  # fmt: skip
 
 
+def _body(timeline: Timeline, flags: Sequence[Flag]) -> tuple[str, int, int]:
+    scale = scale_of(instants_of(timeline), width_min=WIDTH_MIN, width_max=WIDTH_MAX)
+    picture = _Picture(timeline, Placing(scale=scale, left=GUTTER, end=timeline.end))
+    parts = "".join([*picture.parts(), *picture.flags(flags)])
+    return parts, round(GUTTER + scale.width + RIGHT), round(picture.height)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    row: int
+    x: float
+
+
 class _Picture:
     """Lays the rows out from the top: marks, the group, faults, members, the axis."""
 
-    def __init__(self, timeline: Timeline, scale: Scale) -> None:
+    def __init__(self, timeline: Timeline, placing: Placing) -> None:
         self._timeline = timeline
-        self._scale = scale
-        self._marks = _rows([(self._x(mark.at), text_width(mark.name) + 10, mark) for mark in timeline.marks if mark.kind != "lag"])
-        self._faults = _rows([(self._x(bar.start), self._fault_width(bar), bar) for bar in timeline.bars])
+        self._at = placing
+        self._right = GUTTER + placing.scale.width
+        self._marks = self._rows([(placing.x(mark.at), text_width(mark.name) + 10, mark) for mark in timeline.marks if mark.kind != "lag"])
+        self._faults = self._rows([(placing.x(bar.start), self._fault_width(bar), bar) for bar in timeline.bars])
         self._group_y = TOP + MARK_ROW * _count(self._marks) + 4
         self._faults_y = self._group_y + GROUP_HEIGHT + GAP
         self._lanes_y = self._faults_y + FAULT_ROW * _count(self._faults) + (GAP / 2 if self._faults else 0)
-        self._bottom = self._lanes_y + len(timeline.lanes) * (LANE_HEIGHT + GAP)
+        self._bottom = self._lanes_y + len(timeline.lanes) * (LANE_HEIGHT + GAP) - GAP / 2
         self.height = self._bottom + AXIS_HEIGHT
 
     def parts(self) -> Iterator[str]:
-        yield from self._axis()
         for index in range(len(self._timeline.lanes)):
             y = self._lane_y(index) - 3
-            yield element("rect", cls="lane", x=GUTTER, y=y, width=self._scale.width, height=LANE_HEIGHT + 6, rx=4)
-        for row, _, bar in self._faults:
-            yield from self._reach(bar, self._faults_y + row * FAULT_ROW)
+            yield element("rect", cls="lane", x=GUTTER, y=y, width=self._at.scale.width, height=LANE_HEIGHT + 6, rx=4)
+        yield from self._axis()
+        for placed, bar in self._faults:
+            yield from self._reach(bar, self._faults_y + placed.row * FAULT_ROW)
+        for placed, mark in self._marks:
+            yield element("line", cls=_kind(mark), x1=placed.x, y1=TOP + placed.row * MARK_ROW + 2, x2=placed.x, y2=self._bottom)
         yield from self._group()
         for index, lane in enumerate(self._timeline.lanes):
-            yield from self._lane(lane, self._lane_y(index))
-        for row, x, bar in self._faults:
-            yield from self._bar(bar, x, self._faults_y + row * FAULT_ROW)
-        for row, x, mark in self._marks:
-            yield from self._mark(mark, x, TOP + row * MARK_ROW)
+            yield from lane_parts(lane, self._lane_y(index), self._at, self._right)
+        for placed, bar in self._faults:
+            yield from self._bar(bar, placed.x, self._faults_y + placed.row * FAULT_ROW)
+        for placed, mark in self._marks:
+            yield self._name(mark, placed.x, TOP + placed.row * MARK_ROW)
 
-    def flag(self, seq: int | None) -> Iterator[str]:
-        """Yield the flag at an observation that has a place in a lane."""
-        for index, lane in enumerate(self._timeline.lanes):
-            for tick in lane.ticks:
-                if tick.at.seq == seq:
-                    x, y = self._x(tick.at), self._lane_y(index) + STATE_HEIGHT + OWNED_HEIGHT + 8
-                    yield element("circle", hint("what the verdict rests on"), cls="flag", cx=x, cy=y, r=7)
-                    yield text(x, y + 3.8, "!", "flagtext", anchor="middle")
+    def flags(self, flags: Sequence[Flag]) -> Iterator[str]:
+        lanes = {lane.name: index for index, lane in enumerate(self._timeline.lanes)}
+        for number, flag in enumerate(flags, 1):
+            index = lanes.get(flag.client or "")
+            x = self._at.x(flag.at)
+            y = self._bottom if index is None else self._lane_y(index) + LANE_HEIGHT - 17
+            yield element("circle", hint(flag.words), cls="flag", cx=x, cy=y, r=7.5)
+            yield text(x, y + 4, str(number) if len(flags) > 1 else "!", "flagtext", anchor="middle")
 
     def _lane_y(self, index: int) -> float:
         return self._lanes_y + index * (LANE_HEIGHT + GAP)
 
-    def _x(self, at: Instant) -> float:
-        return GUTTER + self._scale.x(at)
-
-    def _end(self, what: Span | Bar) -> Instant:
-        return what.end or self._timeline.end
-
-    def _edges(self, what: Span | Bar) -> tuple[float, float]:
-        return self._x(what.start), self._x(self._end(what))
-
-    def _told(self, what: Span | Bar, name: str) -> str:
-        """Return a hint that names a stretch with its times."""
-        start, end = what.start.ms, self._end(what).ms
-        lasted = f" to {time_label(end)} ({time_label(end - start)})" if end > start else ""
-        return hint(f"{name}: {time_label(start)}{lasted}")
-
     def _fault_width(self, bar: Bar) -> float:
-        left, right = self._edges(bar)
-        return max(right - left, text_width(_called(bar)) + 14)
+        left, right = self._at.edges(bar.start, bar.end)
+        return max(right - left, text_width(called(bar)) + 14)
 
     def _axis(self) -> Iterator[str]:
-        y, last = self._bottom - GAP / 2, -LABEL_EVERY
-        for x, ms in zip(self._scale.xs, self._scale.times, strict=True):
+        y, last = self._bottom, -LABEL_EVERY
+        scale = self._at.scale
+        for x, ms in zip(scale.xs, scale.times, strict=True):
             if x - last >= LABEL_EVERY:
                 last = x
                 yield element("line", cls="grid", x1=GUTTER + x, y1=self._group_y, x2=GUTTER + x, y2=y)
-                yield text(GUTTER + x, y + 14, time_label(ms), "soft", anchor="middle")
-        yield element("line", cls="grid", x1=GUTTER, y1=y, x2=GUTTER + self._scale.width, y2=y)
+                yield text(GUTTER + x, y + 16, time_label(ms), "soft", anchor="middle")
+        yield element("line", cls="grid", x1=GUTTER, y1=y, x2=self._right, y2=y)
         for lag in (mark for mark in self._timeline.marks if mark.kind == "lag"):
-            yield element("rect", hint(f"{lag.name}: the kit itself was late here"), cls="lag", x=self._x(lag.at) - 2, y=y - 2, width=4, height=5)
-        for each in self._scale.breaks:
+            told = hint(f"{lag.name}: the kit itself was late here")
+            yield element("rect", told, cls="lag", x=self._at.x(lag.at) - 2, y=y - 2, width=4, height=5)
+        for each in scale.breaks:
             told = hint(f"{time_label(each.ms)} pass here, drawn shortened")
             yield element("path", told, cls="break", d=f"M{GUTTER + each.x - 6:.1f} {y + 4:.1f}l4-8 4 8 4-8")
 
@@ -136,113 +154,48 @@ class _Picture:
         y = self._group_y
         yield text(GUTTER - 10, y + 15, "group", "name", anchor="end")
         for span in self._timeline.group:
-            short = _SHORT.get(span.state, span.state)
-            longest = f"{span.state} · {span.label}" if span.label else span.state
-            yield from self._stretch(span, y, GROUP_HEIGHT, (longest, span.state, short))
-
-    def _stretch(self, span: Span, y: float, height: float, labels: Sequence[str]) -> Iterator[str]:
-        """Yield a state's box with the longest label that fits; a state without any length leaves none."""
-        left, right = self._edges(span)
-        if right - left < 0.5:
-            return
-        name = f"{span.state} · {span.label}" if span.label else span.state
-        yield element("rect", self._told(span, name), cls=f"s-{span.state}", x=left, y=y, width=right - left - 0.6, height=height, rx=3)
-        fitting = next((label for label in labels if label and text_width(label) + 8 <= right - left), None)
-        if fitting is not None:
-            yield text(left + 5, y + height / 2 + 3.8, fitting, "on")
-
-    def _lane(self, lane: Lane, y: float) -> Iterator[str]:
-        yield text(GUTTER - 10, y + 14, lane.name, "name", anchor="end")
-        yield text(GUTTER - 10, y + STATE_HEIGHT + 12, "owns", "soft", anchor="end")
-        for span in lane.states:
-            short = _SHORT.get(span.state, span.state)
-            yield from self._stretch(span, y, STATE_HEIGHT, (f"{short} · {span.label}" if span.label else short, span.label, short))
-        for span in lane.held:
-            left, right = self._edges(span)
-            yield element("rect", self._told(span, span.state), cls="held", x=left, y=y, width=max(right - left, 2), height=STATE_HEIGHT)
-        for span in lane.owned:
-            yield from self._owned(span, y + STATE_HEIGHT + 2)
-        yield from _ticks([(self._x(tick.at), tick) for tick in lane.ticks], y + STATE_HEIGHT + OWNED_HEIGHT + 3)
-
-    def _owned(self, span: Span, y: float) -> Iterator[str]:
-        left, right = self._edges(span)
-        yield element("rect", self._told(span, f"owns {span.label}"), cls="owned", x=left, y=y, width=max(right - left - 1, 1.5), height=12, rx=2)
-        if text_width(span.label) + 6 <= right - left:
-            yield text(left + 4, y + 9.6, span.label, "ownlabel")
+            yield from stretch(span, y, GROUP_HEIGHT, self._at)
 
     def _reach(self, bar: Bar, y: float) -> Iterator[str]:
         """Yield the lines by which a fault reaches down into the lanes."""
-        left, right = self._edges(bar)
-        for x in (left, right) if right - left > 6 else (left,):
-            yield element("line", cls="strike", x1=x, y1=y + 8, x2=x, y2=self._bottom - GAP / 2)
+        left, right = self._at.edges(bar.start, bar.end)
+        for x in (left, right) if right - left > LASTS_PX else (left,):
+            yield element("line", cls="strike", x1=x, y1=y + 8, x2=x, y2=self._bottom)
 
     def _bar(self, bar: Bar, x: float, y: float) -> Iterator[str]:
-        left, right = self._edges(bar)
-        told = self._told(bar, f"{_called(bar)}{f' on {bar.client}' if bar.client else ''}")
-        if right - left > 6:
+        left, right = self._at.edges(bar.start, bar.end)
+        told = self._at.told(bar.start, bar.end, f"{called(bar)}{f' on {bar.client}' if bar.client else ''}")
+        if right - left > LASTS_PX:
             yield element("rect", told, cls="bar", x=left, y=y + 1, width=right - left, height=FAULT_ROW - 4, rx=3)
         else:
             yield element("path", told, cls="struck", d=f"M{left - 4.5:.1f} {y + 2:.1f}h9l-4.5 9z")
-        yield text(x + 7, y + 11, _called(bar), "faultname")
+        yield self._beside(x, y + 11, called(bar), "strong faultname", offset=7)
 
-    def _mark(self, mark: Tick, x: float, y: float) -> Iterator[str]:
-        kind = "late" if mark.kind == "timeout" else "mark"
-        yield element("line", cls=kind, x1=x, y1=y + 2, x2=x, y2=self._bottom - GAP / 2)
-        yield text(x + 4, y + 10, mark.name, f"{kind}label", told=f"{mark.name} at {time_label(mark.at.ms)} {mark.detail}".strip())
+    def _name(self, mark: Tick, x: float, y: float) -> str:
+        told = f"{mark.name} at {time_label(mark.at.ms)} {mark.detail}".strip()
+        return self._beside(x, y + 10, mark.name, f"strong {_kind(mark)}name", offset=4, told=told)
 
+    def _beside(self, x: float, y: float, words: str, cls: str, *, offset: float, told: str = "") -> str:
+        """Return a label to the right of `x`, or to its left where the picture ends."""
+        if x + offset + text_width(words) <= self._right + RIGHT:
+            return text(x + offset, y, words, cls, told=told)
+        return text(x - offset, y, words, cls, anchor="end", told=told)
 
-def _called(bar: Bar) -> str:
-    return f"{bar.name} ({bar.action})" if bar.action and bar.action != bar.name else bar.name
-
-
-def _rows(items: Iterable[tuple[float, float, Item]]) -> list[Placed[Item]]:
-    """Put each item (x, width, what) in the first row where it overlaps nothing."""
-    free_from: list[float] = []
-    placed: list[Placed[Item]] = []
-    for x, width, item in items:
-        row = next((index for index, free in enumerate(free_from) if free <= x), len(free_from))
-        free_from[row : row + 1] = [x + width]
-        placed.append((row, x, item))
-    return placed
-
-
-def _count(placed: Sequence[Placed[Item]]) -> int:
-    return max((row for row, _, _ in placed), default=-1) + 1
+    def _rows(self, items: Iterable[tuple[float, float, Item]]) -> list[tuple[_Placed, Item]]:
+        """Put each item (x, width, what) in the first row where it overlaps nothing."""
+        free_from: list[float] = []
+        placed: list[tuple[_Placed, Item]] = []
+        for x, width, item in items:
+            left = x if x + width <= self._right + RIGHT else x - width
+            row = next((index for index, free in enumerate(free_from) if free <= left), len(free_from))
+            free_from[row : row + 1] = [max(x, left + width)]
+            placed.append((_Placed(row, x), item))
+        return placed
 
 
-def _ticks(ticks: Iterable[tuple[float, Tick]], y: float) -> Iterator[str]:
-    """Yield the glyphs of a lane's frames, and under them what went wrong and what was commanded, where there is room."""
-    free_from = 0.0
-    for x, tick in ticks:
-        yield _glyph(tick, x, y)
-        label = _label(tick)
-        if label and x - 4 >= free_from:
-            free_from = x + 4 + text_width(label)
-            yield text(x - 4, y + 20, label, "cmdlabel" if tick.kind == "command" else "badlabel" if _is_bad(tick) else "soft")
+def _kind(mark: Tick) -> str:
+    return "late" if mark.kind == "timeout" else "mark"
 
 
-def _label(tick: Tick) -> str:
-    if tick.kind == "command":
-        return tick.name if tick.name not in ("subscribe", "close") else ""
-    if tick.name == "error":
-        return tick.detail or tick.name
-    return tick.error or (tick.name if tick.kind == "end" else "")
-
-
-def _is_bad(tick: Tick) -> bool:
-    """Tell whether something went wrong; to be asked back with the id (KIP-394), or told of a rebalance, is the protocol at work."""
-    return (tick.error is not None and tick.error not in _USUAL) or tick.kind == "end" or tick.name == "error"
-
-
-def _glyph(tick: Tick, x: float, y: float) -> str:
-    told = hint(" ".join(part for part in (tick.name, tick.kind, tick.error, tick.detail, "at", time_label(tick.at.ms)) if part))
-    if _is_bad(tick):
-        return element("circle", told, cls="bad", cx=x, cy=y + 5, r=3.6)
-    if tick.kind == "command":
-        return element("path", told, cls="cmd", d=f"M{x:.1f} {y + 1:.1f}l4 4-4 4-4-4z")
-    if tick.kind == "event":
-        return element("rect", told, cls="ev", x=x - 2, y=y + 2, width=4, height=6)
-    if tick.name in _BEATS and tick.error is None:
-        return element("line", told, cls="beat", x1=x, y1=y + 2, x2=x, y2=y + 8) if tick.kind == "request" else ""
-    up = tick.kind == "request"
-    return element("path", told, cls="frame", d=f"M{x - 3.5:.1f} {y + (9 if up else 2):.1f}h7l-3.5 {-7 if up else 7}z")
+def _count(placed: Sequence[tuple[_Placed, object]]) -> int:
+    return max((each.row for each, _ in placed), default=-1) + 1

@@ -1,0 +1,143 @@
+"""A plan in words: what the kit does to the client, step by step, so that a reader can do it too. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from groupproof.harness.plan import (
+    Arm,
+    Await,
+    Command,
+    Condition,
+    Freeze,
+    Grow,
+    Heal,
+    Kill,
+    Mark,
+    Member,
+    MoveCoordinator,
+    Pass,
+    Plan,
+    Release,
+    Seen,
+    Stable,
+    Start,
+    Step,
+    Thaw,
+)  # fmt: skip
+from groupproof.harness.report.svg import time_label
+from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.vocabulary import error_named
+
+__all__ = ["condition_in_words", "fault_in_words", "members_in_words", "plan_in_words"]
+
+
+def plan_in_words(plan: Plan) -> list[str]:
+    """Return one sentence for each step."""
+    return [_STEPS[type(step)](step) for step in plan.steps]
+
+
+def members_in_words(plan: Plan) -> list[str]:
+    """Return one sentence for each member, with what is not as usual."""
+    return [_member(member) for member in plan.members]
+
+
+def _member(member: Member) -> str:
+    who = "the client under test" if member.kind == "subject" else "the kit's own member"
+    return f"{member.name}: {who}{_settings(member.settings)}"
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    return f", {', '.join(f'{name}={value}' for name, value in settings.items())}" if settings else ""
+
+
+def fault_in_words(fault: Fault) -> str:
+    """Return what a fault does to which frame."""
+    action, frame = fault.action, _frame(fault.selector)
+    is_answer = fault.selector.direction == "response"
+    if isinstance(action, Answer):
+        code = f"{action.error_code} {error_named(action.error_code)}"
+        return f"replaces {frame} by {code}" if is_answer else f"answers {frame} with {code}"
+    if isinstance(action, Hold):
+        return f"holds {frame}" + ("" if action.ms is None else f" for {time_label(action.ms)}")
+    if isinstance(action, Silence):
+        return f"lets the connection fall silent from {frame} on"
+    if isinstance(action, Cut):
+        how = "resets" if action.reset else "cuts"
+        return f"{how} the connection after the coordinator acted, before {frame} leaves" if is_answer else f"{how} the connection at {frame}, unseen"
+    if isinstance(action, Duplicate):
+        return f"lets the coordinator process {frame} twice"
+    return f"{_move(action)} before {frame}"
+
+
+def _frame(on: Selector) -> str:
+    what = f"answer to {on.api}" if on.direction == "response" else on.api
+    named = ("generation", "role", "state", "member", "instance", "node")
+    where = ", ".join(f"{name} {value}" for name in named if (value := getattr(on, name)) is not None)
+    error = f"that says {error_named(on.error)}" if on.error is not None else ""
+    return " ".join(filter(None, (_which(on), what, error, f"of {on.client}" if on.client else "", f"({where})" if where else "")))
+
+
+def _which(on: Selector) -> str:
+    if on.count is None:
+        return "every" if on.nth == 1 else f"every (from number {on.nth} on)"
+    first = "the next" if on.nth == 1 else f"(from number {on.nth} on) the next" if on.count > 1 else f"number {on.nth} of the next"
+    return first if on.count == 1 else f"{first} {on.count}"
+
+
+def _move(move: Move | MoveCoordinator) -> str:
+    to = "" if move.to is None else f" to node {move.to}"
+    parked = "parked requests are answered NOT_COORDINATOR" if move.parked == "answer" else "connections of parked requests are closed"
+    state = "" if move.state == "kept" else ", and the group's state is lost"
+    return f"moves the coordinator{to} ({parked}{state})"
+
+
+def _await(step: Await) -> str:
+    patience = " and go on without" if step.go_on else ""
+    return f"Wait until {condition_in_words(step.until)}, at most {time_label(step.within_ms)}{patience}."
+
+
+def condition_in_words(condition: Condition) -> str:
+    """Return what a plan waits for."""
+    after = f" after {condition.after!r}" if condition.after is not None else ""
+    if isinstance(condition, Stable):
+        return f"the group is stable with {', '.join(condition.members)}{after}"
+    return f"{_seen(condition)}{f' {condition.count} times' if condition.count > 1 else ''}{after}"
+
+
+def _seen(condition: Seen) -> str:
+    who = condition.client or "a member"
+    if condition.kind_of == "fault":
+        return f"fault {condition.fault or 'of any name'} is {condition.where.get('stage', 'delivered')}"
+    if condition.kind_of == "transition":
+        return f"the group becomes {condition.state_after or 'something else'}"
+    where = {name: value for name, value in condition.where.items() if value is not None}
+    with_ = f" with {', '.join(f'{name}={value}' for name, value in where.items())}" if where else ""
+    if condition.kind_of == "event":
+        return f"the application of {who} tells {condition.event or 'something'}{with_}"
+    code = f" by {condition.error} {error_named(condition.error)}" if condition.error is not None else ""
+    verbs = {"request": f"{who} sends", "processed": f"the coordinator takes up {who}'s", "response": f"{who} is answered{code}, to its"}
+    return f"{verbs.get(condition.kind_of, condition.kind_of)} {condition.api or 'request'}{with_}"
+
+
+def _command(step: Command) -> str:
+    waiting = "" if step.wait else ", and don't wait for its answer"
+    return f"Tell {step.member} to {step.command}{_settings(step.fields)}{waiting}."
+
+
+_STEPS: dict[type[Step], Callable[[Any], str]] = {
+    Start: lambda step: f"Start {step.member} and subscribe it.",
+    Await: _await,
+    Arm: lambda step: f"Arm fault {step.fault.name}: it {fault_in_words(step.fault)}.",
+    Release: lambda step: f"Let go what fault {step.fault} holds.",
+    Heal: lambda step: f"Heal fault {step.fault}.",
+    Command: _command,
+    Kill: lambda step: f"Kill {step.member} without a goodbye.",
+    Freeze: lambda step: f"Freeze {step.member}'s process.",
+    Thaw: lambda step: f"Let {step.member}'s process go on.",
+    MoveCoordinator: lambda step: f"The kit {_move(step)}.",
+    Grow: lambda step: f"Give topic {step.topic} {step.partitions} partitions.",
+    Pass: lambda step: f"Let {time_label(step.ms)} pass.",
+    Mark: lambda step: f"Mark this instant as {step.name!r}.",
+}
