@@ -36,6 +36,17 @@ def test_a_goodbye_said_when_the_driver_closes_counts_only_where_the_case_says_s
         verdict(leaves("m0", after="close", requirement="CLIENT-73"), story)
 
 
+def test_a_client_that_closed_without_a_goodbye_will_say_none() -> None:
+    story = Story().member().mark("close")
+    story.at(300).tell("shutdown_complete")
+
+    assert verdict(leaves("m0", after="close", requirement="CLIENT-73", whole=True), story.end(400)) is Verdict.NON_STRICT
+
+
+def test_a_client_without_a_member_id_has_nothing_to_leave_with() -> None:
+    assert verdict(leaves("m0", after="close", requirement="CLIENT-73"), Story().mark("close").end(9_000)) is Verdict.OK
+
+
 @pytest.mark.parametrize(("at", "expected"), [((100,), Verdict.OK), ((100, 200), Verdict.INFORMATIONAL), ((), Verdict.NON_STRICT)])
 def test_a_second_goodbye_is_reported_and_none_is_not_strict(at: tuple[float, ...], expected: Verdict) -> None:
     assert verdict(leaves_once("m0", after="close"), closing(leaves_at=at)) is expected

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
-from groupproof.harness.judges.reading import accepted, moment
+from groupproof.harness.judges.reading import accepted, moment, newest
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -20,15 +20,21 @@ CLOSE_MS = 5_000
 def leaves(
     client: str, *, after: str, requirement: str, within_ms: float = CLOSE_MS, absent: Verdict = Verdict.NON_STRICT, whole: bool = False
 ) -> Judge:
-    """Judge that LeaveGroup comes: without it the others wait for the member's session to end."""
+    """Judge that LeaveGroup comes: without it the others wait for the member's session to end. Who was given no id has nothing to leave with."""
     claim = Claim(requirement=requirement, expected="The client leaves the group.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, None if whole else ev.closing)), None)
+        closed = next(iter(ev.events("shutdown_complete", client, after)), None)
         never, late = "No LeaveGroup came.", "LeaveGroup came late."
         since = moment(ev, after)
-        missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, gravity=absent, whole=whole)
-        yield missing or claim.ok("It did.", left)
+        if left is None and newest(ev, client, before=after) is None:
+            yield claim.ok("It had no member id to leave with.")
+        elif left is None and closed is not None and whole:
+            yield claim.found(absent, never, closed, proof=Proof.LIVENESS)
+        else:
+            missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, gravity=absent, whole=whole)
+            yield missing or claim.ok("It did.", left)
 
     return judge
 
@@ -59,20 +65,14 @@ def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement
 def leaves_once(client: str, *, after: str, requirement: str = "CLIENT-73") -> Judge:
     """Judge that a close says goodbye, however that is answered; a second LeaveGroup harms nobody and is only reported."""
     claim = Claim(requirement=requirement, expected="The client leaves the group, once.")
+    said = leaves(client, after=after, requirement=requirement, whole=True)
 
     def judge(ev: Evidence) -> Iterator[Finding]:
+        yield from said(ev)
         sent = ev.requests(Api.LEAVE_GROUP, client, after)
         again = [request for request in sent[1:] if request.member == sent[0].member]
-        never, late, since = "No LeaveGroup came.", "LeaveGroup came late.", moment(ev, after)
-        absent = overdue(
-            ev, claim, next(iter(sent), None), since=since, within_ms=CLOSE_MS, never=never, late=late, gravity=Verdict.NON_STRICT, whole=True
-        )
-        if absent is not None:
-            yield absent
-        elif again:
+        if again:
             yield claim.found(Verdict.INFORMATIONAL, "It sent it again.", again[0])
-        else:
-            yield claim.ok("It did.", sent[0])
 
     return judge
 

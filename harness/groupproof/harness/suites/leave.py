@@ -171,7 +171,7 @@ _PHASES: tuple[Case, ...] = (
                 passing(1_500),
                 heal("slow"),
                 stable("a0", after="unsubscribe", within_ms=12_000),
-                passing(1_000),
+                passing(4_000),
             ],
         ),
         syncs_no_more("m0", after="unsubscribe"),
