@@ -15,7 +15,7 @@ from typing import Final
 
 __all__ = ["CLIENTS", "Certification", "certify", "gravest", "main"]
 
-CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka", "java")
+CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka", "verifiable-confluent", "java")
 REPORTS: Final = Path("reports")
 INTERRUPTED: Final = 130
 
@@ -79,9 +79,9 @@ def _run(arguments: Sequence[str]) -> int:
 def _summary(done: Iterable[Certification]) -> Iterable[str]:
     for each in done:
         if each.code is None:
-            yield f"  {each.name:18} absent: install {' and '.join(each.missing)}"
+            yield f"  {each.name:20} absent: install {' and '.join(each.missing)}"
         else:
-            yield f"  {each.name:18} {each.code}: {_MEANINGS.get(each.code, 'unknown exit code')}; {REPORTS / each.name / 'report.html'}"
+            yield f"  {each.name:20} {each.code}: {_MEANINGS.get(each.code, 'unknown exit code')}; {REPORTS / each.name / 'report.html'}"
 
 
 def _merge(done: Iterable[Certification], command: Sequence[str]) -> None:

@@ -192,7 +192,7 @@ def test_nothing_is_left_unfinished(name: str) -> None:
 
 def test_every_test_asserts_something() -> None:
     def asserts(node: Function) -> bool:
-        return re.search(r"\bassert|raises|warns|fail\(|check|expect|verify", ast.get_source_segment(_text(name), node) or "") is not None
+        return re.search(r"\bassert|raises|warns|fail\(|check|expect|verify|\.until\(", ast.get_source_segment(_text(name), node) or "") is not None
 
     empty = []
     for name in TESTS:

@@ -43,7 +43,7 @@ def test_each_client_gets_its_own_folder_and_the_run_ends_with_the_gravest_code(
     assert asked[0] == "certify client a@2 --output reports/a@2"
     assert asked[3] == "report reports/a@2 reports/b@1 reports/c --output reports"
     printed = capfd.readouterr().out
-    assert "b@1                1: breaks the protocol, or an expectation is stale; reports/b@1/report.html" in printed
+    assert "b@1                  1: breaks the protocol, or an expectation is stale; reports/b@1/report.html" in printed
 
 
 def test_an_interrupted_client_ends_the_run(fake: list[str], tmp_path: Path) -> None:
