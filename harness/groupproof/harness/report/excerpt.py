@@ -13,7 +13,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["Excerpt", "excerpt_of"]
 
 BEFORE_MAX = 12
-AFTER_MAX = 4
+AFTER_MAX = 6
 _BEATS_ALIKE = 3
 
 _QUIET_EVENTS = frozenset({"records_consumed", "callback_done", "startup_complete", "step", "hello", "connected", "closed"})

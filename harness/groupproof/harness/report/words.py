@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from groupproof.protocol.vocabulary import Api, error_named
 __all__ = ["Line", "line_of", "short_id"]
 
 _ID_CHARS_KEPT = 8
+_UUID = re.compile(r"[^\s]*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _TEXT_CHARS_MAX = 240
 _MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT))
 
@@ -95,7 +97,7 @@ Words = tuple[str, str, str]
 
 def _transition(seen: Observation) -> Words:
     before = f"{seen.state_before} → " if seen.state_before else ""
-    reason = f": {seen.detail}" if seen.detail else ""
+    reason = f": {_UUID.sub(lambda found: short_id(found[0]), seen.detail)}" if seen.detail else ""
     return "group", f"{before}{seen.state_after} · generation {seen.generation}{reason}", "transition"
 
 

@@ -1,0 +1,59 @@
+"""`report.html`: one run on one page that opens from disk, needs no network, and says what its words mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from groupproof.harness.report.case_view import CaseView
+from groupproof.harness.report.legend_svg import legend_inline
+from groupproof.harness.report.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS, grade_word
+from groupproof.harness.report.model import RunSummary
+from groupproof.harness.report.palette import VERDICT_COLOURS
+from groupproof.harness.report.places import replay_line
+from groupproof.harness.report.plan_words import members_in_words, plan_in_words
+from groupproof.harness.report.templates_env import render
+from groupproof.harness.report.timeline_svg import DEFINITIONS
+from groupproof.harness.verdicts import Verdict
+
+__all__ = ["GRADE_COLOURS", "page"]
+
+GRADE_COLOURS: Mapping[str, str] = {"PASSED": "ok", "FAILED": "failed", "PARTIAL": "nonstrict", "NO_VERDICT": "inconclusive"}
+
+
+def page(run: RunSummary, views: Iterable[CaseView], pictures: Mapping[str, str], output: str) -> str:
+    """Return the page. `pictures` are the inline timelines by case id; `output` is the report's folder as the user wrote it."""
+    shown = list(views)
+    return render(
+        "report.html.j2",
+        run=run,
+        areas=_areas(shown),
+        notable=sorted((view for view in shown if view.is_notable), key=lambda view: view.gravity),
+        counts=_counts(shown),
+        pictures=pictures,
+        definitions=DEFINITIONS,
+        key=legend_inline(),
+        grade_colour=GRADE_COLOURS[grade_word(run.grade)],
+        colours=VERDICT_COLOURS,
+        meanings={"verdicts": VERDICTS, "goodbyes": GOODBYES, "levels": LEVELS, "grades": GRADES, "proofs": PROOFS, "truths": TRUTHS},
+        plan_words=plan_in_words,
+        member_words=members_in_words,
+        replay=lambda case: replay_line(output, case),
+        grade_word=grade_word,
+    )
+
+
+def _areas(views: list[CaseView]) -> list[tuple[str, list[CaseView]]]:
+    """Return the cases by area, areas in the order of their first case."""
+    order: dict[str, int] = {}
+    for view in views:
+        order.setdefault(view.area, len(order))
+    ordered = sorted(views, key=lambda view: order[view.area])
+    return [(area, list(group)) for area, group in groupby(ordered, key=lambda view: view.area)]
+
+
+def _counts(views: list[CaseView]) -> list[tuple[Verdict, str, int]]:
+    """Return how many cases have each verdict that occurs, previews included, for they are shown as well."""
+    found: dict[Verdict, Any] = {verdict: sum(view.report.verdict is verdict for view in views) for verdict in VERDICTS}
+    return [(verdict, VERDICT_COLOURS[verdict], count) for verdict, count in found.items() if count]
