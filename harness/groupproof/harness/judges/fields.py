@@ -22,7 +22,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
     "commits_carry_membership", "fetches_only_assigned", "joins_once", "joins_when_topics_grow", "joins_with_timeouts", "keeps_id_handed_out", "lists_protocols",
-    "names_its_instance", "starts_at", "starts_in_generation", "subscribes_to", "syncs_after_join", "syncs_protocol_agreed",
+    "names_its_instance", "starts_at", "starts_in_generation", "subscribes_to", "syncs_after_join", "syncs_protocol_agreed", "where_version",
 ]  # fmt: skip
 
 
@@ -138,6 +138,20 @@ def syncs_protocol_agreed(client: str, protocol: str, *, requirement: str = "ASS
             yield claim.failed("Its SyncGroup was refused.", syncs[-1])
         else:
             yield claim.ok("It does.", syncs[-1])
+
+    return judge
+
+
+def where_version(client: str, api: Api, at_least: int, asked: Judge, *, requirement: str) -> Judge:
+    """Ask `asked` only of a client that sends `api` in version `at_least` or later: to an older one no broker gives such an answer."""
+    claim = Claim(requirement=requirement, expected=f"From {api.title} v{at_least} on the client knows such an answer.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = ev.requests(api, client, before=ev.closing)
+        if sent and all((request.version or 0) < at_least for request in sent):
+            yield claim.ok("It asks in an older version.", sent[0])
+        else:
+            yield from asked(ev)
 
     return judge
 

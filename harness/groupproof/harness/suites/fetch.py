@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.judges.discovery import rediscovers
-from groupproof.harness.judges.fields import fetches_only_assigned, starts_at
+from groupproof.harness.judges.fields import fetches_only_assigned, starts_at, where_version
 from groupproof.harness.judges.reactions import is_struck, retries, surfaces, survives
-from groupproof.harness.plan import Plan, Step
-from groupproof.harness.steps import answers, close, commit, company, consumed, delivered, event, joined, passing, plan, start, subject
-from groupproof.harness.suites.making import MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.plan import Arm, Plan, Step
+from groupproof.harness.steps import answers, close, commit, company, consumed, delivered, event, joined, passing, plan, start, strikes, subject
+from groupproof.harness.suites.making import GROUP, MUST, UNHEARD_OF, case, code_name
+from groupproof.protocol.faults import Answer
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES", "COMMITTED", "after_commits"]
 
 _FETCH = Api.OFFSET_FETCH
+_STABLE_SINCE = 7
 
 COMMITTED = {("t", 0): 10, ("t", 1): 12}
 """What the group has committed before the subject comes."""
@@ -25,71 +27,68 @@ def after_commits(*steps: Step | list[Step]) -> Plan:
     return plan(company(), subject(), steps=[*joined("a0"), commit("a0", *offsets), close("a0"), *steps])
 
 
+def _arm(code: int) -> Arm:
+    """Return the fault: an error of the group, or of each partition where brokers say it so."""
+    if code not in _OF_PARTITIONS:
+        return answers("error", _FETCH, code)
+    partitions = [{"partition_index": partition, "committed_offset": -1, "error_code": code} for _, partition in COMMITTED]
+    groups = [{"group_id": GROUP, "topics": [{"name": "t", "partitions": partitions}]}]
+    return strikes("error", _FETCH, Answer(error_code=0, body={"groups": groups}), direction="response")
+
+
+_OF_PARTITIONS = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNSTABLE_OFFSET_COMMIT}
+
+
 def _failing(code: int) -> Plan:
-    return after_commits(
-        answers("error", _FETCH, code), start("m0"), delivered("error", within_ms=15_000), consumed("m0", go_on=True, count=2), passing(500)
-    )
+    return after_commits(_arm(code), start("m0"), delivered("error", within_ms=15_000), consumed("m0", go_on=True, count=2), passing(500))
 
 
 def _continues(*, or_not: bool = False) -> Judge:
     return starts_at("m0", COMMITTED, requirement="CLIENT-79", or_not=or_not)
 
 
+def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
+    struck = is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000)
+    return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), MUST, made, struck, *judges)
+
+
 def _retried(code: int, title: str, *more: Judge) -> Case:
-    return case(
-        f"fetch/{code_name(code)}",
-        title,
-        ("CLIENT-79",),
-        MUST,
-        _failing(code),
-        is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000),
-        retries("m0", _FETCH, after="error", requirement="CLIENT-79"),
-        _continues(),
-        *more,
-    )
+    return _case(code, title, _failing(code), retries("m0", _FETCH, after="error", requirement="CLIENT-79"), _continues(), *more)
 
 
 def _told(code: int, title: str) -> Case:
-    return case(
-        f"fetch/{code_name(code)}",
-        title,
-        ("CLIENT-79",),
-        MUST,
-        after_commits(
-            answers("error", _FETCH, code),
-            start("m0"),
-            delivered("error", within_ms=15_000),
-            event("m0", "error", after="error", go_on=True),
-            passing(500),
-        ),
-        is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000),
-        surfaces("m0", after="error", requirement="CLIENT-79", tried_again=_FETCH),
-        _continues(or_not=True),
+    made = after_commits(
+        _arm(code),
+        start("m0"),
+        delivered("error", within_ms=15_000),
+        event("m0", "error", after="error", go_on=True),
+        passing(500),
     )
+    tells = surfaces("m0", after="error", requirement="CLIENT-79", tried_again=_FETCH)
+    return _case(code, title, made, tells, _continues(or_not=True))
 
 
 def _odd(code: int, title: str) -> Case:
-    return case(
-        f"fetch/{code_name(code)}",
-        title,
-        ("CLIENT-79",),
-        MUST,
-        _failing(code),
-        is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000),
-        survives("m0", after="error", requirement="CLIENT-79"),
-        _continues(or_not=True),
-    )
+    """Return a case whose error may be told or tried again, as long as it is not taken for an offset."""
+    return _case(code, title, _failing(code), survives("m0", after="error", requirement="CLIENT-79"), _continues(or_not=True))
 
 
 CASES: tuple[Case, ...] = (
     _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A fetch of offsets that meets a loading coordinator is repeated."),
-    _retried(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A fetch of offsets that meets no coordinator is repeated."),
+    _told(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A fetch of offsets that meets no coordinator is repeated, or told to the application."),
     _retried(
         ErrorCode.NOT_COORDINATOR,
         "A fetch of offsets that meets another broker is repeated after a lookup.",
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_FETCH),
     ),
-    _retried(ErrorCode.UNSTABLE_OFFSET_COMMIT, "A fetch of offsets that meets an open transaction is repeated."),
+    _case(
+        ErrorCode.UNSTABLE_OFFSET_COMMIT,
+        "A fetch of stable offsets (KIP-447) that meets an open transaction is repeated.",
+        _failing(ErrorCode.UNSTABLE_OFFSET_COMMIT),
+        survives("m0", after="error", requirement="CLIENT-79"),
+        where_version("m0", _FETCH, _STABLE_SINCE, retries("m0", _FETCH, after="error", requirement="CLIENT-79"), requirement="CLIENT-79"),
+        _continues(or_not=True),
+    ),
     _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A fetch of offsets that is not authorised is told to the application or tried again."),
     _told(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A fetch of offsets of a topic that is not authorised is told to the application or tried again."),
     _odd(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "A fetch of offsets of an unknown topic is never taken for nothing committed."),
