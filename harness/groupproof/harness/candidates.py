@@ -118,5 +118,5 @@ def _of_program(argv: tuple[str, ...], level: int, seed: int, jobs: int | None) 
 
 
 def _jobs_alone() -> int:
-    """Processes of one member each: their starts are what is dear, and most of a case is waiting."""
+    # Processes of one member each: their starts are what is dear, and most of a case is waiting.
     return 8 * (os.cpu_count() or 1)

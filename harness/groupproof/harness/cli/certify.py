@@ -28,7 +28,7 @@ group = Group("certify", {"client": "certify:client"}, "Certify a client.")
 @click.argument("subject", required=False)
 @run_options
 @click.pass_context
-def client(ctx: click.Context, subject: str | None, **given: Any) -> int:
+def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
     """Run the client cases against SUBJECT, a registered client with an optional release, or against a PROGRAM that speaks the shim contract.
 
     SUBJECT is one that `groupproof list subjects` names: kafka-python, kafka-python@2.2.3, java@3.1.1, or groupproof, the reference itself.
@@ -108,6 +108,7 @@ class _Certification:
     def _order(self) -> Order:
         from groupproof.harness.cli.running import Order
         from groupproof.harness.expectations import Expectations
+        from groupproof.harness.hold import Hold
 
         options = self._options
         return Order(
@@ -122,7 +123,11 @@ class _Certification:
             advertise=options.advertise,
             fail_on=options.fail_on,
             expectations=Expectations(known=tuple(known for each in self._expectations for known in each.known)),
+            hold=Hold(self._say) if options.hold else None,
         )
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _greeted(self, hello: Hello) -> None:
         """Settle where the report goes as soon as it is known who speaks, and whether it can go there, before an hour is spent."""

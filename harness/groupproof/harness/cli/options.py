@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-__all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "Seed", "program_of", "run_options"]
+__all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "program_of", "run_options", "seed_of"]
 
 NEWEST_PROFILE: Final = "kafka-4.1"
 
@@ -42,32 +42,20 @@ def program_of(ctx: click.Context) -> tuple[str, ...]:
     return program
 
 
-class Seed(click.ParamType):
-    """An integer, decimal or hexadecimal, or a commit's 40 hex digits, so that CI can try a new seed a commit."""
-
-    name = "N"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        try:
-            return int(value, 16) >> 96 if len(value) == _COMMIT_DIGITS else int(value, 0)
-        except ValueError:
-            self.fail(f"{value!r} is no seed; write an integer such as 7 or 0x1f, or a commit's 40 hex digits", param, ctx)
+def seed_of(value: str) -> int:
+    """Return a seed from an integer, decimal or hexadecimal, or from a commit's 40 hex digits, so that CI can try a new seed a commit."""
+    try:
+        return int(value, 16) >> 96 if len(value) == _COMMIT_DIGITS else int(value, 0)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no seed; write an integer such as 7 or 0x1f, or a commit's 40 hex digits") from None
 
 
-class _Causes(click.ParamType):
-    """Comma-separated causes that fail a run beyond the protocol's MUSTs."""
-
-    name = "CAUSES"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> frozenset[str]:
-        if isinstance(value, frozenset):
-            return value
-        causes = frozenset(each.strip() for each in value.split(",") if each.strip())
-        if unknown := causes - set(_FAIL_ON):
-            self.fail(f"{', '.join(sorted(unknown))}: unknown; it takes {' and '.join(_FAIL_ON)}, separated by commas", param, ctx)
-        return causes
+def _causes(value: str) -> frozenset[str]:
+    """Return the causes, separated by commas, that fail a run beyond the protocol's MUSTs."""
+    causes = frozenset(each.strip() for each in value.split(",") if each.strip())
+    if unknown := causes - set(_FAIL_ON):
+        raise click.BadParameter(f"{', '.join(sorted(unknown))}: unknown; it takes {' and '.join(_FAIL_ON)}, separated by a comma")
+    return causes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +84,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable."),
     click.option("--skip", metavar="PATTERN", multiple=True, help="Leave cases out, by the same; repeatable."),
     click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to take."),
-    click.option("--seed", type=Seed(), default=1, show_default=True, help="The same seed gives the same schedule."),
+    click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same schedule."),
     click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many cases run side by side.  [default: by the client's weight]"),
     click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a case's steps may take.  [default: 120]"),
     click.option("--expect", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
                  help="Known failures; repeatable; in place of those that ship with a registered client."),
-    click.option("--fail-on", type=_Causes(), default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: they fail the run too."),
+    click.option("--fail-on", type=_causes, default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: they fail the run too."),
     click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/NAME-RELEASE]"),
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there."),
     click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to: 0 by the options and events of Kafka's VerifiableConsumer, 1 by the shim contract.  [default: 1]"),

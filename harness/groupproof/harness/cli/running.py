@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Any
@@ -18,36 +17,36 @@ from typing import Any
 import trio
 import trio.testing
 
-from groupproof.harness.actor import Actor
 from groupproof.harness.canary import Canary
 from groupproof.harness.candidates import Candidate, company
 from groupproof.harness.case import Case
 from groupproof.harness.contract_lines import Hello
 from groupproof.harness.driver import Limits
-from groupproof.harness.expectations import Expectations, Known, Observed, Settled, settle
+from groupproof.harness.expectations import Expectations, Known, Observed, settle
 from groupproof.harness.grade import exit_code, grade_of
+from groupproof.harness.hold import Hold
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import Ruling
 from groupproof.harness.play import Stage
 from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.runner import CaseResult, Progress, Runner
+from groupproof.harness.signals import mind_signals
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.harness.version import release
 
-__all__ = ["Order", "Outcome", "Run", "mind_signals"]
+__all__ = ["Order", "Outcome", "Run"]
 
 BROKEN_MAX = 8
 """How many cases in a row, from the first on, may be BROKEN before the run is given up."""
 
 Say = Callable[[Progress, Case, CaseReport | None], None]
 OnHello = Callable[[Hello], None]
-OnStarted = Callable[[Case, Actor], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be run, and how. `clock` is the run's when it is not the machine's (a held run); the reference brings its own."""
+    """What is to be run, and how."""
 
     cases: Sequence[Case]
     profile: str
@@ -60,8 +59,7 @@ class Order:
     advertise: str | None = None
     fail_on: frozenset[str] = frozenset()
     expectations: Expectations = field(default_factory=Expectations)
-    on_started: OnStarted | None = None
-    clock: trio.abc.Clock | None = None
+    hold: Hold | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +92,15 @@ class Run:
         `KeyboardInterrupt` comes out where there is nothing yet to report.
         """
         started, began = datetime.now(UTC), time.monotonic()
-        virtual = trio.testing.MockClock(autojump_threshold=0) if self._candidate.subject.is_virtual else self._order.clock
-        trio.run(self._main, clock=virtual)
+        trio.run(self._main, clock=self._clock())
         if self._hello is None:
             raise KeyboardInterrupt
         return self._outcome(self._hello, started, time.monotonic() - began)
+
+    def _clock(self) -> trio.abc.Clock | None:
+        if self._candidate.subject.is_virtual:
+            return trio.testing.MockClock(autojump_threshold=0)
+        return self._order.hold.clock if self._order.hold is not None else None
 
     async def _main(self) -> None:
         subject = self._candidate.subject
@@ -107,6 +109,8 @@ class Run:
             await nursery.start(mind_signals, self._interrupted)
             if not subject.is_virtual:
                 nursery.start_soon(self._canary.run)
+            if self._order.hold is not None:
+                nursery.start_soon(self._order.hold.mind_keyboard)
             with self._scope:
                 async with subject.opened(), others.opened():
                     self._hello = subject.hello
@@ -129,7 +133,7 @@ class Run:
             advertise=order.advertise,
             limits=Limits() if order.timeout_s is None else Limits(steps_s=order.timeout_s),
             canary=None if subject.is_virtual else self._canary,
-            on_started=order.on_started,
+            on_started=None if order.hold is None else order.hold.on_started,
         )
 
     async def _rule(self, stage: Stage) -> None:
@@ -207,15 +211,6 @@ class Run:
             "cpus": os.cpu_count() or 1,
             "lag_ms_worst": round(self._canary.worst_ms, 1),
         }
-
-
-async def mind_signals(on_first: Callable[[], None], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """Call `on_first` at the first Ctrl-C or SIGTERM, so that the run ends in order; the second finds Python's own handlers again."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        task_status.started()
-        async for _ in signals:
-            on_first()
-            return
 
 
 def _observed(result: CaseResult) -> Observed:

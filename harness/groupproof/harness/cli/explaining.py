@@ -1,0 +1,178 @@
+"""`groupproof explain ID`: one case, requirement, profile or subject in full, with its source."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from groupproof.harness.case import Case, Judge
+    from groupproof.harness.plan import Plan
+
+__all__ = ["command"]
+
+_WIDTH = 110
+
+
+@click.command(name="explain")
+@click.argument("name", metavar="ID")
+def command(name: str) -> int:
+    """Explain one case, requirement, profile or subject: what it asks, where that was read, and what judges it."""
+    for lines in (_case(name), _requirement(name), _profile(name), _subject(name)):
+        if lines is not None:
+            click.echo("\n".join(lines))
+            return 0
+    raise _unknown(name)
+
+
+def _unknown(name: str) -> Exception:
+    from groupproof.clients.registry import names
+    from groupproof.harness.selection import nearest
+    from groupproof.harness.suites import CASES
+    from groupproof.harness.troubles import WrongUsage
+    from groupproof.protocol.spec.profiles import profiles
+    from groupproof.protocol.spec.requirements import requirements
+
+    known = [*(case.id for case in CASES), *(each.id for each in requirements()), *profiles(), *names()]
+    hint = nearest(name, known) or nearest(name.upper(), known)
+    return WrongUsage(f"{name!r} is no case, requirement, profile or subject{hint}; see groupproof list")
+
+
+def _case(name: str) -> list[str] | None:
+    from groupproof.harness.suites import CASES
+
+    found = next((case for case in CASES if case.id == name), None)
+    return None if found is None else list(_case_lines(found))
+
+
+def _case_lines(case: Case) -> Iterator[str]:
+    from groupproof.protocol.spec.requirements import by_id
+
+    yield f"{case.id}  ({case.level.value}, a case of the {case.side} side{', preview' if case.preview else ''})"
+    yield from _wrapped(case.title)
+    yield ""
+    yield "Requirements"
+    for each in case.requirements:
+        requirement = by_id(each)
+        yield from _wrapped(f"{each} ({requirement.level.value}): {requirement.text}", "  ")
+    if case.needs:
+        yield ""
+        yield f"Needs of the shim: {', '.join(sorted(case.needs))}"
+    yield ""
+    yield "Course"
+    yield from _plan_lines(case.plan)
+    yield ""
+    yield "Judged"
+    for judge in case.judges:
+        yield from _wrapped(_of_judge(judge), "  ")
+    yield ""
+    yield f"Run it: groupproof certify client SUBJECT --only {case.id}"
+
+
+def _plan_lines(plan: Plan) -> Iterator[str]:
+    from groupproof.harness.plan import plan_to_json
+
+    topics = ", ".join(f"{topic} ({partitions} partitions)" for topic, partitions in plan.topics.items())
+    yield f"  {plan.brokers} brokers; topics {topics}, {plan.records} records in each partition"
+    for setting, value in plan.coordinator.items():
+        yield f"  {setting} = {value}"
+    for member in plan.members:
+        settings = ", ".join(f"{name}={value}" for name, value in member.settings.items())
+        yield f"  member {member.name} ({'under test' if member.kind == 'subject' else 'the reference'}){': ' + settings if settings else ''}"
+    for number, step in enumerate(plan_to_json(plan)["steps"], 1):
+        told = dict(step)
+        yield from _wrapped(f"{number}. {told.pop('step')} {_said(told)}".rstrip(), "  ")
+
+
+def _said(value: Any) -> str:
+    """Return a step's fields in a line, those that say nothing left out."""
+    if isinstance(value, dict):
+        kept = {name: each for name, each in value.items() if each not in (None, False, {}, [], ())}
+        return " ".join(_said(each) if name == "until" else f"{name}={_said(each)}" for name, each in kept.items())
+    return ",".join(_said(each) for each in value) if isinstance(value, list | tuple) else str(value)
+
+
+def _of_judge(judge: Judge) -> str:
+    """Return a judge's name with the first sentence of its docstring; a made one is named after what made it."""
+    name = getattr(judge, "__qualname__", type(judge).__name__).split(".<locals>")[0]
+    docs = (judge.__doc__, getattr(_maker(judge, name), "__doc__", None))
+    first = next((doc.strip().split("\n\n")[0] for doc in docs if doc), "")
+    said = " ".join(first.split()).removeprefix("Judge that ")
+    return f"{name.replace('_', ' ')}: {said}" if said else name.replace("_", " ")
+
+
+def _maker(judge: Judge, name: str) -> object:
+    import sys
+
+    return getattr(sys.modules.get(judge.__module__), name, None)
+
+
+def _requirement(name: str) -> list[str] | None:
+    from groupproof.protocol.spec.requirements import UnknownRequirement, by_id
+
+    try:
+        found = by_id(name.upper())
+    except UnknownRequirement:
+        return None
+    lines = [f"{found.id}  ({found.level.value}; {found.area}, {found.topic})", *_wrapped(found.text), ""]
+    lines += _wrapped(f"Level: {found.reason}") + _wrapped(f"Source: {found.source}")
+    lines += _wrapped(f"Profiles: {', '.join(found.profiles)}") + _wrapped(f"Observed by: {_observed(found.observe)}")
+    return lines + _listed("Cases", _cases_of(found.id)) + _listed("Rows of the coordinator's table", _rows_of(found.id))
+
+
+def _observed(letters: str) -> str:
+    meanings = {"W": "the wire", "T": "the trace", "V": "virtual time", "L": "log lines", "F": "an injected fault"}
+    return ", ".join(meanings.get(each, each) for each in letters if each.strip(" ,+/"))
+
+
+def _cases_of(requirement: str) -> list[str]:
+    from groupproof.harness.suites import CASES
+
+    return [f"{case.id}  {case.title}" for case in CASES if requirement in case.requirements]
+
+
+def _rows_of(requirement: str) -> list[str]:
+    from groupproof.protocol.spec.profiles import rows
+    from groupproof.protocol.spec.terms import rule_name
+
+    return [rule_name(on, state, row) for on, state, row in rows() if requirement in str(row.requirement)]
+
+
+def _profile(name: str) -> list[str] | None:
+    from groupproof.protocol.spec.profiles import UnknownProfile, profile
+
+    try:
+        found = profile(name)
+    except UnknownProfile:
+        return None
+    own = ", ".join(sorted(each.value for each in found.covered))
+    lines = [f"{found.name}: the group protocol as brokers of release {'.'.join(map(str, found.release))} keep it", ""]
+    lines += _wrapped(f"Its own behaviour: {own}; of the other inputs it answers as the newest release.")
+    lines += _listed("API versions", [f"{api.title} {low}–{high}" for api, (low, high) in found.api_versions.items()])
+    return lines + _listed("Default settings", [f"{setting} = {value}" for setting, value in found.defaults.items()])
+
+
+def _subject(name: str) -> list[str] | None:
+    from groupproof.clients.registry import UnknownClient, resolve
+
+    try:
+        found = resolve(name)
+    except UnknownClient:
+        return None
+    lines = [f"{found}: {found.title} ({found.language})"]
+    lines += [found.homepage] if found.homepage else []
+    lines += [f"Also called: {', '.join(found.aliases)}"] if found.aliases else []
+    lines += [f"Shim: level {found.level}", f"Known failures: {found.expectations}"]
+    return lines + (_wrapped(f"Releases: {', '.join(found.releases)}") if found.releases else [])
+
+
+def _listed(title: str, lines: Iterable[str]) -> list[str]:
+    wrapped = [each for line in lines for each in _wrapped(line, "  ")]
+    return ["", title, *wrapped] if wrapped else []
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""), break_on_hyphens=False)

@@ -1,0 +1,142 @@
+"""`groupproof list`: the names of everything that commands and options take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+Row = Mapping[str, Any]
+
+
+@click.command(name="list")
+@click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "subjects"]), default="cases")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
+@click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
+@click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to show.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, as_json: bool) -> int:
+    """List cases (the default), requirements, profiles or subjects."""
+    rows = _ROWS[what](only, skip, level)
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        return 0
+    _print(rows, _COLUMNS[what])
+    click.echo(f"{len(rows)} {what}", err=True)
+    return 0
+
+
+def _cases(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.harness.selection import select
+    from groupproof.harness.suites import CASES
+
+    chosen = select(CASES, only=only, skip=skip, level=level)
+    return [
+        {
+            "id": case.id,
+            "level": case.level.value,
+            "title": case.title,
+            "requirements": list(case.requirements),
+            "needs": sorted(case.needs),
+            "preview": case.preview,
+        }
+        for case in chosen
+    ]
+
+
+def _requirements(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.harness.selection import LEVELS
+    from groupproof.harness.suites import CASES
+    from groupproof.protocol.spec.requirements import requirements
+
+    cases: dict[str, list[str]] = {}
+    for case in CASES:
+        for each in case.requirements:
+            cases.setdefault(each, []).append(case.id)
+    rows: list[Row] = [
+        {"id": each.id, "level": each.level.value, "text": each.text, "profiles": list(each.profiles), "cases": cases.get(each.id, [])}
+        for each in requirements()
+        if each.level in LEVELS[level]
+    ]
+    return _filtered(rows, "id", only, skip)
+
+
+def _profiles(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.protocol.spec.profiles import NEWEST, profile, profiles
+
+    rows: list[Row] = []
+    for name in profiles():
+        covered = sorted(each.value for each in profile(name).covered)
+        rows.append({"name": name, "title": "the default" if name == NEWEST else "", "covered": covered})
+    return _filtered(rows, "name", only, skip)
+
+
+def _subjects(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.clients.registry import registered
+
+    rows: list[Row] = [
+        {
+            "name": each.name,
+            "release": each.release,
+            "title": each.title,
+            "language": each.language,
+            "side": "client",
+            "aliases": list(each.aliases),
+            "releases": list(each.releases),
+        }
+        for each in registered()
+    ]
+    return _filtered(rows, "name", only, skip)
+
+
+def _filtered(rows: Iterable[Row], key: str, only: tuple[str, ...], skip: tuple[str, ...]) -> list[Row]:
+    """Return the rows that the patterns leave; raise `WrongUsage` for a pattern that matches none."""
+    from fnmatch import fnmatchcase
+
+    from groupproof.harness.selection import nearest
+    from groupproof.harness.troubles import WrongUsage
+
+    def matches(pattern: str, row: Row) -> bool:
+        return row[key].startswith(pattern) or fnmatchcase(row[key], pattern)
+
+    kept = list(rows)
+    for pattern in (*only, *skip):
+        if not any(matches(pattern, row) for row in kept):
+            raise WrongUsage(f"{pattern!r} matches nothing{nearest(pattern, (row[key] for row in kept))}")
+    kept = [row for row in kept if not only or any(matches(pattern, row) for pattern in only)]
+    return [row for row in kept if not any(matches(pattern, row) for pattern in skip)]
+
+
+def _print(rows: Iterable[Row], columns: tuple[str, ...]) -> None:
+    """Print rows as columns: cut to the width of a terminal, whole elsewhere, for `grep`."""
+    import shutil
+    import sys
+
+    texts = [[_text(row[column]) for column in columns] for row in rows]
+    widths = [max((len(text[index]) for text in texts), default=0) for index in range(len(columns))]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for text in texts:
+        line = "  ".join(cell.ljust(wide) for cell, wide in zip(text, widths, strict=True)).rstrip()
+        click.echo(line if width is None or len(line) <= width else line[: width - 1] + "…")
+
+
+def _text(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+_ROWS: dict[str, Callable[[tuple[str, ...], tuple[str, ...], str], list[Row]]] = {
+    "cases": _cases,
+    "requirements": _requirements,
+    "profiles": _profiles,
+    "subjects": _subjects,
+}
+_COLUMNS = {
+    "cases": ("id", "level", "title"),
+    "requirements": ("id", "level", "text"),
+    "profiles": ("name", "title"),
+    "subjects": ("name", "release", "title"),
+}

@@ -1,0 +1,124 @@
+"""`groupproof replay FILE`: run a recorded schedule again, against the subject it names or another."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groupproof.harness.cli.options import ProgramCommand, program_of
+
+if TYPE_CHECKING:
+    from groupproof.harness.candidates import Candidate
+    from groupproof.harness.cli.running import Outcome
+    from groupproof.harness.replay import Schedule
+    from groupproof.harness.runner import CaseResult
+
+__all__ = ["command"]
+
+
+@click.command(name="replay", cls=ProgramCommand)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("subject", required=False)
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write a report of this one case there.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
+@click.option("--hold", is_flag=True, help="Print the shim's command line, stop the timers and wait for a person with a debugger.")
+@click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
+@click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers).")
+@click.pass_context
+def command(ctx: click.Context, /, file: Path, subject: str | None, **given: Any) -> int:
+    """Run the schedule in FILE again: 1 says that it came out as recorded (reproduced), 0 that it did not.
+
+    Another SUBJECT, or a PROGRAM, takes the place of the one that the schedule names. A report keeps a schedule of each case, as
+    cases/ID/plan.json.
+    """
+    program = program_of(ctx)
+    if subject is not None and program:
+        raise click.UsageError("name either a subject or a program behind --, not both", ctx)
+    return _replay(file, subject, program, **given)
+
+
+def _replay(
+    file: Path, subject: str | None, program: tuple[str, ...], *, output: Path | None, as_json: bool, hold: bool, bind: str, advertise: str | None
+) -> int:
+    from rich.console import Console
+
+    from groupproof.harness.cli.running import Order, Run
+    from groupproof.harness.hold import Hold
+    from groupproof.harness.replay import load_schedule
+    from groupproof.harness.report import check_output
+
+    schedule = load_schedule(file)
+    case = schedule.as_case()
+    if output is not None:
+        check_output(output)
+    console = Console(stderr=True)
+    found = _candidate(schedule, subject, program, lambda line: console.print(line, markup=False, highlight=False))
+    if hold and found.subject.is_virtual:
+        raise click.UsageError("--hold waits for a debugger at a shim's process; the reference runs inside groupproof, in virtual time")
+    order = Order(
+        cases=[case],
+        profile=schedule.profile,
+        level="info",
+        seed=schedule.seed,
+        jobs=1 if hold else found.jobs,
+        command=["groupproof", *sys.argv[1:]],
+        bind=bind,
+        advertise=advertise,
+        hold=Hold(lambda line: console.print(line, markup=False, highlight=False)) if hold else None,
+    )
+    return _told(schedule, Run(found, order, say=lambda *_: None, on_hello=lambda _: None).go(), file, output, as_json=as_json)
+
+
+def _candidate(schedule: Schedule, subject: str | None, program: tuple[str, ...], say: Any) -> Candidate:
+    from groupproof.harness.candidates import candidate
+
+    if subject is None and not program:
+        subject, program = (schedule.subject, ()) if isinstance(schedule.subject, str) else (None, schedule.subject)
+    return candidate(subject, program, profile=schedule.profile, seed=schedule.seed, say=say)
+
+
+def _told(schedule: Schedule, outcome: Outcome, file: Path, output: Path | None, *, as_json: bool) -> int:
+    from groupproof.harness.report import write_report
+
+    if output is not None:
+        write_report(outcome.summary, output)
+    if not outcome.summary.results:
+        click.echo("groupproof: interrupted before the case had ended", err=True)
+        return outcome.exit_code
+    (result,) = outcome.summary.results
+    lines = list(_lines(schedule, result, outcome.summary.subject.title))
+    for line in lines:
+        click.echo(line, err=as_json)
+    if as_json:
+        click.echo(json.dumps(outcome.summary.to_json(str(output or file.parent)), ensure_ascii=False, indent=1))
+    return _code(schedule, result, outcome)
+
+
+def _lines(schedule: Schedule, result: CaseResult, title: str) -> list[str]:
+    from groupproof.harness.replay import is_reproduced
+
+    ruling = result.ruling
+    recorded = f", recorded was {schedule.verdict.value}" if schedule.verdict is not None else ""
+    said = "reproduced" if is_reproduced(schedule, ruling) else "not reproduced"
+    stability = f" ({ruling.stability})" if ruling.stability not in ("1/1", "0/1") else ""
+    lines = [f"{ruling.verdict.value} {result.case.id}{stability} by {title}: {said}{recorded}"]
+    lines += [f"  expected  {ruling.expected}"] if ruling.expected else []
+    return [*lines, f"  observed  {ruling.observed}"]
+
+
+def _code(schedule: Schedule, result: CaseResult, outcome: Outcome) -> int:
+    """Return 1 when it is reproduced, or broke a MUST in another way; else what kept it from a verdict, or 0."""
+    from groupproof.harness.grade import exit_code
+    from groupproof.harness.replay import is_reproduced
+    from groupproof.harness.verdicts import Verdict
+
+    adverse = result.ruling.verdict in (Verdict.FAILED, Verdict.NON_STRICT)
+    if outcome.summary.run.interrupted:
+        return outcome.exit_code
+    if adverse and is_reproduced(schedule, result.ruling):
+        return 1
+    return exit_code(outcome.summary.counted, "PASSED")

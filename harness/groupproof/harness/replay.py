@@ -1,0 +1,92 @@
+"""Schedule files: a case's plan with what it needs to be had again, and whether it was (contract, "Commands": `groupproof replay FILE`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from groupproof.harness.case import Case
+from groupproof.harness.judging import Ruling
+from groupproof.harness.plan import Plan, plan_from_json, plan_to_json
+from groupproof.harness.selection import nearest
+from groupproof.harness.suites import CASES
+from groupproof.harness.troubles import WrongUsage
+from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.schemas import SchemaError, validate
+
+__all__ = ["SCHEMA", "Schedule", "is_reproduced", "load_schedule", "schedule_to_json"]
+
+SCHEMA = "groupproof.schedule/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """A plan with its case, the run's seed, and whom it was run against: a registered name with its release, or a command line.
+
+    `verdict` and `fingerprint` are what was found, where that is recorded.
+    """
+
+    case: str
+    seed: int
+    subject: str | tuple[str, ...]
+    profile: str
+    plan: Plan
+    verdict: Verdict | None = None
+    fingerprint: str | None = None
+
+    def as_case(self, catalogue: Sequence[Case] = CASES) -> Case:
+        """Return the case with this schedule's plan; raise `WrongUsage` when the kit has no judges for it."""
+        found = next((case for case in catalogue if case.id == self.case), None)
+        if found is None:
+            hint = nearest(self.case, (case.id for case in catalogue))
+            raise WrongUsage(f"this kit has no case {self.case!r} to judge the schedule by{hint}; replay it with the release that wrote it")
+        return replace(found, plan=self.plan)
+
+
+def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
+    """Return the schedule as its file holds it."""
+    subject = schedule.subject if isinstance(schedule.subject, str) else list(schedule.subject)
+    found = {"verdict": schedule.verdict.value if schedule.verdict else None, "fingerprint": schedule.fingerprint}
+    return {
+        "schema": SCHEMA,
+        "case": schedule.case,
+        "seed": schedule.seed,
+        "subject": subject,
+        "profile": schedule.profile,
+        **{name: value for name, value in found.items() if value},
+        "plan": plan_to_json(schedule.plan),
+    }
+
+
+def load_schedule(path: Path) -> Schedule:
+    """Raise `WrongUsage` for a file that is missing or no schedule."""
+    try:
+        value = json.loads(path.read_text("utf-8"))
+        validate("schedule", value)
+        plan = plan_from_json(value["plan"])
+    except OSError as error:
+        raise WrongUsage(f"can't read the schedule {path}: {error.strerror}") from error
+    except SchemaError as error:
+        raise WrongUsage(f"{path} is no schedule file: {error}") from error
+    except ValueError as error:
+        raise WrongUsage(f"{path} is no schedule file: {error}") from error
+    subject = value["subject"]
+    return Schedule(
+        case=value["case"],
+        seed=value["seed"],
+        subject=subject if isinstance(subject, str) else tuple(subject),
+        profile=value["profile"],
+        plan=plan,
+        verdict=Verdict(value["verdict"]) if value.get("verdict") else None,
+        fingerprint=value.get("fingerprint"),
+    )
+
+
+def is_reproduced(schedule: Schedule, ruling: Ruling) -> bool:
+    """Tell whether the case came out as recorded; where nothing is recorded, whether it broke a rule at all."""
+    if schedule.verdict is None:
+        return ruling.verdict in (Verdict.FAILED, Verdict.NON_STRICT)
+    return ruling.verdict is schedule.verdict and schedule.fingerprint in (None, ruling.fingerprint)

@@ -1,0 +1,19 @@
+"""Ctrl-C and SIGTERM end a run in order: what was reached is judged and written."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+import trio
+
+__all__ = ["mind_signals"]
+
+
+async def mind_signals(on_first: Callable[[], None], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """Call `on_first` at the first signal; the second finds Python's own handlers again, and ends the process at once."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            on_first()
+            return
