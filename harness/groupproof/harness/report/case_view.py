@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from groupproof.harness.case import Case
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import judge_run
+from groupproof.harness.judging import Ruling, judge_run
 from groupproof.harness.report.excerpt import Excerpt, excerpt_of
 from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.palette import VERDICT_COLOURS
@@ -22,6 +22,7 @@ from groupproof.protocol.trace import Trace
 __all__ = ["CaseView", "FindingView", "Shown", "case_view", "shown_of"]
 
 ADVERSE = frozenset({Verdict.FAILED, Verdict.NON_STRICT})
+UNDECIDED = frozenset({Verdict.BROKEN, Verdict.UNIMPLEMENTED, Verdict.INCONCLUSIVE})
 EXCERPTS_MAX = 3
 STDERR_LINES_MAX = 15
 
@@ -51,11 +52,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseView:
-    """What the template is given; paths are relative to the report's folder."""
+    """What the template is given; `pairs` are what was expected and what was observed; paths are relative to the report's folder."""
 
     report: CaseReport
     colour: str
     requirements: tuple[Requirement | str, ...]
+    pairs: tuple[tuple[str, str], ...]
     adverse: tuple[FindingView, ...]
     others: tuple[FindingView, ...]
     doubt: Excerpt | None
@@ -134,6 +136,7 @@ def case_view(report: CaseReport, shown: Shown | None) -> CaseView:
         report=report,
         colour=VERDICT_COLOURS[report.verdict],
         requirements=tuple(_requirements(report.case, [each.finding for each in adverse])),
+        pairs=tuple(_pairs(ruling)),
         adverse=adverse,
         others=others,
         doubt=_doubt(report, shown) if shown is not None else None,
@@ -154,6 +157,15 @@ def _adverse(report: CaseReport, shown: Shown | None) -> Iterator[FindingView]:
             excerpted.add(place)
             excerpt = excerpt_of(report.result.plays[run].trace, finding.seq)
         yield FindingView(finding=finding, run=run, colour=VERDICT_COLOURS[finding.verdict], excerpt=excerpt)
+
+
+def _pairs(ruling: Ruling) -> Iterator[tuple[str, str]]:
+    """Yield each thing that decided the verdict; where none did, the reason why there is no verdict."""
+    decisive = [each for each in ruling.findings if each.verdict is ruling.verdict and ruling.verdict not in UNDECIDED]
+    if decisive:
+        yield from dict.fromkeys((each.expected, each.observed) for each in decisive)
+    elif ruling.expected or ruling.observed:
+        yield ruling.expected, ruling.observed
 
 
 def _doubt(report: CaseReport, shown: Shown) -> Excerpt | None:

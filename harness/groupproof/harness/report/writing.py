@@ -1,31 +1,184 @@
-"""Writes a report's folder: whole or not at all, and never over what is not a report's."""
+"""Writes a report's folder: each file whole or not at all, the case folders all at once, and never over what is not a report's.
+
+`report.json` comes last: whoever sees it sees a report that is complete.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Final
 
-from groupproof.harness.report.model import RunSummary
+from groupproof.harness.plan import plan_to_json
+from groupproof.harness.report.badge import badge
+from groupproof.harness.report.case_view import CaseView, Shown, case_view, shown_of
+from groupproof.harness.report.junit import junit
+from groupproof.harness.report.markdown import summary
+from groupproof.harness.report.model import CaseReport, RunSummary
+from groupproof.harness.report.page import page
+from groupproof.harness.report.places import CASES, PLAN, REPLAY, STDERR, TIMELINE, case_place, replay_line, trace_name
+from groupproof.harness.report.timeline_svg import draw, draw_inline
+from groupproof.harness.timeline import Timeline, timeline_of
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.protocol.schemas import SchemaError, validate
+from groupproof.protocol.trace import write_trace
 
-__all__ = ["check_output", "write_report"]
+__all__ = ["FILES", "check_folder", "check_output", "write_report", "write_text"]
+
+FILES: Final = ("report.html", "junit.xml", "badge.json", "summary.md", "report.json")
+"""The files of a report beside its cases, in the order in which they are written."""
+
+_MARK = "README.txt"
+_MARK_TEXT = "Written by groupproof, one folder a case; the next report that is written here replaces this folder.\n"
 
 
 def check_output(output: Path) -> None:
-    """Make the folder, and raise `BrokenEnvironment` when nothing can be written there: before a run rather than after it."""
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BrokenEnvironment(f"can't write the report to {output}: {error.strerror}; choose another --output") from error
+    """Make the folder, and raise `BrokenEnvironment` when a report can't be written there: before a run rather than after it."""
+    with check_folder(output), tempfile.NamedTemporaryFile(dir=output, prefix=".groupproof-"):
+        _check_cases(output)
 
 
 def write_report(run: RunSummary, output: Path) -> None:
-    """Write all files of the report; `output` as the user gave it, for replay lines name it so."""
+    """Write all files of the report; `output` as the user gave it, for replay lines name it so.
+
+    Raises `BrokenEnvironment` when the folder can't be written to, and `KitFailure` when what would be written is not as its schema says.
+    """
     value = run.to_json(str(output))
-    try:
-        validate("report", value)
-    except SchemaError as error:
-        raise KitFailure(f"the report is not as its schema says: {error}") from error
+    _validate("report", value)
     check_output(output)
-    (output / "report.json").write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with check_folder(output):
+        views, pictures = _write_cases(run, output)
+        makers: Mapping[str, Callable[[], str]] = {
+            "report.html": lambda: page(run, views, pictures, str(output)),
+            "junit.xml": lambda: junit(run, str(output)),
+            "badge.json": lambda: _json(badge(run)),
+            "summary.md": lambda: summary(run, str(output)),
+            "report.json": lambda: _json(value),
+        }
+        for name in FILES:
+            write_text(output / name, makers[name]())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file by way of a temporary one beside it, so that nobody ever sees half of it."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", errors="surrogateescape", newline="", dir=path.parent, prefix=".groupproof-", delete=False
+    ) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(file.name)
+            raise
+
+
+@contextmanager
+def check_folder(output: Path) -> Iterator[None]:
+    """Make the folder for the body, and turn what the file system has to say meanwhile into `BrokenEnvironment`, one line for a person."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename and str(error.filename) != str(output) else ""
+        raise BrokenEnvironment(f"can't write the report to {output}{where}: {error.strerror or error}; choose another --output") from error
+
+
+def _check_cases(output: Path) -> None:
+    """Refuse a folder `cases` that no report has written: it would be replaced."""
+    cases = output / CASES
+    if cases.exists() and not (cases / _MARK).is_file():
+        raise BrokenEnvironment(f"{cases} was not written by groupproof, and a report would replace it; choose another --output")
+
+
+def _write_cases(run: RunSummary, output: Path) -> tuple[list[CaseView], dict[str, str]]:
+    """Write the folders of all cases beside the old ones, then change over; return what the page needs of them."""
+    fresh = Path(tempfile.mkdtemp(dir=output, prefix=".groupproof-"))
+    try:
+        views, pictures = [], {}
+        for each in run.cases:
+            shown = shown_of(each.result)
+            views.append(case_view(each, shown))
+            picture = _write_case(run, each, shown, fresh, str(output))
+            if picture is not None:
+                pictures[each.case.id] = picture
+        (fresh / CASES).mkdir(exist_ok=True)
+        (fresh / CASES / _MARK).write_text(_MARK_TEXT)
+        _change_over(fresh, output / CASES)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return views, pictures
+
+
+def _change_over(fresh: Path, cases: Path) -> None:
+    """Put the new folders where the old ones are; should that fail, the old ones stay."""
+    old = fresh / "old"
+    if cases.exists():
+        cases.rename(old)
+    try:
+        (fresh / CASES).rename(cases)
+    except OSError:
+        if old.exists():
+            old.rename(cases)
+        raise
+
+
+def _write_case(run: RunSummary, report: CaseReport, shown: Shown | None, fresh: Path, output: str) -> str | None:
+    """Write one case's folder; return its timeline for the page, or None where there was no run."""
+    folder = fresh / case_place(report.case.id)
+    folder.mkdir(parents=True)
+    _write_plan(run, report, folder)
+    (folder / REPLAY).write_text(replay_line(output, report.case.id) + "\n", encoding="utf-8")
+    for number, play in enumerate(report.result.plays):
+        with (folder / trace_name(number)).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.writelines(f"{line}\n" for line in write_trace(play.trace))
+    if shown is None:
+        return None
+    (folder / STDERR).write_text(_stderr(report, shown), encoding="utf-8", errors="replace")
+    timeline = timeline_of(shown.trace)
+    (folder / TIMELINE).write_text(_picture(run, report, shown, timeline), encoding="utf-8", errors="replace")
+    return draw_inline(timeline, title=f"timeline of {report.case.id}", flags=shown.flags)
+
+
+def _picture(run: RunSummary, report: CaseReport, shown: Shown, timeline: Timeline) -> str:
+    number = f" · run {shown.run + 1} of {len(report.result.plays)}" if len(report.result.plays) > 1 else ""
+    subtitle = f"{run.subject.title} · {report.verdict.value} · {report.case.title}{number}"
+    return draw(timeline, title=report.case.id, subtitle=subtitle, flags=shown.flags)
+
+
+def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
+    spec = run.subject.spec
+    schedule = {
+        "schema": "groupproof.schedule/1",
+        "case": report.case.id,
+        "seed": run.run.seed,
+        "subject": spec if isinstance(spec, str) else list(spec),
+        "profile": run.suite.profile,
+        "plan": plan_to_json(report.case.plan),
+    }
+    _validate("schedule", schedule)
+    (folder / PLAN).write_text(_json(schedule), encoding="utf-8")
+
+
+def _stderr(report: CaseReport, shown: Shown) -> str:
+    """Return what the members' shims have logged in the run that is shown, each line behind its member's name."""
+    logged = report.result.plays[shown.run].stderr
+    return "".join(f"{member} | {line}\n" for member, lines in logged.items() for line in lines)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _validate(schema: str, value: Any) -> None:
+    try:
+        validate(schema, value)
+    except SchemaError as error:
+        raise KitFailure(f"the {schema} that would be written is not as its schema says: {error}") from error

@@ -1,0 +1,91 @@
+"""`summary.md`: the run in short, as a comment on a pull request. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.harness.report.meanings import GRADES, grade_word
+from groupproof.harness.report.model import CaseReport, RunSummary
+from groupproof.harness.report.places import replay_line
+from groupproof.harness.verdicts import Goodbye, Verdict
+
+__all__ = ["summary"]
+
+LISTED_MAX = 50
+CHARS_MAX = 60_000
+"""A comment on GitHub holds 65,536 characters."""
+
+_MARKS: Final = {"PASSED": "✅", "FAILED": "❌", "PARTIAL": "⚠️", "NO_VERDICT": "❔"}
+_LISTED: Final = (Verdict.FAILED, Verdict.BROKEN, Verdict.INCONCLUSIVE, Verdict.NON_STRICT, Verdict.EXCUSED)
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~@])")
+
+
+def summary(run: RunSummary, output: str) -> str:
+    """Return the summary; `output` is the report's folder as the user wrote it."""
+    text = "\n".join([*_head(run), *_totals(run), *_stale(run), *_found(run, output), *_foot(run)]) + "\n"
+    return text if len(text) <= CHARS_MAX else text[:CHARS_MAX].rsplit("\n", 1)[0] + "\n\n… (cut; the whole of it is in report.html)\n"
+
+
+def _head(run: RunSummary) -> Iterator[str]:
+    word = grade_word(run.grade)
+    yield f"### {_MARKS[word]} {_plain(run.subject.title)}: {run.grade}"
+    yield ""
+    yield f"{GRADES[word]} {len(run.cases)} cases against {run.suite.profile}, in {run.run.duration_s:.0f} s, seed {run.run.seed}."
+    if run.run.interrupted:
+        yield f"**Interrupted:** {len(run.cases)} of {len(run.selected)} cases were reached."
+    yield ""
+
+
+def _totals(run: RunSummary) -> Iterator[str]:
+    counted = {name: count for name, count in run.totals.items() if count}
+    unclean = sum(each.result.ruling.goodbye is Goodbye.UNCLEAN for each in run.cases)
+    if unclean:
+        counted["goodbye UNCLEAN"] = unclean
+    if counted:
+        yield f"| {' | '.join(counted)} |"
+        yield f"|{' ---: |' * len(counted)}"
+        yield f"| {' | '.join(str(count) for count in counted.values())} |"
+        yield ""
+
+
+def _stale(run: RunSummary) -> Iterator[str]:
+    if run.settled.stale:
+        yield "**Stale expectations** (the run fails until they are corrected):"
+        yield from (f"- {_plain(each)}" for each in run.settled.stale)
+        yield ""
+
+
+def _found(run: RunSummary, output: str) -> Iterator[str]:
+    listed = 0
+    for verdict in _LISTED:
+        cases = [each for each in run.cases if each.verdict is verdict]
+        if not cases:
+            continue
+        yield from (f"#### {verdict.value}", "", "| case | expected | observed |", "| --- | --- | --- |")
+        yield from (_row(each) for each in cases[: max(0, LISTED_MAX - listed)])
+        if left := len(cases) - max(0, LISTED_MAX - listed):
+            yield from [f"| … and {left} more | | |"] if left > 0 else []
+        listed += len(cases)
+        yield ""
+    failed = [each for each in run.cases if each.verdict is Verdict.FAILED][:LISTED_MAX]
+    if failed:
+        yield from ("<details><summary>replay</summary>", "", "```", *(replay_line(output, each.case.id) for each in failed), "```", "</details>", "")
+
+
+def _row(each: CaseReport) -> str:
+    ruling = each.result.ruling
+    preview = " (preview, not counted)" if each.case.preview else ""
+    known = f" Known: {each.excuse.reason} ({each.excuse.source})" if each.excuse is not None else ""
+    requirements = ", ".join(each.case.requirements)
+    return f"| `{each.case.id}`{preview} {_plain(requirements)} | {_plain(ruling.expected)} | {_plain(ruling.observed + known)} |"
+
+
+def _foot(run: RunSummary) -> Iterator[str]:
+    yield f"<sub>groupproof {_plain(run.suite.version)} · catalogue `{run.suite.catalogue_sha256[:12]}` · every verdict can be computed again from its trace</sub>"
+
+
+def _plain(text: str) -> str:
+    """Return text in which Markdown and HTML mean nothing, on one line."""
+    return " ".join(_SPECIAL.sub(r"\\\1", text).split())
