@@ -62,7 +62,15 @@ CASES: tuple[Case, ...] = (
         "A lookup answered with an unheard-of error neither stops the client silently nor is hidden.",
         ("CLIENT-06",),
         MUST,
-        _failing(UNHEARD_OF),
+        plan(
+            subject(),
+            steps=[
+                answers("error", _FIND, UNHEARD_OF),
+                *start("m0"),
+                delivered("error"),
+                event("m0", "error", after="error", within_ms=7_000, go_on=True),
+            ],
+        ),
         is_struck("error", "m0", _FIND, requirement="CLIENT-01"),
         survives("m0", after="error", requirement="CLIENT-06"),
     ),

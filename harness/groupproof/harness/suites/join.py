@@ -30,7 +30,7 @@ def _first(code: int) -> Plan:
     return plan(subject(), steps=[answers("error", _JOIN, code), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=9_000)])
 
 
-def _again(code: int) -> Plan:
+def _again(code: int, within_ms: int = 12_000) -> Plan:
     """Return a plan in which a stable member is told to rejoin, and that JoinGroup is answered with an error."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
@@ -39,7 +39,7 @@ def _again(code: int) -> Plan:
             answers("error", _JOIN, code),
             answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
             delivered("error"),
-            stable("m0", after="error", within_ms=12_000),
+            stable("m0", after="error", within_ms=within_ms),
         ],
     )
 
@@ -125,7 +125,7 @@ _ERRORS: tuple[Case, ...] = (
         "A JoinGroup answered with 27, which only a failing broker sends, neither stops the client silently nor is hidden.",
         ("CLIENT-21",),
         MUST,
-        _again(ErrorCode.REBALANCE_IN_PROGRESS),
+        _again(ErrorCode.REBALANCE_IN_PROGRESS, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-21"),
         rejoins("m0", after="error", requirement="CLIENT-10", or_tells=True),
     ),
@@ -134,7 +134,7 @@ _ERRORS: tuple[Case, ...] = (
         "A JoinGroup answered with 22, which names no generation, neither stops the client silently nor is hidden.",
         ("CLIENT-21",),
         MUST,
-        _again(ErrorCode.ILLEGAL_GENERATION),
+        _again(ErrorCode.ILLEGAL_GENERATION, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-21"),
         rejoins("m0", after="error", requirement="CLIENT-21", or_tells=True),
     ),

@@ -114,7 +114,7 @@ _CUT: tuple[Case, ...] = (
         ("CLIENT-79", "CLIENT-05"),
         MUST,
         after_commits(
-            _lost(Api.OFFSET_FETCH, client="m0"), start("m0"), delivered(_FAULT, within_ms=15_000), consumed("m0", count=2, go_on=True), passing(300)
+            _lost(Api.OFFSET_FETCH, client="m0"), start("m0"), delivered(_FAULT, within_ms=15_000), consumed("m0", go_on=True), passing(300)
         ),
         retries("m0", Api.OFFSET_FETCH, after=_FAULT, requirement="CLIENT-79"),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),
@@ -176,7 +176,7 @@ _RESET: tuple[Case, ...] = (
             cuts(_FAULT, Api.OFFSET_FETCH, reset=True, direction="request", client="m0"),
             start("m0"),
             delivered(_FAULT, within_ms=15_000),
-            consumed("m0", count=2, go_on=True),
+            consumed("m0", go_on=True),
             passing(300),
         ),
         retries("m0", Api.OFFSET_FETCH, after=_FAULT, requirement="CLIENT-79"),
@@ -232,7 +232,7 @@ _LATE: tuple[Case, ...] = (
             holds(_FAULT, Api.OFFSET_FETCH, ms=1_500, client="m0"),
             start("m0"),
             delivered(_FAULT, within_ms=15_000),
-            consumed("m0", count=2, go_on=True),
+            consumed("m0", go_on=True),
             passing(300),
         ),
         starts_at("m0", COMMITTED, requirement="CLIENT-79"),

@@ -32,11 +32,11 @@ __all__ = ["CASES"]
 _SYNC = Api.SYNC_GROUP
 
 
-def _failing(code: int) -> Plan:
-    """Return a plan whose first SyncGroup is answered with an error."""
+def _failing(code: int, within_ms: int = 12_000) -> Plan:
+    """Return a plan whose first SyncGroup is answered with an error, and that gives the member time to get over it."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        steps=[answers("error", _SYNC, code), *start("m0"), delivered("error", within_ms=15_000), stable("m0", after="error", within_ms=12_000)],
+        steps=[answers("error", _SYNC, code), *start("m0"), delivered("error", within_ms=15_000), stable("m0", after="error", within_ms=within_ms)],
     )
 
 
@@ -80,7 +80,7 @@ def _odd(code: int, title: str) -> Case:
         title,
         ("CLIENT-31", "CLIENT-35"),
         MUST,
-        _failing(code),
+        _failing(code, within_ms=7_000),
         survives("m0", after="error", requirement="CLIENT-35"),
         rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True, or_syncs=True),
     )
