@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subjec
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.protocol.spec.profiles import profiles
 
-__all__ = ["Candidate", "candidate", "check_profile_name", "company"]
+__all__ = ["Candidate", "candidate", "check_profile_name", "company", "shim_of"]
 
 Say = Callable[[str], None]
 
@@ -59,12 +60,28 @@ def candidate(
     check_profile_name(profile)
     if named is None:
         return _of_program(program, shim_level or 1, seed, jobs)
-    try:
+    with _blamed():
         client = resolve(named)
         check_profile(client, profile)
         if client.shim is None:
             return _reference(client, jobs)
         return _of_client(client, provision(client, default_cache(), say), shim_level, seed, jobs)
+
+
+def shim_of(named: str, say: Say) -> Program:
+    """Return the shim of a registered client, installed; raise as `candidate` does, and `WrongUsage` for one of level 0."""
+    with _blamed():
+        launch = provision(resolve(named), default_cache(), say)
+    if launch.level == 0:
+        raise WrongUsage(f"{named} speaks level 0, which has no commands to check")
+    return Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
+
+
+@contextmanager
+def _blamed() -> Iterator[None]:
+    """Turn the registry's errors into those of whose fault they are."""
+    try:
+        yield
     except (UnknownClient, WrongPairing) as error:
         raise WrongUsage(str(error)) from error
     except ProvisionError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 _WIDTH = 110
 
 
-@click.command(name="explain")
+@click.command(name="explain", short_help="Explain one of them in full, with its source.")
 @click.argument("name", metavar="ID")
 def command(name: str) -> int:
     """Explain one case, requirement, profile or subject: what it asks, where that was read, and what judges it."""
@@ -73,26 +73,16 @@ def _case_lines(case: Case) -> Iterator[str]:
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
-    from groupproof.harness.plan import plan_to_json
+    from groupproof.harness.report.plan_words import members_in_words, plan_in_words
 
     topics = ", ".join(f"{topic} ({partitions} partitions)" for topic, partitions in plan.topics.items())
     yield f"  {plan.brokers} brokers; topics {topics}, {plan.records} records in each partition"
     for setting, value in plan.coordinator.items():
         yield f"  {setting} = {value}"
-    for member in plan.members:
-        settings = ", ".join(f"{name}={value}" for name, value in member.settings.items())
-        yield f"  member {member.name} ({'under test' if member.kind == 'subject' else 'the reference'}){': ' + settings if settings else ''}"
-    for number, step in enumerate(plan_to_json(plan)["steps"], 1):
-        told = dict(step)
-        yield from _wrapped(f"{number}. {told.pop('step')} {_said(told)}".rstrip(), "  ")
-
-
-def _said(value: Any) -> str:
-    """Return a step's fields in a line, those that say nothing left out."""
-    if isinstance(value, dict):
-        kept = {name: each for name, each in value.items() if each not in (None, False, {}, [], ())}
-        return " ".join(_said(each) if name == "until" else f"{name}={_said(each)}" for name, each in kept.items())
-    return ",".join(_said(each) for each in value) if isinstance(value, list | tuple) else str(value)
+    for member in members_in_words(plan):
+        yield from _wrapped(member, "  ")
+    for number, step in enumerate(plan_in_words(plan), 1):
+        yield from _wrapped(f"{number}. {step}", "  ")
 
 
 def _of_judge(judge: Judge) -> str:

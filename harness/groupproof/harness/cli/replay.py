@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(name="replay", cls=ProgramCommand)
+@click.command(name="replay", cls=ProgramCommand, short_help="Run a recorded schedule again.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("subject", required=False)
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write a report of this one case there.")

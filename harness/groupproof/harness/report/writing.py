@@ -161,6 +161,8 @@ def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
         "seed": run.run.seed,
         "subject": spec if isinstance(spec, str) else list(spec),
         "profile": run.suite.profile,
+        "verdict": report.result.ruling.verdict.value,
+        **({"fingerprint": report.result.ruling.fingerprint} if report.result.ruling.fingerprint else {}),
         "plan": plan_to_json(report.case.plan),
     }
     _validate("schedule", schedule)

@@ -1,0 +1,38 @@
+"""`groupproof shim check`: validate a shim, strictly, while writing it."""
+
+from __future__ import annotations
+
+import click
+
+from groupproof.harness.cli.options import ProgramCommand, program_of
+from groupproof.harness.cli.root import Group
+
+__all__ = ["check", "group"]
+
+_BROKEN = 4
+
+group = Group("shim", {"check": "shim:check"}, "Help to write a shim.")
+
+
+@click.command(cls=ProgramCommand)
+@click.argument("subject", required=False)
+@click.pass_context
+def check(ctx: click.Context, /, subject: str | None) -> int:
+    """Put the shim behind -- (or that of a registered SUBJECT) through every command, and name each problem in a line.
+
+    Exits with 0 when there is none, and with 4 otherwise. What the shim's client does on the wire is for `certify client` to judge.
+    """
+    program = program_of(ctx)
+    if (subject is None) == (not program):
+        raise click.UsageError("write the shim's command line behind -- (shim check -- python shim.py)", ctx)
+    from groupproof.harness.candidates import shim_of
+    from groupproof.harness.shim_check import ShimCheck
+    from groupproof.harness.shim_process import Program
+
+    started = Program(argv=program) if subject is None else shim_of(subject, lambda line: click.echo(line, err=True))
+    problems = ShimCheck(started, say=click.echo).run()
+    if not problems:
+        click.echo("no problem found")
+        return 0
+    click.echo(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}")
+    return _BROKEN

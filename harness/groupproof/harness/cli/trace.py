@@ -1,0 +1,61 @@
+"""`groupproof trace check FILE…`: judge recorded traces again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groupproof.harness.cli.root import Group
+
+if TYPE_CHECKING:
+    from groupproof.harness.runner import CaseResult
+
+__all__ = ["check", "group"]
+
+group = Group("trace", {"check": "trace:check"}, "Work on recorded traces.")
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(files: tuple[Path, ...], *, as_json: bool) -> int:
+    """Judge the traces in FILEs (or folders of them) again, by the cases that they name; of others, what is illegal or unsafe.
+
+    1 says that a case FAILED, 2 that one is INCONCLUSIVE. Repetitions (trace-2.ndjson, …) are judged together with the first run.
+    """
+    from groupproof.harness.grade import Counted, exit_code
+    from groupproof.harness.judges import UNIVERSAL
+    from groupproof.harness.rejudging import read_traces, rejudged
+    from groupproof.harness.suites import CASES
+
+    results = rejudged(read_traces(files), CASES, UNIVERSAL)
+    if as_json:
+        click.echo(json.dumps([_row(each) for each in results], ensure_ascii=False, indent=1))
+    else:
+        for each in results:
+            click.echo("\n".join(_lines(each)))
+    counted = [Counted(case=each.case, verdict=each.ruling.verdict, goodbye=each.ruling.goodbye) for each in results]
+    return exit_code(counted, "PASSED" if results else "NO_VERDICT")
+
+
+def _row(result: CaseResult) -> dict[str, Any]:
+    ruling = result.ruling
+    return {
+        "id": result.case.id,
+        "verdict": ruling.verdict.value,
+        "goodbye": ruling.goodbye.value,
+        "stability": ruling.stability,
+        "expected": ruling.expected,
+        "observed": ruling.observed,
+        "fingerprint": ruling.fingerprint or None,
+    }
+
+
+def _lines(result: CaseResult) -> list[str]:
+    ruling = result.ruling
+    lines = [f"{ruling.verdict.value} {result.case.id} ({ruling.stability}); goodbye {ruling.goodbye.value}"]
+    lines += [f"  expected  {ruling.expected}"] if ruling.expected else []
+    return lines + ([f"  observed  {ruling.observed}"] if ruling.observed else [])

@@ -1,0 +1,150 @@
+"""Which parts of the environment are there, and how to get the missing ones.
+
+Nothing is installed and nothing is changed. A part is needed for something; only where certifying can't work at all is it a fault.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from groupproof.clients.registry import registered
+from groupproof.clients.store import default_cache
+
+__all__ = ["Part", "examine"]
+
+_ANSWER_S = 15
+_PYTHON_MIN = (3, 11)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part: `found` says what is there (None: nothing), `needed_for` what it is for, `remedy` how to get it. `is_vital`: nothing works without."""
+
+    name: str
+    found: str | None
+    needed_for: str
+    remedy: str
+    is_vital: bool = False
+
+
+def examine() -> Iterator[Part]:
+    """Yield each part as it is looked at; programs are asked for their versions, which may take a few seconds."""
+    yield from _vital()
+    yield from _clients()
+    yield _program("go", ("go", "version"), needed_for="kfake and franz-go", remedy="install Go 1.22 or newer (Debian: golang-go)")
+    yield _program("docker", ("docker", "version", "--format", "{{.Server.Version}}"), needed_for="brokers and clients in containers",
+                   remedy="install Docker and start its daemon (Debian: docker.io)")  # fmt: skip
+    yield _program("toxiproxy", ("toxiproxy-server", "--version"), needed_for="--faults toxiproxy",
+                   remedy="put toxiproxy-server of the Toxiproxy project on PATH")  # fmt: skip
+    yield _module("pyspark", needed_for="judging and loading by Spark", remedy="pip install 'groupproof[spark]'")
+
+
+def _vital() -> Iterator[Part]:
+    running = platform.python_version()
+    yield Part(
+        name="python",
+        found=f"{running}, {sys.executable}" if sys.version_info >= _PYTHON_MIN else None,
+        needed_for="groupproof itself",
+        remedy=f"run it by Python {'.'.join(map(str, _PYTHON_MIN))} or newer; this is {running}",
+        is_vital=True,
+    )
+    cpus = os.cpu_count() or 1
+    yield Part(name="processors", found=str(cpus), needed_for="running cases side by side", remedy="")
+    yield Part(
+        name="loopback",
+        found=_loopback(),
+        needed_for="the reference coordinator, which listens on 127.0.0.1",
+        remedy="bring the loopback interface up, or allow listening on it",
+        is_vital=True,
+    )
+    cache = default_cache()
+    yield Part(
+        name="cache",
+        found=_writable(cache),
+        needed_for="installing clients",
+        remedy=f"make {cache} writable, or set GROUPPROOF_CACHE to a folder that is",
+        is_vital=True,
+    )
+
+
+def _clients() -> Iterator[Part]:
+    yield Part(
+        name="installer",
+        found=_installer(),
+        needed_for="Python clients: kafka-python, aiokafka, confluent-kafka",
+        remedy="install uv, or pip into this environment",
+    )
+    yield _program("java", ("java", "-version"), needed_for="the Java client", remedy="install a JDK, 17 or newer (Debian: default-jdk-headless)")
+    yield _program(
+        "javac", ("javac", "-version"), needed_for="the Java client's shim", remedy="install a JDK, not only a runtime (Debian: default-jdk-headless)"
+    )
+    yield _program("maven", ("mvn", "--version"), needed_for="fetching releases of the Java client", remedy="install Maven (Debian: maven)")
+    there = [f"{each.name} {', '.join(releases)}" for each in registered() if (releases := _cached(each.name, each.package))]
+    yield Part(name="clients", found="; ".join(there) or "none installed yet", needed_for="certify client", remedy="")
+
+
+def _program(name: str, argv: tuple[str, ...], *, needed_for: str, remedy: str) -> Part:
+    return Part(name=name, found=_answer(argv), needed_for=needed_for, remedy=remedy)
+
+
+def _module(name: str, *, needed_for: str, remedy: str) -> Part:
+    found = importlib.util.find_spec(name)
+    return Part(name=name, found=None if found is None else found.origin, needed_for=needed_for, remedy=remedy)
+
+
+def _answer(argv: tuple[str, ...], run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> str | None:
+    """Return the first line that the program says of itself and where it is, or None when it is not there or does not work."""
+    path = shutil.which(argv[0])
+    if path is None:
+        return None
+    try:
+        done = run(argv, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    return f"{said[0]}, {path}" if done.returncode == 0 and said else None
+
+
+def _loopback() -> str | None:
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=1).close()
+    except OSError:
+        return None
+    return "127.0.0.1"
+
+
+def _writable(folder: Path) -> str | None:
+    """Return where `folder` is, or will be, when it can be written."""
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            return str(folder)
+    except OSError:
+        return None
+
+
+def _installer() -> str | None:
+    for module in ("uv", "pip"):
+        if importlib.util.find_spec(module) is not None:
+            return f"{module} in this environment"
+    path = shutil.which("uv")
+    return None if path is None else f"uv, {path}"
+
+
+def _cached(name: str, package: str | None) -> list[str]:
+    """Return the releases of a client that are installed already."""
+    cache = default_cache()
+    stem = "kafka-clients" if name == "java" else package
+    folders = [*cache.glob(f"python/{stem}-*"), *cache.glob(f"java/{stem}-*")] if stem else []
+    return sorted({each.name.removeprefix(f"{stem}-").split("-")[0] for each in folders if not each.name.startswith(".")})

@@ -1,0 +1,171 @@
+"""A dialogue with one shim that is being checked: commands asked one at a time, events waited for, and each breach told as a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+import trio
+
+from groupproof.harness.actor import Actor, subscription_of
+from groupproof.harness.contract_lines import Answer
+from groupproof.harness.conversation import ShimGone
+from groupproof.harness.plan import Member
+from groupproof.harness.shim_process import Program, ShimProcess, lines_of
+from groupproof.harness.strict_lines import StrictLines
+from groupproof.protocol.trace import Observation, Recorder, Trace
+
+__all__ = ["ANSWER_S", "EVENT_S", "Stop", "Talk", "WatchedShim", "told"]
+
+SUBSCRIBE_S: Final = 30.0
+ANSWER_S: Final = 10.0
+EVENT_S: Final = 15.0
+
+_NEEDS: Final = {"pause": "pause", "resume": "pause", "resubscribe": "resubscribe"}
+
+Tell = Callable[[str], None]
+
+
+class Stop(Exception):
+    """The rest of this part can't be checked; why was told."""
+
+
+class WatchedShim(ShimProcess):
+    """A shim whose every line is also read strictly."""
+
+    def __init__(self, program: Program, problem: Tell) -> None:
+        super().__init__(program)
+        self.strict = StrictLines()
+        self._problem = problem
+
+    async def _read_stdout(self, process: trio.Process) -> None:
+        assert process.stdout is not None
+        async for line in lines_of(process.stdout):
+            for problem in self.strict.problems(line):
+                self._problem(problem)
+            self.conversation.feed(line)
+
+    async def close_stdin(self) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        await self._process.stdin.aclose()
+
+
+class Talk:
+    """One member on one process. What is said goes into `recorder` beside what the coordinator sees; `now` and `since` are its `seq`."""
+
+    def __init__(self, shim: WatchedShim, recorder: Recorder, problem: Tell, *, group: str, name: str = "m0") -> None:
+        self.shim = shim
+        self.ignored: tuple[str, ...] = ()
+        self._recorder = recorder
+        self._problem = problem
+        self.group = group
+        self.began = len(recorder.trace) - 1
+        self._member = Member(name=name)
+        self._actor = Actor(self._member, recorder)
+        shim.conversation.attach(name, self._actor)
+
+    @property
+    def trace(self) -> Trace:
+        """Return what was seen since this dialogue began."""
+        return self._recorder.trace[self.began + 1 :]
+
+    @property
+    def now(self) -> int:
+        return len(self._recorder.trace) - 1
+
+    def can(self, capability: str) -> bool:
+        hello = self.shim.conversation.hello
+        return hello is not None and capability in hello.capabilities
+
+    async def ask(self, command: str, *, within_s: float = ANSWER_S, **fields: Any) -> Answer:
+        """Ask and return the answer; no answer in time, or the shim's end, is a problem that ends this part."""
+        self._actor.note("command", command=command, fields=fields)
+        answer = None
+        try:
+            with trio.move_on_after(within_s):
+                answer = await self.shim.conversation.ask(command, fields, self._member.name)
+        except ShimGone as gone:
+            self.stop(told(gone, f"instead of answering {command}"))
+        if answer is None:
+            self.stop(f"{command} was not answered within {within_s:.0f} s")
+        return answer
+
+    async def ask_well(self, command: str, *, within_s: float = ANSWER_S, **fields: Any) -> Answer:
+        """Ask for what this shim declares; a refusal is a problem."""
+        answer = await self.ask(command, within_s=within_s, **fields)
+        if answer.unimplemented is not None:
+            why = f"although hello declares {_NEEDS[command]}" if command in _NEEDS else "which every shim has"
+            self._problem(f"{command} is answered unimplemented ({answer.unimplemented}), {why}")
+        elif not answer.ok:
+            self._problem(f"{command} is answered with error {answer.error}: {answer.body.get('message')}")
+        return answer
+
+    async def subscribe(self, bootstrap: str, **settings: Any) -> None:
+        fields = {**subscription_of(self._member, bootstrap), "group": self.group, **settings}
+        answer = await self.ask_well("subscribe", within_s=SUBSCRIBE_S, **fields)
+        self.require(f"subscribe failed; the rest of the check needs it ({self._words()})", holds=answer.ok)
+        self.ignored = tuple(answer.body.get("ignored") or ())
+
+    async def event(
+        self, name: str, *, since: int, where: Callable[[Observation], bool] = lambda _: True, within_s: float = EVENT_S
+    ) -> Observation | None:
+        """Wait for the first event `name` after `since`; None when there is none in time."""
+
+        def is_it(seen: Observation) -> bool:
+            return seen.who == "shim" and seen.client == self._member.name and seen.body.get("name") == name and where(seen)
+
+        found = [seen for seen in self._recorder.trace[since + 1 :] if is_it(seen)]
+        come = trio.Event()
+
+        def listen(seen: Observation) -> None:
+            if is_it(seen):
+                found.append(seen)
+                come.set()
+
+        stop = self._recorder.listen(listen)
+        try:
+            if not found:
+                with trio.move_on_after(within_s):
+                    await come.wait()
+        finally:
+            stop()
+        return found[0] if found else None
+
+    def answered(self, since: int) -> int:
+        """Return when the first answer after `since` came; the end where none did."""
+        answers = (seen.seq for seen in self._recorder.trace[since + 1 :] if seen.who == "shim" and seen.body.get("name") == "answer")
+        return next(answers, len(self._recorder.trace))
+
+    async def consumed(self, count: int) -> None:
+        """Wait until `count` records were reported; fewer in time are a problem."""
+        since = self.began
+        while (told_of := self._consumed()) < count:
+            seen = await self.event("records_consumed", since=since)
+            if seen is None:
+                self._problem(f"{told_of} records were reported within {EVENT_S:.0f} s, {count} were there")
+                return
+            since = seen.seq
+
+    def _consumed(self) -> int:
+        return sum(int(seen.body.get("count", 0)) for seen in self.trace if seen.who == "shim" and seen.body.get("name") == "records_consumed")
+
+    def require(self, otherwise: str, *, holds: bool) -> None:
+        if not holds:
+            self.stop(otherwise)
+
+    def stop(self, problem: str) -> NoReturn:
+        self._problem(problem)
+        raise Stop
+
+    def _words(self) -> str:
+        words = self.shim.stderr.last(2)
+        return "its last words: " + " | ".join(words) if words else "it said nothing on stderr"
+
+
+def told(gone: ShimGone, when: str) -> str:
+    """Return how a shim ended, in a line."""
+    if gone.ending.broken is not None:
+        return f"the dialogue ended, since the shim broke the contract: {gone.ending.broken}"
+    words = f"; its last words: {' | '.join(gone.ending.stderr[-3:])}" if gone.ending.stderr else ""
+    return f"the shim {gone.ending} {when}{words}"

@@ -1,0 +1,141 @@
+"""A shim's stdout read strictly: what a run would only warn of is a problem here. Pure.
+
+Source: the shim contract and its schemas; `shim check` alone is strict ("Unknown fields and events are ignored with a warning").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from groupproof.protocol.schemas import SchemaError, schema, validate
+
+__all__ = ["CAPABILITIES", "EVENTS", "StrictLines"]
+
+CAPABILITIES: Final = frozenset(
+    {
+        "classic", "consumer", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "seek", "regex", "on-revoked",
+        "resubscribe", "multi",
+    }
+)  # fmt: skip
+
+_CALLBACKS: Final = frozenset({"partitions_assigned", "partitions_revoked", "partitions_lost"})
+EVENTS: Final = _CALLBACKS | {"hello", "startup_complete", "callback_done", "records_consumed", "offsets_committed", "error", "shutdown_complete"}
+
+# What may stand between a callback's report and its end: the callback itself may commit.
+_IN_CALLBACK: Final = frozenset({"callback_done", "offsets_committed", "error"})
+_SHOWN_CHARS_MAX: Final = 120
+
+
+class StrictLines:
+    """Reads lines in order; `problems` of each line are told once."""
+
+    def __init__(self) -> None:
+        self.is_multi = False
+        self._lines = 0
+        self._callbacks: dict[str | None, str] = {}
+        self._told: set[str] = set()
+
+    def problems(self, text: str) -> list[str]:
+        """Return what is wrong with the next line, without what was said of earlier lines already."""
+        self._lines += 1
+        new = [each for each in self._read(text) if each not in self._told]
+        self._told.update(new)
+        return new
+
+    def unfinished(self) -> list[str]:
+        """Return what is still missing at the end."""
+        return [f"{name} was not followed by callback_done" for name in self._callbacks.values()]
+
+    def _read(self, text: str) -> Iterator[str]:
+        if not text.startswith("{"):
+            yield f"noise on stdout: {_shown(text)!r}; log to stderr"
+            return
+        try:
+            body = json.loads(text)
+        except ValueError as error:
+            yield f"a line that starts with {{ is no JSON ({error}): {_shown(text)}"
+            return
+        if "name" in body:
+            yield from self._event(body)
+        elif "id" in body:
+            yield from _of_schema("shim-answer", body, frozenset(schema("shim-answer")["properties"]) | {"member"}, "the answer")
+            yield from self._addressed(body, "an answer")
+        else:
+            yield f"neither an event (name) nor an answer (id): {_shown(text)}"
+
+    def _event(self, body: Mapping[str, Any]) -> Iterator[str]:
+        name = body["name"]
+        if name not in EVENTS:
+            yield f"event {name!r} is not in the contract"
+            return
+        if (name == "hello") != (self._lines == 1):
+            yield "hello must be the first line, and come once"
+        yield from _of_schema("shim-event", body, _fields(name), f"event {name}")
+        if name == "hello":
+            yield from self._hello(body)
+        else:
+            yield from self._addressed(body, f"event {name}")
+            yield from self._order(name, body.get("member"))
+            yield from _records(body) if name == "records_consumed" else ()
+
+    def _hello(self, body: Mapping[str, Any]) -> Iterator[str]:
+        capabilities = body.get("capabilities")
+        known = [each for each in capabilities if isinstance(each, str)] if isinstance(capabilities, list) else []
+        self.is_multi = "multi" in known
+        if unknown := sorted(set(known) - CAPABILITIES):
+            yield f"hello declares {', '.join(unknown)}, which the contract does not know"
+        if not {"classic", "consumer"} & set(known):
+            yield "hello declares neither classic nor consumer: there is nothing to certify"
+
+    def _addressed(self, body: Mapping[str, Any], what: str) -> Iterator[str]:
+        if self.is_multi and "name" in body and not isinstance(body.get("member"), str):
+            yield f"{what} carries no member, although hello declares multi"
+        if not self.is_multi and "member" in body:
+            yield f"{what} carries a member, although hello does not declare multi"
+
+    def _order(self, name: str, member: str | None) -> Iterator[str]:
+        """Yield what comes between a callback's report and its `callback_done`."""
+        if member in self._callbacks and name not in _IN_CALLBACK:
+            yield f"{name} came after {self._callbacks.pop(member)} and before its callback_done"
+        if name == "callback_done" and self._callbacks.pop(member, None) is None:
+            yield "callback_done came without a callback"
+        if name in _CALLBACKS:
+            self._callbacks[member] = name
+
+
+def _of_schema(name: str, body: Mapping[str, Any], known: frozenset[str], what: str) -> Iterator[str]:
+    try:
+        validate(name, body)
+    except SchemaError as error:
+        yield f"{what} is not as the schema says: {str(error).removeprefix(f'{name}: ')}"
+    if unknown := sorted(set(body) - known):
+        yield f"{what} carries {', '.join(unknown)}, which the contract does not know"
+
+
+@cache
+def _fields(event: str) -> frozenset[str]:
+    """Return the fields that an event may carry, as its schema lists them."""
+    whole = schema("shim-event")
+    own = (each["then"] for each in whole["allOf"] if event in _named(each["if"]["properties"]["name"]))
+    return frozenset(whole["properties"]).union(*(each.get("properties", {}) for each in own))
+
+
+def _named(condition: Mapping[str, Any]) -> list[str]:
+    return condition["enum"] if "enum" in condition else [condition["const"]]
+
+
+def _records(body: Mapping[str, Any]) -> Iterator[str]:
+    partitions = body.get("partitions")
+    if not isinstance(partitions, list) or not all(isinstance(each, dict) for each in partitions):
+        return
+    if body.get("count") != sum(each.get("count", 0) for each in partitions):
+        yield f"records_consumed says count {body.get('count')}, its partitions add up to another number"
+    if any(each.get("minOffset", 0) > each.get("maxOffset", 0) for each in partitions if each.get("count")):
+        yield "records_consumed has a minOffset above its maxOffset"
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS_MAX else text[:_SHOWN_CHARS_MAX] + "…"
