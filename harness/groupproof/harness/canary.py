@@ -5,6 +5,7 @@ The child only sleeps and tells when it woke late; it ends by itself when its pa
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +13,6 @@ from subprocess import DEVNULL, PIPE
 
 import trio
 
-from groupproof.harness.judging import LAG_MS_MAX
 from groupproof.harness.shim_process import lines_of
 
 __all__ = ["Canary"]
@@ -36,22 +36,20 @@ OnLag = Callable[[str, float], None]
 
 
 class Canary:
-    """Tells its listeners each lag above `TOLD_MS` with its source, loop or child; `worst_ms` is the longest so far."""
+    """Tells its listeners each lag above `TOLD_MS` with its source, loop or child.
+
+    `worst_ms` is the longest so far, `last_at` when the newest was told, on trio's clock.
+    """
 
     def __init__(self) -> None:
         self.worst_ms = 0.0
-        self.last_at = -1e9
+        self.last_at = -math.inf
         self._listeners: list[OnLag] = []
 
     def listen(self, listener: OnLag) -> Callable[[], None]:
         """Call `listener` with each lag; return the function that ends it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether nothing was late in the last tenth of a second: the moment to start something."""
-        return trio.current_time() - self.last_at > LAG_MS_MAX / 1000
 
     def tell(self, source: str, lag_ms: float) -> None:
         self.worst_ms = max(self.worst_ms, lag_ms)

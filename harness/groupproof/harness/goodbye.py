@@ -134,10 +134,10 @@ def _follow(departure: _Departure, seen: Observation) -> None:
 def _follow_answer(departure: _Departure, seen: Observation) -> None:
     if seen.error in _OUT:
         departure.is_member = False
-    elif seen.error == ErrorCode.NONE and seen.api == Api.JOIN_GROUP.title:
-        departure.is_member, departure.has_left = True, False
-    elif seen.error == ErrorCode.NONE:
+    elif seen.error == ErrorCode.NONE and not departure.is_closed:
+        # What comes after the close, such as a late answer to its JoinGroup, obliges a member to nothing more.
         departure.is_member = True
+        departure.has_left = departure.has_left and seen.api != Api.JOIN_GROUP.title
 
 
 def _follow_event(departure: _Departure, seen: Observation) -> None:

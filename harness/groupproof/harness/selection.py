@@ -18,8 +18,13 @@ LEVELS = {"must": (Level.MUST,), "should": (Level.MUST, Level.SHOULD), "info": t
 
 def matches(pattern: str, case: Case) -> bool:
     """Tell whether `pattern` names the case or one of its requirements, as an id, a prefix or a glob."""
-    names = (case.id, *case.requirements)
-    return any(name.startswith(pattern) or fnmatchcase(name, pattern) for name in names)
+    return any(name.startswith(pattern) or fnmatchcase(name, pattern) for name in (case.id, *case.requirements))
+
+
+def _meant(pattern: str, cases: Sequence[Case]) -> set[str]:
+    """Return the ids of the cases that `pattern` means; one that is an id means that id and not what begins like it."""
+    exact = {case.id for case in cases if pattern in (case.id, *case.requirements)}
+    return exact or {case.id for case in cases if matches(pattern, case)}
 
 
 def at_level(cases: Iterable[Case], level: str) -> list[Case]:
@@ -31,11 +36,12 @@ def select(cases: Sequence[Case], *, only: Sequence[str] = (), skip: Sequence[st
 
     Raises `WrongUsage` for a pattern that matches no case at all, with the nearest names, and for a selection that is empty.
     """
-    for pattern in (*only, *skip):
-        if not any(matches(pattern, case) for case in cases):
-            raise WrongUsage(f"{pattern!r} matches no case and no requirement{nearest(pattern, _names(cases))}; see groupproof list")
-    chosen = [case for case in at_level(cases, level) if not only or any(matches(pattern, case) for pattern in only)]
-    chosen = [case for case in chosen if not any(matches(pattern, case) for pattern in skip)]
+    meant = {pattern: _meant(pattern, cases) for pattern in (*only, *skip)}
+    for pattern in (pattern for pattern, ids in meant.items() if not ids):
+        raise WrongUsage(f"{pattern!r} matches no case and no requirement{nearest(pattern, _names(cases))}; see groupproof list")
+    wanted = {id for pattern in only for id in meant[pattern]} if only else {case.id for case in cases}
+    wanted -= {id for pattern in skip for id in meant[pattern]}
+    chosen = [case for case in at_level(cases, level) if case.id in wanted]
     if not chosen:
         raise WrongUsage(f"the selection matches no case at level {level}; see groupproof list")
     return chosen

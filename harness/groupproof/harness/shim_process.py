@@ -55,7 +55,7 @@ async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncIterator[str]:
 
 
 def _text(line: bytes) -> str:
-    return line.decode("utf-8", "replace").rstrip("\r")
+    return line[:LINE_BYTES_MAX].decode("utf-8", "replace").rstrip("\r")
 
 
 class ShimProcess:

@@ -1,0 +1,95 @@
+"""A shim without a client, that breaks the contract in the way its first argument names: what the kit must bear.
+
+It needs nothing but the standard library. `honest` keeps the contract as far as one can without a client.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+HOW = sys.argv[1]
+CAPABILITIES = ["classic", "commit", "pause", *sys.argv[2:]]
+
+
+def say(body: dict[str, Any]) -> None:
+    print(json.dumps(body), flush=True)
+
+
+def hello() -> None:
+    say({"name": "hello", "contract": 1, "client": "fake", "version": "1.0", "language": "python", "capabilities": CAPABILITIES})
+
+
+def before_hello() -> None:
+    """Do what `HOW` asks for before the first line."""
+    if HOW == "cannot-run":
+        print("no such runtime here", file=sys.stderr, flush=True)
+        sys.exit(89)
+    if HOW == "dies-at-once":
+        print("Traceback: no module named kafka", file=sys.stderr, flush=True)
+        sys.exit(1)
+    if HOW == "silent":
+        time.sleep(3600)
+    if HOW == "no-hello":
+        say({"name": "startup_complete"})
+    if HOW == "bad-hello":
+        print('{"name":"hello","contract":', flush=True)
+    if HOW == "ignores-sigterm":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if HOW == "has-a-child":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+        print(f"child {child.pid}", file=sys.stderr, flush=True)
+
+
+def obey(command: dict[str, Any]) -> None:
+    addressed = {"member": command["member"]} if "member" in command else {}
+    known = command["command"] in ("subscribe", "pause", "resume", "commit", "close", "exit")
+    if HOW == "knows-everything":
+        say({"id": command["id"], "ok": True, **addressed})
+    elif not known:
+        say({"id": command["id"], "unimplemented": "unknown", **addressed})
+    elif HOW == "answers-nothing":
+        return
+    elif HOW == "lies-about-pause" and command["command"] == "pause":
+        say({"id": command["id"], "unimplemented": "cannot pause", **addressed})
+    elif HOW == "refuses" and command["command"] == "subscribe":
+        say({"id": command["id"], "error": "INVALID_CONFIG", "message": "bad", "fatal": True, **addressed})
+    elif HOW == "dies-on-subscribe":
+        print("last words", file=sys.stderr, flush=True)
+        os._exit(7)
+    elif HOW == "bad-line":
+        print("{not json", flush=True)
+    else:
+        fine(command, addressed)
+
+
+def fine(command: dict[str, Any], addressed: dict[str, Any]) -> None:
+    if command["command"] == "subscribe":
+        say({"name": "startup_complete", **addressed})
+        say({"name": "environment", **addressed, "pid": os.getpid(), "marked": os.environ.get("MARK")})
+    say({"id": command["id"], "ok": True, **addressed})
+    if HOW == "never-goes":
+        return
+    if command["command"] == "exit" or (command["command"] == "close" and "multi" not in CAPABILITIES):
+        sys.exit(0)
+
+
+def main() -> None:
+    before_hello()
+    hello()
+    if HOW == "floods":
+        for number in range(20_000):
+            print(f"noise {number:050d}", file=sys.stderr)
+        print("x" * 3_000_000, flush=True)
+    for line in sys.stdin:
+        obey(json.loads(line))
+    if HOW in ("never-goes", "ignores-sigterm"):
+        time.sleep(3600)
+
+
+main()

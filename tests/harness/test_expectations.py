@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from groupproof.harness.expectations import Known, Observed, load, settle
+from groupproof.harness.troubles import WrongUsage
+from groupproof.harness.verdicts import Verdict
+
+TODAY = date(2026, 11, 21)
+ENTRY = """
+[[known]]
+case = "join/classic/unknown-member-id"
+subject = ">=2.0,<3.0"
+verdict = "FAILED"
+fingerprint = "abc"
+reason = "drops its id on 27"
+url = "https://example.org/1"
+"""
+
+
+def known(tmp_path: Path, text: str = ENTRY) -> tuple[Known, ...]:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    return load(path).known
+
+
+def failed(case: str = "join/classic/unknown-member-id", print: str = "abc", verdict: Verdict = Verdict.FAILED) -> Observed:
+    return Observed(case=case, verdict=verdict, fingerprint=print)
+
+
+def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -> None:
+    settled = settle(known(tmp_path), [failed()], TODAY)
+
+    assert settled.excused["join/classic/unknown-member-id"].reason == "drops its id on 27"
+    assert settled.stale == ()
+
+
+@pytest.mark.parametrize(
+    ("observed", "why"),
+    [
+        (failed(verdict=Verdict.OK, print=""), "is OK, not FAILED any more"),
+        (failed(verdict=Verdict.NON_STRICT), "is NON_STRICT, not FAILED any more"),
+        (failed(print="def"), "in another way: fingerprint def, not abc"),
+    ],
+)
+def test_one_that_passes_or_fails_differently_is_stale(tmp_path: Path, observed: Observed, why: str) -> None:
+    settled = settle(known(tmp_path), [observed], TODAY)
+
+    assert settled.excused == {}
+    assert why in settled.stale[0]
+
+
+def test_one_that_has_expired_is_stale_and_excuses_nothing_more(tmp_path: Path) -> None:
+    entries = known(tmp_path, ENTRY + "expires = 2026-11-20\n")
+
+    assert settle(entries, [failed()], TODAY).excused == {}
+    assert "expired on 2026-11-20" in settle(entries, [failed()], TODAY).stale[0]
+    assert settle(entries, [failed()], date(2026, 11, 20)).stale == ()
+
+
+@pytest.mark.parametrize("verdict", [Verdict.INCONCLUSIVE, Verdict.BROKEN])
+def test_a_case_without_a_verdict_makes_no_entry_stale(tmp_path: Path, verdict: Verdict) -> None:
+    settled = settle(known(tmp_path), [failed(verdict=verdict)], TODAY)
+
+    assert (settled.excused, settled.stale) == ({}, ())
+
+
+def test_an_entry_whose_case_was_not_selected_is_not_stale(tmp_path: Path) -> None:
+    assert settle(known(tmp_path), [failed("sync/classic/other", verdict=Verdict.OK)], TODAY).stale == ()
+
+
+def test_an_entry_over_several_cases_stands_while_one_still_fails(tmp_path: Path) -> None:
+    entries = known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "join/*"))
+    passing = failed("join/classic/b", verdict=Verdict.OK)
+
+    assert list(settle(entries, [failed("join/classic/a"), passing], TODAY).excused) == ["join/classic/a"]
+    assert settle(entries, [passing], TODAY).stale != ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "covered"),
+    [("join/classic", True), ("join", True), ("join/classic/unknown", False), ("*/unknown-member-id", True), ("sync", False)],
+)
+def test_an_entry_names_an_id_a_prefix_of_whole_parts_or_a_glob(tmp_path: Path, pattern: str, covered: bool) -> None:
+    (entry,) = known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", pattern))
+
+    assert entry.covers("join/classic/unknown-member-id") is covered
+
+
+@pytest.mark.parametrize(
+    ("release", "profile", "about"),
+    [("2.9.9", "kafka-4.1", True), ("3.0.0", "kafka-4.1", False), ("2.0.0rc1", "kafka-4.1", False), ("not-a-release", "kafka-4.1", False)],
+)
+def test_an_entry_is_about_some_releases(tmp_path: Path, release: str, profile: str, about: bool) -> None:
+    (entry,) = known(tmp_path)
+
+    assert entry.is_about(release, profile) is about
+
+
+def test_an_entry_can_be_about_some_profiles_and_about_any_release(tmp_path: Path) -> None:
+    (entry,) = known(tmp_path, ENTRY.replace(">=2.0,<3.0", "") + 'profile = "kafka-4.*"\n')
+
+    assert entry.is_about("not-a-release", "kafka-4.1")
+    assert not entry.is_about("1.0", "kafka-1.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[[known]", "is no TOML"),
+        ("known = 3", "known.toml: expectations: at known"),
+        (ENTRY.replace('reason = "drops its id on 27"', ""), "'reason' is a required property"),
+        (ENTRY.replace('url = "https://example.org/1"', ""), "at known/0"),
+        (ENTRY.replace("FAILED", "OK"), "'OK' is not one of"),
+        (ENTRY.replace(">=2.0,<3.0", "two"), "write releases such as"),
+        (ENTRY + "colour = 3\n", "'colour' was unexpected"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_the_place(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(WrongUsage, match=why):
+        known(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match="No such file"):
+        load(tmp_path / "none.toml")

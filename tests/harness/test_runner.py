@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+from tests.harness.fakes import fake
+
+from groupproof.clients.shim import run_shim
+from groupproof.harness.case import Case, Judge
+from groupproof.harness.evidence import Evidence
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.judging import judge_run, rule_on
+from groupproof.harness.plan import Await, Member, Pass, Plan, Stable, Start
+from groupproof.harness.play import Stage
+from groupproof.harness.runner import CaseResult, Progress, Runner, length_ms, trouble_in
+from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
+from groupproof.harness.suites import CASES
+from groupproof.harness.troubles import BrokenEnvironment, KitFailure
+from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
+from groupproof.protocol.trace import read_trace, write_trace
+
+JOIN = Plan(members=(Member(name="m0"),), steps=(Start(member="m0"), Await(until=Stable(members=("m0",)))))
+
+
+def case(*judges: Judge, id: str = "a/classic/a", plan: Plan = JOIN, isolated: bool = False) -> Case:
+    return Case(id=id, title=id, requirements=("HB-03",), level=Level.MUST, plan=plan, judges=judges or (fine,), isolated=isolated)
+
+
+def finding(verdict: Verdict, observed: str, proof: Proof = Proof.SAFETY) -> Finding:
+    return Finding(verdict=verdict, requirement="HB-03", expected="It does.", observed=observed, proof=proof)
+
+
+def fine(evidence: Evidence) -> Iterator[Finding]:
+    yield finding(Verdict.OK, "It did.")
+
+
+def silent(evidence: Evidence) -> Iterator[Finding]:
+    yield finding(Verdict.FAILED, "Nothing came.", Proof.LIVENESS)
+
+
+def run(*cases: Case, jobs: int = 8, said: list[tuple[Progress, str]] | None = None) -> list[CaseResult]:
+    """Run cases with the reference member, in virtual time."""
+    reference = ReferenceSubject(run_shim)
+    stage = Stage(subject=reference, company=reference, profile="kafka-4.1", seed=7)
+    return _run(stage, reference, cases, jobs, said, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+def run_fake(how: str, *cases: Case, capabilities: tuple[str, ...] = ("multi",)) -> list[CaseResult]:
+    """Run cases with the fake shim, whose client never speaks."""
+    subject = ProcessSubject("fake", fake(how, *capabilities), seed=1, processes=1)
+    stage = Stage(subject=subject, company=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)
+    return _run(stage, subject, cases, 8, None)
+
+
+def _run(
+    stage: Stage, subject: Subject, cases: tuple[Case, ...], jobs: int, said: list[tuple[Progress, str]] | None, clock: trio.abc.Clock | None = None
+) -> list[CaseResult]:
+    def say(progress: Progress, case: Case, result: CaseResult | None) -> None:
+        if said is not None:
+            said.append((progress, case.id))
+
+    runner = Runner(stage, universal=UNIVERSAL, jobs=jobs, say=say)
+
+    async def main() -> None:
+        with trio.fail_after(600):
+            async with subject.opened():
+                await runner.run(cases)
+
+    trio.run(main, clock=clock)
+    return sorted(runner.results, key=lambda each: each.case.id)
+
+
+def test_every_case_has_a_coordinator_and_a_trace_of_its_own() -> None:
+    one, other = run(case(id="a/classic/a"), case(id="b/classic/b"))
+
+    for result in (one, other):
+        (play,) = result.plays
+        assert result.ruling.verdict is Verdict.OK
+        assert {seen.case for seen in play.trace} == {result.case.id}
+        assert {seen.clock for seen in play.trace} == {"virtual"}
+        assert [seen.seq for seen in play.trace] == list(range(len(play.trace)))
+
+
+@pytest.mark.slow
+def test_a_run_lasts_as_long_as_its_longest_case() -> None:
+    waiting = Plan(members=JOIN.members, steps=(*JOIN.steps, Pass(ms=20_000)))
+    results = run(*(case(id=f"a/classic/a{number}", plan=waiting) for number in range(8)))
+
+    assert all(20 <= result.duration_s < 25 for result in results)
+    longest = max(result.plays[0].duration_s for result in results)
+    assert longest < 25
+
+
+def test_with_one_job_cases_follow_each_other_the_longest_first() -> None:
+    said: list[tuple[Progress, str]] = []
+    longer = Plan(members=JOIN.members, steps=(*JOIN.steps, Pass(ms=5_000)))
+    run(case(id="a/classic/short"), case(id="b/classic/long", plan=longer), jobs=1, said=said)
+
+    assert said == [
+        (Progress.STARTED, "b/classic/long"),
+        (Progress.DONE, "b/classic/long"),
+        (Progress.STARTED, "a/classic/short"),
+        (Progress.DONE, "a/classic/short"),
+    ]
+
+
+def test_absence_is_looked_for_three_times_under_the_same_schedule() -> None:
+    said: list[tuple[Progress, str]] = []
+    (result,) = run(case(silent), said=said)
+
+    assert (result.ruling.verdict, result.ruling.stability) == (Verdict.FAILED, "3/3")
+    assert len(result.plays) == 3
+    assert len({play.trace[0].seed for play in result.plays}) == 1
+    assert (Progress.REPEATED, "a/classic/a") in said
+
+
+def test_what_only_the_first_run_shows_is_unstable() -> None:
+    seen: list[int] = []
+
+    def once(evidence: Evidence) -> Iterator[Finding]:
+        seen.append(1)
+        yield from (silent if len(seen) == 1 else fine)(evidence)
+
+    (result,) = run(case(once))
+
+    assert (result.ruling.verdict, result.ruling.stability) == (Verdict.INCONCLUSIVE, "unstable 1/3")
+
+
+def test_a_judge_that_raises_is_the_kits_own_failure_and_ends_no_other_case() -> None:
+    def wrong(evidence: Evidence) -> Iterator[Finding]:
+        raise RuntimeError("a judge is wrong")
+
+    failed, other = run(case(wrong, id="a/classic/a"), case(id="b/classic/b"))
+
+    assert isinstance(failed.trouble, KitFailure)
+    assert "groupproof itself failed in a/classic/a: RuntimeError: a judge is wrong" in failed.ruling.observed
+    assert failed.ruling.verdict is Verdict.INCONCLUSIVE
+    assert other.ruling.verdict is Verdict.OK
+
+
+def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() -> None:
+    """Both cases share the process; after its end each has one of its own, and is broken by its own shim."""
+    results = run_fake("dies-on-subscribe", case(id="a/classic/a"), case(id="b/classic/b"))
+
+    for result in results:
+        assert result.ruling.verdict is Verdict.BROKEN
+        assert "exited with status 7 before its client spoke: last words" in result.ruling.observed
+        (play,) = result.plays
+        (exited,) = [seen for seen in play.trace if seen.body.get("name") == "exit"]
+        assert not exited.body["shared"]
+
+
+def test_what_a_broken_shim_says_is_broken_in_every_way_and_never_failed() -> None:
+    paused = Plan(members=JOIN.members, steps=(Start(member="m0"), Pass(ms=100)))
+    for how, why in (("bad-line", "is no JSON"), ("refuses", "subscribe was refused: INVALID_CONFIG bad")):
+        (result,) = run_fake(how, case(plan=paused), capabilities=())
+        assert result.ruling.verdict is Verdict.BROKEN
+        assert why in result.ruling.observed
+
+
+def test_the_shims_own_words_are_kept_with_the_run() -> None:
+    (result,) = run_fake("dies-on-subscribe", case(), capabilities=())
+
+    assert result.plays[0].stderr == {"m0": ["last words"]}
+
+
+def test_a_verdict_can_be_had_again_from_the_trace_alone(tmp_path: Path) -> None:
+    chosen = [
+        each for each in CASES if each.id in ("join/classic/late-answer", "heartbeat/classic/steady", "move/classic/idle", "commit/classic/sync")
+    ]
+    for result in run(*chosen):
+        path = tmp_path / "trace.ndjson"
+        path.write_text("\n".join(write_trace(result.plays[0].trace)))
+        again = rule_on(result.case, [judge_run(result.case, list(read_trace(path.read_text().splitlines())), UNIVERSAL)])
+        assert again == result.ruling
+
+
+def test_the_same_seed_gives_the_same_faults_and_the_same_member_ids() -> None:
+    def drawn(result: CaseResult) -> set[tuple[object, ...]]:
+        trace = result.plays[0].trace
+        ids = {("id", seen.client, seen.member) for seen in trace if seen.kind == "response" and seen.api == "JoinGroup"}
+        return ids | {("fault", seen.client, seen.fault, seen.detail) for seen in trace if seen.kind == "fault"}
+
+    chosen = next(each for each in CASES if each.id == "join/classic/late-answer")
+    (first,), (second,) = run(chosen), run(chosen)
+
+    assert drawn(first) == drawn(second)
+    assert first.plays[0].trace[0].seed == second.plays[0].trace[0].seed
+
+
+def test_a_case_is_as_long_as_what_it_lets_pass() -> None:
+    longer = Plan(members=JOIN.members, steps=(*JOIN.steps, Pass(ms=5_000)))
+
+    assert length_ms(case(plan=longer)) - length_ms(case()) == 5_000
+
+
+def test_the_trouble_in_a_group_of_errors_is_found() -> None:
+    inner = BrokenEnvironment("no port")
+
+    assert trouble_in(ExceptionGroup("outer", [ExceptionGroup("inner", [inner])])) is inner
+    assert trouble_in(inner) is inner
+    ours = trouble_in(ExceptionGroup("outer", [ValueError("x")]), case())
+    assert isinstance(ours, KitFailure)
+    assert str(ours) == "groupproof itself failed in a/classic/a: ValueError: x"
