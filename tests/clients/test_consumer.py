@@ -193,7 +193,7 @@ def test_a_broker_without_the_apis_of_groups_is_a_fatal_error() -> None:
             settings = MemberSettings(group="g", topics=("t",))
             consumer = Consumer(settings, connect, [("a", 1)], client_id="m0", listener=Lonely().listen, told=lambda _end: None)
             await nursery.start(consumer.run)
-            with pytest.raises(ConsumerError, match="does not speak (FindCoordinator|Metadata)") as raised:
+            with pytest.raises(ConsumerError, match=r"does not speak (FindCoordinator|Metadata)") as raised:
                 await consumer.poll(5000)
             assert raised.value.error == "UNSUPPORTED_VERSION"
             nursery.cancel_scope.cancel()

@@ -312,6 +312,20 @@ def test_a_background_client_joins_without_a_poll(bench: type[Bench]) -> None:
     assert b.count(JOIN) == 3
 
 
+@pytest.mark.requirement("CLIENT-52")
+def test_a_background_client_that_left_for_want_of_polls_waits_for_one(bench: type[Bench]) -> None:
+    b = bench(Policy(joins_from="background"), max_poll_interval_ms=2000)
+    b.stable(0)
+    b.answer_heartbeat()
+    b.advance(10_000)
+    assert b.count(Api.LEAVE_GROUP) == 1
+    joins = b.count(JOIN)
+    b.poll()
+    b.called()
+
+    assert b.count(JOIN) == joins + 1
+
+
 @pytest.mark.requirement("CLIENT-74")
 def test_a_changed_subscription_is_joined_with(bench: type[Bench]) -> None:
     b = bench()

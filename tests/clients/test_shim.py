@@ -90,12 +90,16 @@ def test_an_unknown_variant_is_an_error_before_anything_is_said() -> None:
         said_to(variant="zzz")
 
 
-def test_a_client_of_a_time_without_static_members_says_so() -> None:
-    line = json.dumps({"id": 1, "command": "subscribe", "bootstrap": "a:1", "group": "g", "topics": ["t"], "instance_id": "i0"})
-    hello, answer = said_to(line, variant="join-v3")
+@pytest.mark.parametrize(
+    ("variant", "lacks", "fields"),
+    [("join-v3", "static", {"instance_id": "i0"}), ("subscription-v0", "cooperative", {"assignors": ["cooperative-sticky"]})],
+)
+def test_a_client_whose_versions_lack_a_feature_says_so(variant: str, lacks: str, fields: dict[str, Any]) -> None:
+    line = json.dumps({"id": 1, "command": "subscribe", "bootstrap": "a:1", "group": "g", "topics": ["t"], **fields})
+    hello, answer = said_to(line, variant=variant)
 
-    assert "static" not in hello["capabilities"]
-    assert "static" in answer["unimplemented"]
+    assert lacks not in hello["capabilities"]
+    assert lacks in answer["unimplemented"]
 
 
 def test_three_members_form_a_group_consume_commit_and_leave(tell: Callable[..., None]) -> None:

@@ -55,6 +55,7 @@ class Core:
         # where it stands
         self.is_subscribed = True
         self.is_halted = False
+        self.is_unpolled = False  # left for want of polls; only a poll makes it join again
         self.is_lost = False
         self.was_reset_while_joining = False
         self.rejoin_reason: str | None = ""

@@ -31,6 +31,7 @@ class Heartbeats:
     def polled(self, now_ms: int) -> None:
         """Note the application's poll (CLIENT-61)."""
         self._polled_ms = now_ms
+        self._core.is_unpolled = False
 
     def reset(self, now_ms: int) -> None:
         """Count session and interval from now: the member joined, or its assignment came."""
@@ -117,6 +118,7 @@ class Heartbeats:
     def _end_poll(self, now_ms: int) -> None:
         """Leave: the application has not polled for max.poll.interval.ms; its next poll joins again (CLIENT-52)."""
         core = self._core
+        core.is_unpolled = True
         if core.policy.poll_end_leaves:
             leave_group(core, now_ms, "the poll interval was exceeded")
         core.reset("the application did not poll in time")

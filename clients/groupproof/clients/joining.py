@@ -66,7 +66,7 @@ class Joining:
     def step(self, now_ms: int) -> None:
         """Go as far as a poll can."""
         core = self._core
-        if core.is_calling() or not core.is_taking_part:
+        if core.is_calling() or core.is_unpolled or not core.is_taking_part:
             return
         self._resume_if_reset()
         if self._stage is _Stage.ADOPTED:

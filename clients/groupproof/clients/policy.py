@@ -16,6 +16,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["REFERENCE", "Override", "Policy"]
 
 _STATIC_SINCE: Final = 5
+_OWNED_SINCE: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +111,11 @@ class Policy:
     def can_be_static(self) -> bool:
         """Tell whether the versions spoken know group.instance.id (KIP-345: JoinGroup v5)."""
         return self.versions.get(Api.JOIN_GROUP, _STATIC_SINCE) >= _STATIC_SINCE
+
+    @property
+    def can_cooperate(self) -> bool:
+        """Tell whether the subscription names owned partitions (KIP-429: v1)."""
+        return self.subscription_version >= _OWNED_SINCE
 
     def reaction(self, api: Api, answer: Answer, phase: Phase) -> Reaction:
         """Return the table's reaction, or the deviation from it."""

@@ -134,14 +134,12 @@ class _Process:
         try:
             subscribe = Subscribe.of(command)
             policy = self._policy if subscribe.variant is None else variant_named(subscribe.variant).policy
+            subscribe.check_against(policy)
         except NotImplementedHere as lacking:
             self._answer(command, unimplemented=str(lacking))
             return
         except (WrongField, UnknownVariant) as error:
             self._answer(command, error="INVALID_CONFIG", message=str(error), fatal=False)
-            return
-        if subscribe.settings.instance_id is not None and not policy.can_be_static:
-            self._answer(command, unimplemented="static membership: this variant speaks no version that has it")
             return
         if self._has(name):
             self._answer(command, error="ILLEGAL_STATE", message=f"member {name!r} has subscribed already", fatal=False)
@@ -177,7 +175,8 @@ def _hello(policy: Policy) -> Body:
         release = version("groupproof")
     except PackageNotFoundError:
         release = "0"
-    capabilities = [each for each in CAPABILITIES if each != "static" or policy.can_be_static]
+    lacking = {name for name, can in (("static", policy.can_be_static), ("cooperative", policy.can_cooperate)) if not can}
+    capabilities = [each for each in CAPABILITIES if each not in lacking]
     language = f"python {platform.python_version()}"
     return {"name": "hello", "contract": 1, "client": "groupproof", "version": release, "language": language, "capabilities": capabilities}
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.clients.assignors import ASSIGNORS
+from groupproof.clients.handover import COOPERATIVE
+from groupproof.clients.policy import Policy
 from groupproof.clients.settings import MemberSettings
 
 __all__ = ["NotImplementedHere", "Subscribe", "WrongField"]
@@ -74,6 +76,13 @@ class Subscribe:
             variant=variant,
             ignored=tuple(ignored + [f"properties.{name}" for name in unknown]),
         )
+
+    def check_against(self, policy: Policy) -> None:
+        """Raise `NotImplementedHere` for what the versions that `policy` speaks cannot say."""
+        if self.settings.instance_id is not None and not policy.can_be_static:
+            raise NotImplementedHere("static membership: this variant speaks no version that has it")
+        if not policy.can_cooperate and any(name in COOPERATIVE for name in self.settings.assignors):
+            raise NotImplementedHere("cooperative rebalancing: this variant's subscription names no owned partitions")
 
 
 def _settings(fields: Mapping[str, Any], properties: Mapping[str, Any]) -> MemberSettings:
