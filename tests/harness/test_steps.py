@@ -72,6 +72,8 @@ def test_conditions_wait_for_what_they_say() -> None:
     assert steps.requested("m0", Api.JOIN_GROUP, after="f").until == Seen(kind_of="request", api="JoinGroup", client="m0", after="f")
     assert steps.answered("m0", Api.HEARTBEAT).until == Seen(kind_of="response", api="Heartbeat", client="m0", error=0)
     assert steps.event("m0", "error").until == Seen(kind_of="event", event="error", client="m0")
+    told = {"partitions": [{"topic": "t", "partition": 1}, {"topic": "u", "partition": 0}]}
+    assert steps.assigned("m0", ("u", 0), ("t", 1)).until == Seen(kind_of="event", event="partitions_assigned", client="m0", where=told)
 
 
 def test_commands_carry_their_fields() -> None:

@@ -32,7 +32,7 @@ from groupproof.protocol.faults import Action, Answer, Cut, Fault, Hold, Move, S
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "REACT_MS", "answered", "answers", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event", "freeze", "grow",
+    "REACT_MS", "answered", "answers", "assigned", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event", "freeze", "grow",
     "heal", "holds", "joined", "kill", "mark", "move", "moves", "passing", "pause", "plan", "release", "requested", "resume", "silences",
     "stable", "start", "strikes", "subject", "thaw",
 ]  # fmt: skip
@@ -165,6 +165,13 @@ def answered(
 def event(client: str, name: str, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
     """Wait for a shim's event."""
     return Await(until=Seen(kind_of="event", event=name, client=client, after=after, count=count), within_ms=within_ms, go_on=go_on)
+
+
+def assigned(client: str, *partitions: tuple[str, int], after: str | None = None, go_on: bool = False) -> Await:
+    """Wait until the application of `client` is told that it was assigned these partitions and no others."""
+    told = [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
+    seen = Seen(kind_of="event", event="partitions_assigned", client=client, after=after, where={"partitions": told})
+    return Await(until=seen, within_ms=REACT_MS, go_on=go_on)
 
 
 def consumed(client: str, *, after: str | None = None, count: int = 1, go_on: bool = False) -> Await:

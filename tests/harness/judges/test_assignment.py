@@ -7,6 +7,7 @@ from tests.harness.judges.story import ID, Story, findings, verdict
 
 from groupproof.harness.evidence import NotReached
 from groupproof.harness.judges.assignment import (
+    assigns_at_once,
     assigns_everyone,
     assigns_everything,
     assigns_exactly,
@@ -79,6 +80,20 @@ def test_a_follower_that_assigns_is_not_strict(assigns: Mapping[str, Sequence[tu
 )
 def test_every_partition_of_a_wanted_topic_has_an_owner(assigns: Mapping[str, Sequence[tuple[str, int]]], protocol: str, expected: Verdict) -> None:
     assert verdict(assigns_everything("m0", {"t": 2, "u": 1, "unwanted": 5}), led(assigns, protocol=protocol)) is expected
+
+
+@pytest.mark.parametrize(("first", "expected"), [(GOOD, Verdict.OK), ({ID: [T0], OTHER: [T1]}, Verdict.NON_STRICT)])
+def test_a_leader_that_needs_another_generation_for_a_new_topic_is_not_strict(
+    first: Mapping[str, Sequence[tuple[str, int]]], expected: Verdict
+) -> None:
+    topics = {"t": 2, "u": 1}
+    story = Story().mark("newcomer")
+    for generation, assigns in ((1, first), (2, GOOD)):
+        story.join(generation=generation, members={ID: ["t"], OTHER: ["t", "u"]})
+        story.sync(generation=generation, assigns=assigns)
+
+    assert verdict(assigns_everything("m0", topics, after="newcomer"), story) is Verdict.OK
+    assert verdict(assigns_at_once("m0", topics, after="newcomer"), story) is expected
 
 
 @pytest.mark.parametrize(("assigns", "expected"), [(GOOD, Verdict.OK), ({OTHER: [T0, T1, U0]}, Verdict.NON_STRICT)])

@@ -12,13 +12,13 @@ from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim
 from groupproof.harness.judges.reading import COOPERATIVE, Given, accepted, assignments_of, clients, origin, subscriptions_of, synced
-from groupproof.harness.verdicts import Finding
+from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.subscription import Subscription
 from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "assigns_everyone", "assigns_everything", "assigns_exactly", "follower_assigns_nothing", "followers_assign_nothing", "holds_partitions",
+    "assigns_at_once", "assigns_everyone", "assigns_everything", "assigns_exactly", "follower_assigns_nothing", "followers_assign_nothing", "holds_partitions",
     "leaders_assign_soundly",
 ]  # fmt: skip
 
@@ -67,30 +67,51 @@ def followers_assign_nothing(ev: Evidence) -> Iterator[Finding]:
                 yield claim.tolerated("A follower's SyncGroup carried assignments.", sync)
 
 
-def _last_lead(ev: Evidence, client: str, after: str | None) -> tuple[Observation, Given]:
-    """Return the newest SyncGroup that `client` sent as leader and that was accepted; raise `NotReached`."""
+def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation, Given]]:
+    """Return the SyncGroups that `client` sent as leader and that were accepted; raise `NotReached` for none."""
     leading = [(sync, join) for sync, join in _leading(ev, client) if sync.seq > ev.at(after) and accepted(ev, sync)]
     if not leading:
         raise NotReached(f"{client} never led a generation")
-    return leading[-1]
+    return leading
+
+
+def _forgotten(sync: Observation, join: Given, topics: Mapping[str, int]) -> Partitions:
+    """Return the partitions of `topics` that somebody wants and nobody was given.
+
+    A cooperative leader may hold back what is on its way from one member to another, so nothing is held against that one.
+    """
+    wanted = {topic for subscription in subscriptions_of(join.seen).values() for topic in subscription.topics}
+    due = {(topic, number) for topic, count in topics.items() if topic in wanted for number in range(count)}
+    given = {partition for partitions in assignments_of(sync).values() for partition in partitions}
+    return () if join.protocol in COOPERATIVE else tuple(sorted(due - given))
 
 
 def assigns_everything(client: str, topics: Mapping[str, int], *, requirement: str = "ASSIGN-09", after: str | None = None) -> Judge:
-    """Judge the newest assignment of `client` as leader: every partition of `topics` that somebody wants is given to somebody.
-
-    A cooperative leader may hold back what is on its way from one member to another, so that one is judged by what members hold.
-    """
+    """Judge the newest assignment of `client` as leader: every partition of `topics` that somebody wants is given to somebody."""
     claim = Claim(requirement=requirement, expected="The leader assigns every partition of every subscribed topic.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        sync, join = _last_lead(ev, client, after)
-        wanted = {topic for subscription in subscriptions_of(join.seen).values() for topic in subscription.topics}
-        due = {(topic, number) for topic, count in topics.items() if topic in wanted for number in range(count)}
-        missing = due - {partition for partitions in assignments_of(sync).values() for partition in partitions}
-        if missing and join.protocol not in COOPERATIVE:
-            yield claim.failed("The leader left partitions of a subscribed topic to nobody.", sync, detail=str(sorted(missing)))
+        sync, join = _led(ev, client, after)[-1]
+        missing = _forgotten(sync, join, topics)
+        if missing:
+            never = "The leader left partitions of a subscribed topic to nobody."
+            yield claim.failed(never, sync, detail=str(missing), proof=Proof.LIVENESS)
         else:
             yield claim.ok("Every partition was assigned.", sync)
+
+    return judge
+
+
+def assigns_at_once(client: str, topics: Mapping[str, int], *, after: str, requirement: str = "ASSIGN-10") -> Judge:
+    """Judge that `client` needs no second generation for it: a leader that meets a new topic asks for its metadata before it assigns,
+    or everyone has to join once more when the metadata has come."""
+    claim = Claim(requirement=requirement, expected="The leader assigns every partition in the generation in which its member joined.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sync, join = _led(ev, client, after)[0]
+        missing = _forgotten(sync, join, topics)
+        another = "The leader left partitions to nobody until another rebalance."
+        yield claim.tolerated(another, sync, detail=str(missing)) if missing else claim.ok("It did.", sync)
 
     return judge
 
@@ -100,7 +121,7 @@ def assigns_everyone(client: str, members: int, *, requirement: str = "CLIENT-12
     claim = Claim(requirement=requirement, expected="The leader's SyncGroup has an assignment for every member, also an empty one.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        sync, join = _last_lead(ev, client, after)
+        sync, join = _led(ev, client, after)[-1]
         listed = subscriptions_of(join.seen)
         if len(listed) < members:
             raise NotReached("the group never had all its members in one generation")
@@ -120,7 +141,7 @@ def assigns_exactly(client: str, expected: Mapping[str, Partitions], *, requirem
     claim = Claim(requirement=requirement, expected="The leader assigns what the assignor agreed upon assigns.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        sync, _ = _last_lead(ev, client, after)
+        sync, _ = _led(ev, client, after)[-1]
         names = {each.member: each.client for each in ev.responses(Api.JOIN_GROUP) if each.member}
         got = {names.get(member, member): sorted(partitions) for member, partitions in assignments_of(sync).items()}
         wanted = {name: sorted(partitions) for name, partitions in expected.items()}

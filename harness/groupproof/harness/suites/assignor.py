@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from groupproof.harness.case import Case
 from groupproof.harness.judges.assignment import (
+    assigns_at_once,
     assigns_everyone,
     assigns_everything,
     assigns_exactly,
     follower_assigns_nothing,
     holds_partitions,
 )
-from groupproof.harness.steps import company, joined, passing, plan, subject
+from groupproof.harness.steps import assigned, company, joined, mark, passing, plan, stable, start, subject
 from groupproof.harness.suites.making import MUST, case
 from groupproof.protocol.trace import Partitions
 
@@ -77,9 +78,17 @@ CASES: tuple[Case, ...] = (
             subject("m0", topics=["t"]),
             company("z0", topics=["t", "u"]),
             topics={"t": 2, "u": 2},
-            steps=[*joined("m0", "z0"), passing(200)],
+            steps=[
+                *joined("m0"),
+                mark("newcomer"),
+                *start("z0"),
+                assigned("z0", ("t", 1), ("u", 0), ("u", 1), after="newcomer", go_on=True),
+                stable("m0", "z0", after="newcomer", go_on=True),
+                passing(200),
+            ],
         ),
-        assigns_everything("m0", {"t": 2, "u": 2}),
+        assigns_everything("m0", {"t": 2, "u": 2}, after="newcomer"),
+        assigns_at_once("m0", {"t": 2, "u": 2}, after="newcomer"),
         holds_partitions("m0", 1, requirement="ASSIGN-10"),
     ),
     case(
