@@ -14,13 +14,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from groupproof.harness.report.palette import page_variables, picture_style
 from groupproof.harness.report.svg import time_label
 
-__all__ = ["render"]
+__all__ = ["environment", "render"]
 
 _TEMPLATES = "groupproof.harness.report"
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
     environment = Environment(
         loader=PackageLoader(_TEMPLATES, "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -36,4 +36,4 @@ def _read(name: str) -> str:
 
 def render(template: str, **values: Any) -> str:
     """Return the page; `values` are what its template names."""
-    return _environment().get_template(template).render(**values)
+    return environment().get_template(template).render(**values)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from tests.harness.report.making import a_case, a_result, known, summary_of
+
+from groupproof.harness.report.markdown import CHARS_MAX, summary
+from groupproof.harness.verdicts import Goodbye, Verdict
+
+FAILED = a_case("join/classic/failed")
+
+
+def test_a_summary_tells_grade_totals_failures_and_how_to_replay_them() -> None:
+    run = summary_of(a_result(), a_result(Verdict.FAILED, FAILED, observed="It left | quit."))
+
+    assert summary(run, "out") == (
+        "### ❌ example 1.2: FAILED\n"
+        "\n"
+        "At least one case breaks a MUST. 2 cases against kafka-4.1, in 12 s, seed 7.\n"
+        "\n"
+        "| OK | FAILED |\n"
+        "| ---: | ---: |\n"
+        "| 1 | 1 |\n"
+        "\n"
+        "#### FAILED\n"
+        "\n"
+        "| case | expected | observed |\n"
+        "| --- | --- | --- |\n"
+        "| `join/classic/failed` HB-03 | It joins. | It left \\| quit. |\n"
+        "\n"
+        "<details><summary>replay</summary>\n"
+        "\n"
+        "```\n"
+        "groupproof replay out/cases/join/classic/failed/plan.json\n"
+        "```\n"
+        "</details>\n"
+        "\n"
+        "<sub>groupproof 0.1.0 · catalogue `abababababab` · every verdict can be computed again from its trace</sub>\n"
+    )
+
+
+def test_an_interrupted_run_says_how_far_it_came() -> None:
+    text = summary(summary_of(a_result(), selected=[a_case(), FAILED], interrupted=True), "out")
+
+    assert "**Interrupted:** 1 of 2 cases were reached." in text
+
+
+def test_excuses_stale_expectations_and_goodbyes_are_told() -> None:
+    results = [a_result(Verdict.FAILED, FAILED), a_result(goodbye=Goodbye.UNCLEAN)]
+
+    text = summary(summary_of(*results, excused={FAILED.id: known(FAILED.id)}, stale=["known.toml, entry 1: passes"]), "out")
+
+    assert "Known: drops its id on 27 (https://example.org/1)" in text
+    assert "- known.toml, entry 1: passes" in text
+    assert "| OK | EXCUSED | goodbye UNCLEAN |" in text
+
+
+def test_what_a_client_says_is_no_markup() -> None:
+    text = summary(summary_of(a_result(Verdict.FAILED, FAILED, observed="<img src=x> @someone `x` **b**\n| row |")), "out")
+
+    assert "\\<img src=x\\> \\@someone \\`x\\` \\*\\*b\\*\\* \\| row \\|" in text
+
+
+def test_a_summary_fits_into_a_comment() -> None:
+    results = [a_result(Verdict.FAILED, a_case(f"join/classic/n{number}"), observed="wrong " * 300) for number in range(200)]
+
+    text = summary(summary_of(*results), "out")
+
+    assert len(text) <= CHARS_MAX + 100
+    assert "… (cut; the whole of it is in report.html)" in text
+
+
+def test_long_lists_are_cut_and_say_by_how_much() -> None:
+    results = [a_result(Verdict.FAILED, a_case(f"join/classic/n{number}")) for number in range(60)]
+
+    text = summary(summary_of(*results), "out")
+
+    assert "| … and 10 more | | |" in text
+    assert text.count("groupproof replay") == 50
