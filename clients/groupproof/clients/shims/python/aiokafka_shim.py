@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import inspect
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -54,7 +55,7 @@ SETTINGS = {
     "metadata_max_age_ms": "metadata_max_age_ms", "request_timeout_ms": "request_timeout_ms", "retry_backoff_ms": "retry_backoff_ms",
 }  # fmt: skip
 POSITION_S_MAX = 10.0
-CAPABILITIES = ["classic", "commit", "commit-async", "auto-commit", "pause", "static", "on-revoked", "resubscribe", "multi"]
+CAPABILITIES = ["classic", "commit", "commit-async", "auto-commit", "pause", "on-revoked", "resubscribe", "multi"]
 
 
 def main() -> None:
@@ -66,7 +67,13 @@ def main() -> None:
     def start(key: str | None) -> AioMember:
         return AioMember(key, lines, loop)
 
-    Host(lines, start).run({"client": "aiokafka", "version": aiokafka.__version__, "language": "python", "capabilities": CAPABILITIES})
+    Host(lines, start).run({"client": "aiokafka", "version": aiokafka.__version__, "language": "python", "capabilities": capabilities()})
+
+
+def capabilities() -> list[str]:
+    """Return what this release can do: static members came with 0.10."""
+    has_static = "group_instance_id" in inspect.signature(AIOKafkaConsumer.__init__).parameters
+    return [*CAPABILITIES, *(["static"] if has_static else [])]
 
 
 class AioMember(MemberBase):
@@ -87,6 +94,7 @@ class AioMember(MemberBase):
         self._idle.set()
         self._poll_timeout_s = 0.1
         self._tasks: set[asyncio.Task[None]] = set()
+        self._poller: asyncio.Task[None] | None = None
         self.on_revoked_plan: dict[str, Any] = {}
         loop.call_soon_threadsafe(self._spawn, self._run())
 
@@ -96,10 +104,11 @@ class AioMember(MemberBase):
                 self._loop.call_soon_threadsafe(self._inbox.put_nowait, command)
             return not self._done
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _run(self) -> None:
         while not self._done:
@@ -158,9 +167,15 @@ class AioMember(MemberBase):
         if ranges:
             self.emit_records(ranges)
 
-    async def _stop_polling(self) -> None:
+    async def _stop_polling(self, within_s: float | None = None) -> None:
         self._polling.clear()
-        await self._idle.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._idle.wait()
+
+    async def _leave_off_polling(self) -> None:
+        """Stop polling, but don't wait for a getmany that waits for an assignment, whatever its timeout: an application, too, leaves meanwhile."""
+        await self._stop_polling(2 * self._poll_timeout_s)
 
     async def subscribe(self, command: Command) -> dict[str, Any]:
         if self.consumer is not None:
@@ -181,7 +196,7 @@ class AioMember(MemberBase):
             raise
         self.consumer = consumer
         await self.resubscribe({"topics": subscribe.topics})
-        self._spawn(self._poll())
+        self._poller = self._spawn(self._poll())
         self.emit("startup_complete")
         return {"ignored": subscribe.ignored}
 
@@ -201,19 +216,20 @@ class AioMember(MemberBase):
     async def unsubscribe(self, command: Command) -> dict[str, Any]:
         if command.get("leave") is not None and command["leave"] is self._is_static:
             raise Unimplemented("aiokafka decides by itself whether it leaves: dynamic members do, static ones don't")
-        await self._stop_polling()
+        await self._leave_off_polling()
         self.consumer.unsubscribe()
         return {}
 
     async def close(self, command: Command) -> dict[str, Any]:
         if command.get("leave") is not None and command["leave"] is self._is_static:
             raise Unimplemented("aiokafka has no way to " + ("make a static member leave" if self._is_static else "close without leaving"))
-        await self._stop_polling()
+        await self._leave_off_polling()
         self._closed = True
-        self._polling.set()  # lets the poll task see that it is over
         try:
             await self.consumer.stop()
         finally:
+            if self._poller is not None:
+                self._poller.cancel()
             self.emit("shutdown_complete")
         return {}
 
