@@ -104,11 +104,10 @@ class AioMember(MemberBase):
                 self._loop.call_soon_threadsafe(self._inbox.put_nowait, command)
             return not self._done
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return task
 
     async def _run(self) -> None:
         while not self._done:
@@ -196,7 +195,7 @@ class AioMember(MemberBase):
             raise
         self.consumer = consumer
         await self.resubscribe({"topics": subscribe.topics})
-        self._poller = self._spawn(self._poll())
+        self._poller = self._loop.create_task(self._poll())
         self.emit("startup_complete")
         return {"ignored": subscribe.ignored}
 
