@@ -62,12 +62,14 @@ def test_the_id_of_another_client_is_not_ones_own() -> None:
     assert verdict(member_ids_are_those_given, story) is Verdict.FAILED
 
 
-@pytest.mark.parametrize("api", [Api.SYNC_GROUP, Api.HEARTBEAT])
-def test_a_sync_or_heartbeat_without_a_member_id_is_illegal(api: Api) -> None:
+@pytest.mark.parametrize(
+    ("api", "expected"), [(Api.SYNC_GROUP, Verdict.FAILED), (Api.HEARTBEAT, Verdict.NON_STRICT), (Api.OFFSET_COMMIT, Verdict.NON_STRICT)]
+)
+def test_without_a_member_id_a_sync_is_lost_and_a_heartbeat_or_commit_needless(api: Api, expected: Verdict) -> None:
     story = Story().member()
     story.request(api, generation=1)
 
-    assert verdict(member_ids_are_those_given, story) is Verdict.FAILED
+    assert verdict(member_ids_are_those_given, story) is expected
 
 
 def test_an_instance_may_leave_by_its_name_alone() -> None:

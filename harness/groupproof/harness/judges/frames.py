@@ -34,7 +34,10 @@ _ID_RULE = {
 
 
 def member_ids_are_those_given(ev: Evidence) -> Iterator[Finding]:
-    """Judge that a request names the empty member id, where that means something, or one that the coordinator gave this client before."""
+    """Judge that a request names the empty member id, where that means something, or one that the coordinator gave this client before.
+
+    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it.
+    """
     for client in clients(ev):
         known = given(ev, client)
         for request in group_requests(ev, client):
@@ -44,9 +47,13 @@ def member_ids_are_those_given(ev: Evidence) -> Iterator[Finding]:
                 if member == "" and _may_be_empty(api, request):
                     continue
                 if member == "":
-                    yield claim.failed(f"{api.title} named no member id.", request)
+                    verdict = Verdict.NON_STRICT if api in _REFUSED_WITHOUT_ID else Verdict.FAILED
+                    yield claim.found(verdict, f"{api.title} named no member id.", request)
                 elif not any(each.member == member and knew(each.seen, request) for each in known):
                     yield claim.failed(f"{api.title} named a member id that the client was never given.", request)
+
+
+_REFUSED_WITHOUT_ID = {Api.HEARTBEAT, Api.OFFSET_COMMIT}
 
 
 def _named_members(request: Observation) -> list[str]:
