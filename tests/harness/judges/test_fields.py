@@ -191,6 +191,14 @@ def test_a_member_goes_on_where_the_group_had_committed(first: list[tuple[str, i
     assert verdict(starts_at("m0", STARTS, requirement="CLIENT-79", or_not=or_not), story.end(9_000)) is expected
 
 
+@pytest.mark.parametrize(("offset", "expected"), [(10, Verdict.OK), (0, Verdict.NON_STRICT), (11, Verdict.FAILED)])
+def test_an_error_that_once_meant_nothing_committed_may_be_read_so(offset: int, expected: Verdict) -> None:
+    story = Story().member()
+    story.consume(("t", 0, offset, 19), ("t", 1, 12, 19))
+
+    assert verdict(starts_at("m0", STARTS, requirement="CLIENT-79", means_nothing_once=True), story.end()) is expected
+
+
 def test_a_leader_that_was_told_of_new_partitions_joins_again() -> None:
     judge = joins_when_topics_grow("m0", after="grown")
     story = Story().member().mark("grown")
