@@ -92,6 +92,20 @@ async def test_an_answer_that_nobody_takes_is_not_delivered() -> None:
 
 
 @virtually
+async def test_a_fault_whose_answer_nobody_took_strikes_the_next_match() -> None:
+    async with staged() as stage:
+        gone, there = await stage.stable("m0", "m1")
+        _arm(stage, Answer(error_code=27))
+        await gone.send(Api.HEARTBEAT, gone.who())
+        await gone.stream.aclose()
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert await there.heartbeat() == 27
+        assert await there.heartbeat() == 0
+        assert stage.stages("f") == ["armed", "triggered", "failed", "triggered", "delivered"]
+
+
+@virtually
 async def test_an_answer_that_breaks_off_is_not_delivered() -> None:
     async def break_it() -> None:
         raise trio.BrokenResourceError("reset by peer")

@@ -141,6 +141,15 @@ def test_counting_starts_when_a_fault_is_armed() -> None:
     assert strikes(frame_filter, [HEARTBEAT]) == ["f"]
 
 
+def test_a_strike_given_back_falls_on_the_next_match() -> None:
+    frame_filter = armed(f=Selector(api="Heartbeat"))
+    assert strikes(frame_filter, [HEARTBEAT]) == ["f"]
+    frame_filter.give_back("f")
+    frame_filter.give_back("unheard of")
+
+    assert strikes(frame_filter, [HEARTBEAT] * 2) == ["f", None]
+
+
 def test_a_disarmed_fault_strikes_no_more_and_can_be_armed_afresh() -> None:
     frame_filter = armed(f=Selector(api="Heartbeat", count=None))
     frame_filter.disarm("f")

@@ -9,7 +9,8 @@ kind `fault`; their stage stands in `detail` and in `body["stage"]`:
   the coordinator is elsewhere. A duplicate: the coordinator took the request up twice. An answer: the peer took its bytes;
 * released: `body["held"]` frames go on, because someone said so or because the hold's time was over (`body["by"]`);
 * healed: disarmed, and what it held goes on;
-* failed: it could not be performed, and `body["why"]` says why. Then nothing was done to the frame.
+* failed: it could not be performed, and `body["why"]` says why. Then nothing was done to the frame, or the peer was gone before the
+  fault's answer could reach it: such a fault strikes the next match instead.
 """
 
 from __future__ import annotations
@@ -71,6 +72,11 @@ class Interception:
         if struck is not None:
             self.receipt(struck, "triggered", columns)
         return struck
+
+    def unreceived(self, fault: Fault, columns: Mapping[str, Any], why: str) -> None:
+        """Record that the fault's answer reached nobody; the next matching frame is struck instead."""
+        self._filter.give_back(fault.name)
+        self.receipt(fault, "failed", columns, body={"why": why})
 
     async def hold(self, fault: Fault, ms: int | None, columns: Mapping[str, Any]) -> None:
         """Wait until `fault` is released or healed, or for `ms`; the frame is withheld meanwhile."""

@@ -99,7 +99,7 @@ class Strikes:
         why = failure or ("" if self._line.is_open else "the client had closed the connection")
         for struck in strikes:
             if struck.answers and why:
-                self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": why})
+                self._interception.unreceived(struck.fault, struck.columns, why)
             elif struck.answers:
                 self._interception.receipt(struck.fault, "delivered", struck.columns)
 

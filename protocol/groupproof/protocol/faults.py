@@ -159,6 +159,11 @@ class FrameFilter:
         """Disarm; a name that is not armed is no error, so that healing can be repeated."""
         self._armed.pop(name, None)
 
+    def give_back(self, name: str) -> None:
+        """Take back one count of `name`: what it did to the last frame reached nobody, and the next match is struck instead."""
+        if name in self._armed:
+            self._armed[name].matches -= 1
+
     def strike(self, frame: Frame) -> Fault | None:
         """Return the fault that strikes `frame`, and count it for every fault it matches."""
         struck: Fault | None = None
