@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judges.story import ID, Story, verdict
+from tests.harness.judges.story import ID, Story, findings, verdict
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import NotReached
@@ -57,6 +57,15 @@ def test_another_order_of_preference_is_not_strict() -> None:
 
     assert verdict(lists_protocols("m0", ("range", "roundrobin")), story.end()) is Verdict.OK
     assert verdict(lists_protocols("m0", ("roundrobin", "range")), story.end()) is Verdict.NON_STRICT
+
+
+def test_a_second_join_does_not_make_good_what_the_first_left_out() -> None:
+    story = Story()
+    story.join(generation=1)
+    story.join(member=ID, generation=2).body["protocols"].append({"name": "roundrobin", "metadata": b""})
+
+    assert [each.observed for each in findings(lists_protocols("m0", ("range", "roundrobin")), story.end())] == ["It lists only some of them at first."]
+    assert verdict(lists_protocols("m0", ("range", "roundrobin")), story) is Verdict.FAILED
 
 
 def test_a_join_that_no_consumer_would_send_fails() -> None:

@@ -150,6 +150,13 @@ def test_an_error_reaches_the_application(does: str | None, tells: bool, expecte
     assert after_fault(judge, does=does, tells=tells) is expected
 
 
+@pytest.mark.parametrize(("does", "expected"), [("join anew", Verdict.FAILED), ("beat", Verdict.OK), (None, Verdict.OK)])
+def test_who_has_joined_anew_tells_too_late_that_it_was_replaced(does: str | None, expected: Verdict) -> None:
+    judge = surfaces("m0", after="error", requirement="CLIENT-57", unaware=Verdict.FAILED, before_joining=True)
+
+    assert after_fault(judge, does=does, tells=True) is expected
+
+
 @pytest.mark.parametrize(
     ("does", "tells", "expected"),
     [("find", False, Verdict.OK), (None, True, Verdict.OK), ("leave", False, Verdict.FAILED), (None, False, Verdict.FAILED)],

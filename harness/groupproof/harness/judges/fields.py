@@ -51,21 +51,30 @@ def joins_with_timeouts(client: str, *, session_ms: int, rebalance_ms: int, requ
 
 
 def lists_protocols(client: str, protocols: Sequence[str], *, requirement: str = "ASSIGN-13") -> Judge:
-    """Judge that JoinGroup is of type `consumer` and lists the assignors in the order of preference, each with readable metadata."""
+    """Judge that JoinGroup is of type `consumer` and lists the assignors in the order of preference, each with readable metadata.
+
+    Who lists only some, be it for the first JoinGroup alone, keeps members out that share another with it (INCONSISTENT_GROUP_PROTOCOL).
+    """
     claim = Claim(requirement=requirement, expected="JoinGroup lists the client's assignors in its order of preference, each with its subscription.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        join = _joins(ev, client)[0]
-        names = [each["name"] for each in join.body.get("protocols") or ()]
+        join, *later = _joins(ev, client)
+        names = _protocols(join)
         if join.body.get("protocol_type") != "consumer" or subscription_of(join) is None:
             yield claim.failed("It is no join of a consumer.", join)
         elif names == list(protocols):
             yield claim.ok("It does.", join)
+        elif set(names) < set(protocols) and any(_protocols(each) == list(protocols) for each in later):
+            yield claim.failed("It lists only some of them at first.", join, detail=str(names))
         else:
             verdict = Verdict.NON_STRICT if set(names) == set(protocols) else Verdict.FAILED
             yield claim.found(verdict, "It lists others, or in another order.", join, detail=str(names))
 
     return judge
+
+
+def _protocols(join: Observation) -> list[str]:
+    return [each["name"] for each in join.body.get("protocols") or ()]
 
 
 def subscribes_to(client: str, topics: Sequence[str], *, after: str | None = None, requirement: str) -> Judge:

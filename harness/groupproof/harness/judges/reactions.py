@@ -199,13 +199,17 @@ def surfaces(
     unaware: Verdict = Verdict.NON_STRICT,
     within_ms: float = REACT_MS,
     tried_again: Api | None = None,
+    before_joining: bool = False,
 ) -> Judge:
     """Judge that the application is told. Going on without telling it is `unaware`, or as good if it means sending `tried_again`;
-    silence on the wire and in the application is FAILED."""
+    silence on the wire and in the application is FAILED. With `before_joining` what is told after a new JoinGroup comes too late."""
     claim = Claim(requirement=requirement, expected="The client tells the application of the error.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         told, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
+        anew = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None) if before_joining else None
+        if told is not None and anew is not None and anew.seq < told.seq:
+            told = None
         again = next(iter(ev.requests(tried_again, client, after, ev.closing)), None) if tried_again is not None else None
         if told is not None:
             yield claim.ok("It did.", told)
