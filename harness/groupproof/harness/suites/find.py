@@ -38,6 +38,7 @@ def _retried(code: int, title: str) -> Case:
 
 
 def _told(code: int, title: str) -> Case:
+    # Twice, for a client may give up the connection it began with, and the answer on it, as soon as it knows the brokers.
     return case(
         f"find/{code_name(code)}",
         title,
@@ -45,7 +46,7 @@ def _told(code: int, title: str) -> Case:
         MUST,
         plan(
             subject(),
-            steps=[answers("error", _FIND, code), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)],
+            steps=[answers("error", _FIND, code, count=2), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)],
         ),
         is_struck("error", "m0", _FIND, requirement="CLIENT-01"),
         surfaces("m0", after="error", requirement="CLIENT-06"),
