@@ -30,9 +30,11 @@ class Heard:
         self.answers: list[Answer] = []
         self.endings: list[Ending] = []
         self.ended = trio.Event()
+        self.spoken = trio.Event()
 
     def on_event(self, body: dict[str, Any]) -> None:
         self.events.append(body)
+        self.spoken.set()
 
     def on_answer(self, answer: Answer) -> None:
         self.answers.append(answer)

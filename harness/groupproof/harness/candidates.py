@@ -12,6 +12,7 @@ from groupproof.clients.provision import Launch, ProvisionError, provision
 from groupproof.clients.registry import Registered, UnknownClient, WrongPairing, check_profile, resolve
 from groupproof.clients.shim import run_shim
 from groupproof.clients.store import default_cache
+from groupproof.harness.level_zero import VerifiableSubject
 from groupproof.harness.selection import nearest
 from groupproof.harness.shim_process import Program
 from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
@@ -59,7 +60,7 @@ def candidate(
     """
     check_profile_name(profile)
     if named is None:
-        return _of_program(program, shim_level or 1, seed, jobs)
+        return _of_program(program, 1 if shim_level is None else shim_level, seed, jobs)
     with _blamed():
         client = resolve(named)
         check_profile(client, profile)
@@ -110,11 +111,13 @@ def _of_client(client: Registered, launch: Launch, shim_level: int | None, seed:
         raise WrongUsage(f"{client.name} speaks level {launch.level} of the shim contract; leave --shim-level out")
     jobs = jobs or (_JOBS_MULTI if launch.multi else _jobs_alone())
     program = Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
-    processes = max(1, -(-2 * jobs // launch.members_max))
+    subject: Subject = ProcessSubject(str(client), program, seed=seed, processes=max(1, -(-2 * jobs // launch.members_max)))
+    if level == 0:
+        subject = VerifiableSubject(client.name, program, version=client.release, language=client.language, template=launch.arguments)
     return Candidate(
         name=client.name,
         release=client.release,
-        subject=ProcessSubject(str(client), program, seed=seed, processes=processes),
+        subject=subject,
         words=(str(client),),
         jobs=jobs,
         expectations=client.expectations,
@@ -122,13 +125,11 @@ def _of_client(client: Registered, launch: Launch, shim_level: int | None, seed:
 
 
 def _of_program(argv: tuple[str, ...], level: int, seed: int, jobs: int | None) -> Candidate:
-    if level == 0:
-        raise WrongUsage("--shim-level 0 is not in this release for a program of one's own; speak the shim contract, or certify verifiable-confluent")
-    program = Program(argv=argv)
+    program, name = Program(argv=argv), Path(argv[0]).name
     return Candidate(
-        name=Path(argv[0]).name,
+        name=name,
         release=None,
-        subject=ProcessSubject(str(program), program, seed=seed),
+        subject=VerifiableSubject(name, program) if level == 0 else ProcessSubject(str(program), program, seed=seed),
         words=("--", *argv),
         jobs=jobs or _jobs_alone(),
     )

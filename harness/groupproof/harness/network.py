@@ -15,6 +15,7 @@ from typing import Protocol
 import trio
 import trio.testing
 
+from groupproof.harness.relabelling import Relabelled, owner_of_port
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["Address", "Brokers", "LoopbackNetwork", "MemoryNetwork", "Network", "bootstrap_of"]
@@ -49,12 +50,16 @@ def bootstrap_of(addresses: Sequence[Address]) -> str:
 
 
 class LoopbackNetwork:
-    """TCP on `bind` with ports chosen by the kernel (or from `first_port` on); clients are told `advertise`."""
+    """TCP on `bind` with ports chosen by the kernel (or from `first_port` on); clients are told `advertise`.
+
+    `names` are the client ids, by process, of programs that can't be told one (level 0): their requests carry them.
+    """
 
     def __init__(self, bind: str = "127.0.0.1", advertise: str | None = None, first_port: int = 0) -> None:
         self.bind = bind
         self.advertised = advertise or bind
         self.first_port = first_port
+        self.names: dict[int, str] = {}
 
     @asynccontextmanager
     async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
@@ -67,9 +72,19 @@ class LoopbackNetwork:
                 brokers.advertise(node, self.advertised, port)
                 addresses.append((self.advertised, port))
                 serve = partial(brokers.serve_connection, node)
-                nursery.start_soon(trio.serve_listeners, partial(_serve, serve), [listener])
+                nursery.start_soon(trio.serve_listeners, partial(self._serve, serve), [listener])
             yield addresses
             nursery.cancel_scope.cancel()
+
+    async def _serve(self, serve: Callable[[trio.abc.Stream, str], Awaitable[None]], stream: trio.SocketStream) -> None:
+        # A peer that is gone before it was accepted has no name any more; its connection is served to its end all the same.
+        try:
+            host, port = stream.socket.getpeername()[:2]
+        except OSError:
+            await serve(stream, "gone")
+            return
+        name = owner_of_port(port, self.names) if self.names else None
+        await serve(stream if name is None else Relabelled(stream, name), f"{host}:{port}")
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         return await trio.open_tcp_stream(host, port)
@@ -86,15 +101,6 @@ def _listener(host: str, port: int) -> trio.SocketListener:
         where = f"{host}:{port}" if port else host
         raise BrokenEnvironment(f"can't listen on {where}: {error.strerror or error}; choose another address with --bind or --port") from error
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
-
-
-async def _serve(serve: Callable[[trio.abc.Stream, str], Awaitable[None]], stream: trio.SocketStream) -> None:
-    # A peer that is gone before it was accepted has no name any more; its connection is served to its end all the same.
-    try:
-        peer = "{}:{}".format(*stream.socket.getpeername()[:2])
-    except OSError:
-        peer = "gone"
-    await serve(stream, peer)
 
 
 class MemoryNetwork:

@@ -163,8 +163,8 @@ def partitions_of(event: Observation) -> set[tuple[str, int]]:
 
 
 def committed_offsets(event: Observation) -> set[tuple[str, int, int]]:
-    """Return the offsets that an `offsets_committed` event names."""
-    return {(each["topic"], each["partition"], each["offset"]) for each in event.body.get("offsets") or ()}
+    """Return the offsets that an `offsets_committed` event names; a negative one says that nothing was committed there."""
+    return {(each["topic"], each["partition"], each["offset"]) for each in event.body.get("offsets") or () if each["offset"] >= 0}
 
 
 def explicit_offsets(ev: Evidence, client: str) -> set[tuple[str, int, int]]:

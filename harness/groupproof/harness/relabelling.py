@@ -1,0 +1,94 @@
+"""Whose connection is it? Programs of level 0 choose their own client id, often the same for all; here each gets its member's name.
+
+A connection's owner is found by its socket: Linux tells which process holds the other end. Its requests then carry the member's name as
+client id, as if the program had been told it. Elsewhere, or when the owner is gone already, they are left as they are.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import trio
+
+from groupproof.protocol.framing import FRAME_BYTES_MAX, Framer, FramingError, frame
+
+__all__ = ["Relabelled", "owner_of_port", "with_client_id"]
+
+_PROC = Path("/proc")
+_CLIENT_ID_AT = 8  # after api key, version and correlation; a nullable string in every request header from v1 on
+_READ_BYTES = 65_536
+_TCP_LOCAL, _TCP_INODE = 1, 9  # columns of /proc/net/tcp
+
+
+def with_client_id(request: bytes, client_id: str) -> bytes:
+    """Return a request frame's payload with another client id; one too short to have one is returned as it is."""
+    if len(request) < _CLIENT_ID_AT + 2:
+        return request
+    (length,) = struct.unpack_from(">h", request, _CLIENT_ID_AT)
+    rest = request[_CLIENT_ID_AT + 2 + max(length, 0) :]
+    name = client_id.encode()
+    return request[:_CLIENT_ID_AT] + struct.pack(">h", len(name)) + name + rest
+
+
+class Relabelled(trio.abc.Stream):
+    """The server's end of a connection, on which every request carries `client_id`; what comes back is untouched."""
+
+    def __init__(self, inner: trio.abc.Stream, client_id: str) -> None:
+        self._inner = inner
+        self._client_id = client_id
+        self._framer = Framer(FRAME_BYTES_MAX)
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """Return whole frames, so possibly more than `max_bytes`; raise `BrokenResourceError` where there are no frames."""
+        while data := await self._inner.receive_some(_READ_BYTES):
+            try:
+                frames = self._framer.feed(bytes(data))
+            except FramingError as error:
+                raise trio.BrokenResourceError(str(error)) from error
+            if frames:
+                return b"".join(frame(with_client_id(each, self._client_id)) for each in frames)
+        return b""
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._inner.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._inner.wait_send_all_might_not_block()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def owner_of_port(port: int, processes: Mapping[int, str]) -> str | None:
+    """Return the name of the process (by pid) that holds the socket bound to the local `port`.
+
+    A single process needs no search: the only one there is must be it. None when nobody's name can be found.
+    """
+    names = set(processes.values())
+    if len(names) <= 1:
+        return next(iter(names), None)
+    inode = _inode_of(port)
+    held = f"socket:[{inode}]"
+    return next((name for pid, name in processes.items() if inode is not None and held in _sockets_of(pid)), None)
+
+
+def _inode_of(port: int) -> str | None:
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in (_PROC / "net" / table).read_text().splitlines()[1:]:
+                columns = line.split()
+                if int(columns[_TCP_LOCAL].rpartition(":")[2], 16) == port:
+                    return columns[_TCP_INODE]
+    return None
+
+
+def _sockets_of(pid: int) -> Iterable[str]:
+    found: set[str] = set()
+    with suppress(OSError):
+        for each in (_PROC / str(pid) / "fd").iterdir():
+            with suppress(OSError):
+                found.add(str(each.readlink()))
+    return found

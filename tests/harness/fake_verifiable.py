@@ -1,0 +1,43 @@
+"""A program of level 0 without a client: prints its options, its events, and goes on SIGTERM.
+
+The first argument says how; the rest are the options of a VerifiableConsumer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+HOW, OPTIONS = sys.argv[1], sys.argv[2:]
+
+HELP = {
+    "kafka-2.0": "--topic --group-id --broker-list --session-timeout --enable-autocommit --reset-policy",
+    "kafka-4.1": "--topic --group-id --broker-list --bootstrap-server --session-timeout --group-instance-id --assignment-strategy "
+    "(e.g. org.apache.kafka.clients.consumer.RoundRobinAssignor) --enable-autocommit --reset-policy",
+    "other": "--verbose",
+}
+
+
+def say(name: str, **fields: object) -> None:
+    print(json.dumps({"name": name, "timestamp": int(time.time() * 1000), **fields}), flush=True)
+
+
+def end(number: int, frame: object) -> None:
+    say("shutdown_complete")
+    sys.exit(0)
+
+
+if "--help" in OPTIONS:
+    if HOW == "silent":
+        time.sleep(3600)
+    print(HELP[HOW])
+    sys.exit(1)  # as argparse4j does
+
+signal.signal(signal.SIGTERM, end)
+print("log4j: no appender", flush=True)
+say("startup_complete", options=OPTIONS, pid=os.getpid())
+while True:
+    time.sleep(3600)

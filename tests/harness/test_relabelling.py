@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+import trio
+import trio.testing
+
+from groupproof.harness.network import LoopbackNetwork
+from groupproof.harness.relabelling import Relabelled, owner_of_port, with_client_id
+from groupproof.protocol.framing import Framer, frame
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire import read_request, write_request
+
+BODY = {"group_id": "g", "generation_id": 1, "member_id": "x-1"}
+
+
+@pytest.mark.parametrize("version", [0, 3, 4])
+@pytest.mark.parametrize("client_id", [None, "", "rdkafka"])
+def test_a_request_gets_another_client_id_and_stays_the_same_request(version: int, client_id: str | None) -> None:
+    request = write_request(Api.HEARTBEAT, version, 7, client_id, BODY)
+
+    read = read_request(with_client_id(request, "m0"))
+
+    assert (read.api, read.version, read.correlation, read.client_id) == (Api.HEARTBEAT, version, 7, "m0")
+    assert read.body["member_id"] == "x-1"
+
+
+def test_bytes_too_few_for_a_request_are_left_as_they_are() -> None:
+    assert with_client_id(b"short", "m0") == b"short"
+
+
+def test_on_a_connection_every_request_is_relabelled_however_its_bytes_come() -> None:
+    async def main() -> None:
+        client, server = trio.testing.memory_stream_pair()
+        relabelled, framer = Relabelled(server, "m0"), Framer()
+        sent = b"".join(frame(write_request(Api.HEARTBEAT, 4, number, "same-for-all", BODY)) for number in range(3))
+        for at in range(0, len(sent), 11):
+            await client.send_all(sent[at : at + 11])
+        await client.send_eof()
+        read = []
+        while data := await relabelled.receive_some(1):
+            read += [read_request(each) for each in framer.feed(data)]
+        assert [(each.client_id, each.correlation) for each in read] == [("m0", 0), ("m0", 1), ("m0", 2)]
+        await relabelled.send_all(b"back")
+        assert await client.receive_some() == b"back"
+
+    trio.run(main)
+
+
+def test_a_stream_without_frames_is_a_broken_one() -> None:
+    async def main() -> None:
+        client, server = trio.testing.memory_stream_pair()
+        await client.send_all(b"\xff\xff\xff\xff")
+        with pytest.raises(trio.BrokenResourceError, match="a frame of -1 bytes"):
+            await Relabelled(server, "m0").receive_some()
+
+    trio.run(main)
+
+
+def test_the_only_process_there_is_owns_every_connection() -> None:
+    assert owner_of_port(1, {4711: "m0"}) == "m0"
+    assert owner_of_port(1, {}) is None
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/net"), reason="only Linux tells which process holds a socket; elsewhere client ids stay as they are")
+def test_of_several_processes_the_one_that_holds_the_socket_owns_it() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        with socket.socket() as mine:
+            mine.bind(("127.0.0.1", 0))
+            port = mine.getsockname()[1]
+            mine.listen()
+            assert owner_of_port(port, {child.pid: "m1", os.getpid(): "m0"}) == "m0"
+            assert owner_of_port(port, {child.pid: "m1", child.pid + 1: "m2"}) is None
+        assert owner_of_port(port, {child.pid: "m1", os.getpid(): "m0"}) is None
+    finally:
+        child.communicate(b"\n")
+
+
+def test_on_a_network_with_names_requests_come_under_the_owners_name() -> None:
+    class Listening:
+        nodes = (0,)
+        heard: list[str | None]
+
+        def __init__(self) -> None:
+            self.heard = []
+
+        def advertise(self, node_id: int, host: str, port: int) -> None:
+            assert port
+
+        async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
+            data = await stream.receive_some()
+            self.heard.append(read_request(Framer().feed(bytes(data))[0]).client_id)
+            await stream.send_all(b"done")
+
+    async def main() -> None:
+        network, brokers = LoopbackNetwork(), Listening()
+        async with network.opened(brokers) as addresses:
+            for names in ({}, {os.getpid(): "m0"}):
+                network.names = names
+                stream = await network.connect(*addresses[0])
+                await stream.send_all(frame(write_request(Api.HEARTBEAT, 4, 1, "own", BODY)))
+                assert await stream.receive_some() == b"done"
+                await stream.aclose()
+        assert brokers.heard == ["own", "m0"]
+
+    trio.run(main)
