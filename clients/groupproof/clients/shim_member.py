@@ -1,6 +1,7 @@
 """One member behind the shim contract: its poll loop, its commands and its events (trio).
 
-Commands that touch the consumer run between polls, in order; `pause`, `resume` and `assignment` run at once.
+Commands that touch the consumer run between polls, in order; `resume` and `assignment` run at once, and `pause` is answered once the
+running poll is over: after its answer nothing is consumed any more.
 """
 
 from __future__ import annotations
@@ -60,9 +61,11 @@ class ShimMember:
     def command(self, command: Body) -> None:
         """Take a command; it is answered later, or now if it needs no turn between polls."""
         name = command["command"]
-        if name in ("pause", "resume"):
-            self._is_paused = name == "pause"
-            self._consumer.interrupt()
+        if name == "pause":
+            self._is_paused = True
+            self._queue(command)
+        elif name == "resume":
+            self._is_paused = False
             self._wake()
             self.answer(command, ok=True)
         elif name == "assignment":
@@ -136,6 +139,9 @@ class ShimMember:
         self._changed.set()
         self._changed = trio.Event()
 
+    async def _pause(self, command: Body) -> Body:
+        return {}
+
     async def _resubscribe(self, command: Body) -> Body:
         topics = tuple(command["topics"])
         if not topics or not all(isinstance(topic, str) for topic in topics):
@@ -180,6 +186,7 @@ class ShimMember:
         return {}
 
     _HANDLERS: Final[dict[str, Callable[[ShimMember, Body], Awaitable[Body]]]] = {
+        "pause": _pause,
         "resubscribe": _resubscribe,
         "commit": _commit,
         "position": _position,

@@ -233,7 +233,9 @@ class ProcessSubject:
         async with self._sharing:
             self._shared = [running for running in self._shared if running.is_alive]
             if len(self._shared) < self._processes and all(running.members for running in self._shared):
-                self._shared.append(await self._start())
+                started = await self._start()
+                # Others may have died while it started.
+                self._shared = [*(running for running in self._shared if running.is_alive), started]
             return min(self._shared, key=lambda running: running.members)
 
 
