@@ -22,8 +22,9 @@ format: .venv/.set-up-dev ## let the formatter and the linter mend what they can
 	$(BIN)/ruff check --quiet --fix
 	$(BIN)/ruff format --quiet
 
-docs: .venv/.set-up-run ## print the generated documents anew
+docs: .venv/.set-up-run ## print the generated documents and the snapshots of the tables anew
 	$(BIN)/python -m groupproof.protocol.render docs/spec
+	$(BIN)/python -m groupproof.protocol.spec
 
 lock: .venv/.set-up-dev ## resolve the lock files anew from pyproject.toml
 	ci/lock
