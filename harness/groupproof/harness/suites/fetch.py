@@ -7,7 +7,7 @@ from groupproof.harness.judges.discovery import rediscovers
 from groupproof.harness.judges.fields import fetches_only_assigned, starts_at, where_version
 from groupproof.harness.judges.reactions import is_struck, retries, surfaces, survives
 from groupproof.harness.plan import Arm, Plan, Step
-from groupproof.harness.steps import answers, close, commit, company, consumed, delivered, event, joined, passing, plan, start, strikes, subject
+from groupproof.harness.steps import answers, close, commit, company, consumed, delivered, event, joined, passing, plan, requested, start, strikes, subject
 from groupproof.harness.suites.making import GROUP, MUST, UNHEARD_OF, case, code_name
 from groupproof.protocol.faults import Answer
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -40,7 +40,14 @@ _OF_PARTITIONS = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZ
 
 
 def _failing(code: int) -> Plan:
-    return after_commits(_arm(code), start("m0"), delivered("error", within_ms=15_000), consumed("m0", go_on=True), passing(500))
+    return after_commits(
+        _arm(code),
+        start("m0"),
+        delivered("error", within_ms=15_000),
+        consumed("m0", go_on=True),
+        requested("m0", Api.HEARTBEAT, after="error", go_on=True),
+        passing(500),
+    )
 
 
 def _continues(*, or_not: bool = False, means_nothing_once: bool = False) -> Judge:

@@ -73,12 +73,16 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
 
 
 def _told(code: int, title: str, requirement: str) -> Case:
+    """Return a case whose error stays, as such errors do, until the application is told of it."""
     return case(
         f"join/{code_name(code)}",
         title,
         (requirement, "CLIENT-21"),
         MUST,
-        plan(subject(), steps=[answers("error", _JOIN, code), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]),
+        plan(
+            subject(),
+            steps=[answers("error", _JOIN, code, count=None), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)],
+        ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement=requirement),
     )
@@ -144,7 +148,13 @@ _ERRORS: tuple[Case, ...] = (
         ("CLIENT-21",),
         MUST,
         plan(
-            subject(), steps=[answers("error", _JOIN, UNHEARD_OF), *start("m0"), delivered("error"), event("m0", "error", after="error", go_on=True)]
+            subject(),
+            steps=[
+                answers("error", _JOIN, UNHEARD_OF, count=None),
+                *start("m0"),
+                delivered("error"),
+                event("m0", "error", after="error", go_on=True),
+            ],
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement="CLIENT-21"),

@@ -39,12 +39,12 @@ def _instance(name: str = "m0", **settings: Any) -> Member:
 
 
 def _fenced(api: Api) -> Plan:
-    """Return a plan in which a stable static member is told to rejoin, and its next `api` is answered with 82."""
+    """Return a plan in which a stable static member is told to rejoin, and its `api` is answered with 82 from now on."""
     return plan(
         _instance(),
         steps=[
             *joined("m0"),
-            answers("fenced", api, ErrorCode.FENCED_INSTANCE_ID),
+            answers("fenced", api, ErrorCode.FENCED_INSTANCE_ID, count=None),
             *([] if api is Api.HEARTBEAT else [answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS)]),
             delivered("fenced"),
             event("m0", "error", after="fenced", go_on=True),

@@ -55,6 +55,7 @@ def _rejoins(code: int, title: str, requirement: str, *more: Judge, identity: Id
 
 
 def _told(code: int, title: str) -> Case:
+    """Return a case whose error stays, as such errors do, until the application is told of it."""
     return case(
         f"sync/{code_name(code)}",
         title,
@@ -63,7 +64,7 @@ def _told(code: int, title: str) -> Case:
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
             steps=[
-                answers("error", _SYNC, code),
+                answers("error", _SYNC, code, count=None),
                 *start("m0"),
                 delivered("error", within_ms=15_000),
                 event("m0", "error", after="error", go_on=True),
