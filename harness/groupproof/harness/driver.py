@@ -271,8 +271,7 @@ class Driver:
             handle.thaw()
         if not (await self._close(actor) and await handle.depart(self._limits.close_s)):
             actor.note("overdue", within_ms=int(self._limits.close_s * 1000))
-            if not handle.shared:
-                handle.kill()
+            handle.abandon()
 
     async def _close(self, actor: Actor) -> bool:
         """Tell whether the member closed in order and in time; one that the plan has closed already is only waited for."""

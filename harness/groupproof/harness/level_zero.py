@@ -201,6 +201,9 @@ class _Verifiable:
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
 
+    def abandon(self) -> None:
+        self.kill()
+
     async def depart(self, within_s: float) -> bool:
         if self._process is None:
             return True

@@ -30,7 +30,7 @@ SHARE_KEPT = 2 / 3
 
 
 def _fewest() -> int:
-    return 4 * (os.cpu_count() or 1)
+    return 2 * (os.cpu_count() or 1)
 
 
 class Pace:

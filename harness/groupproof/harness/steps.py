@@ -174,9 +174,9 @@ def assigned(client: str, *partitions: tuple[str, int], after: str | None = None
     return Await(until=seen, within_ms=REACT_MS, go_on=go_on)
 
 
-def consumed(client: str, *, after: str | None = None, count: int = 1, go_on: bool = False) -> Await:
+def consumed(client: str, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
     """Wait until the application of `client` was given records."""
-    return event(client, "records_consumed", after=after, count=count, go_on=go_on)
+    return event(client, "records_consumed", after=after, count=count, within_ms=within_ms, go_on=go_on)
 
 
 def mark(name: str) -> Mark:

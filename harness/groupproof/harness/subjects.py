@@ -60,6 +60,10 @@ class Handle(Protocol):
 
     def thaw(self) -> None: ...
 
+    def abandon(self) -> None:
+        """Give the member up that does not go: its process ends, or takes no more members where others still live in it."""
+        ...
+
     async def depart(self, within_s: float) -> bool:
         """After `close`: tell whether the member's process ended by itself in time (one that stays for others always does)."""
         ...
@@ -84,11 +88,29 @@ class Subject(Protocol):
 
 
 @dataclass(slots=True)
-class _ProcessHandle:
+class _Running:
+    """A process and the scope of its task; `members` live in it now, `is_retired` keeps new ones out."""
+
     process: ShimProcess
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    members: int = 0
+    is_retired: bool = False
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.is_retired and self.process.conversation.ending is None
+
+
+@dataclass(slots=True)
+class _ProcessHandle:
+    running: _Running
     key: str
     shared: bool
     logged: int
+
+    @property
+    def process(self) -> ShimProcess:
+        return self.running.process
 
     @property
     def hello(self) -> Hello:
@@ -120,6 +142,11 @@ class _ProcessHandle:
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
 
+    def abandon(self) -> None:
+        self.running.is_retired = True
+        if not self.shared:
+            self.kill()
+
     async def depart(self, within_s: float) -> bool:
         if self.shared or self.process.conversation.multi:
             return True
@@ -129,20 +156,6 @@ class _ProcessHandle:
 
     def stderr(self) -> list[str]:
         return self.process.stderr.since(self.logged)
-
-
-@dataclass(slots=True)
-class _Running:
-    """A process and the scope of its task; `members` live in it now, `is_tainted` keeps new ones out."""
-
-    process: ShimProcess
-    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
-    members: int = 0
-    is_tainted: bool = False
-
-    @property
-    def is_alive(self) -> bool:
-        return not self.is_tainted and self.process.conversation.ending is None
 
 
 class ProcessSubject:
@@ -158,7 +171,9 @@ class ProcessSubject:
         self._starts = trio.CapacityLimiter(starts or os.cpu_count() or 1)
         self._shared: list[_Running] = []
         self._spare: list[_Running] = []
-        self._sharing = trio.Lock()
+        self._starting = 0
+        self._started = trio.Event()
+        self._failure: Exception | None = None
         self._nursery: trio.Nursery | None = None
 
     @asynccontextmanager
@@ -173,7 +188,6 @@ class ProcessSubject:
                 (self._shared if first.process.conversation.multi else self._spare).append(first)
                 yield
             finally:
-                self._nursery = None
                 nursery.cancel_scope.cancel()
 
     async def _start(self) -> _Running:
@@ -212,7 +226,7 @@ class ProcessSubject:
         running.members += 1
         process.conversation.attach(key, listener)
         try:
-            yield _ProcessHandle(process, key, shared=is_shared, logged=process.stderr.count)
+            yield _ProcessHandle(running, key, shared=is_shared, logged=process.stderr.count)
         finally:
             process.conversation.detach(key)
             running.members -= 1
@@ -229,14 +243,29 @@ class ProcessSubject:
         return await self._start()
 
     async def _place(self) -> _Running:
-        """Return the shared process with the fewest members; start one while there are fewer than allowed."""
-        async with self._sharing:
+        """Return the shared process with the fewest members; one more is started meanwhile where all have some and more are allowed."""
+        while True:
             self._shared = [running for running in self._shared if running.is_alive]
-            if len(self._shared) < self._processes and all(running.members for running in self._shared):
-                started = await self._start()
-                # Others may have died while it started.
-                self._shared = [*(running for running in self._shared if running.is_alive), started]
-            return min(self._shared, key=lambda running: running.members)
+            if len(self._shared) + self._starting < self._processes and all(running.members for running in self._shared):
+                assert self._nursery is not None
+                self._starting += 1
+                self._nursery.start_soon(self._share)
+            if self._shared:
+                return min(self._shared, key=lambda running: running.members)
+            await self._started.wait()
+            if not self._shared and not self._starting and self._failure is not None:
+                raise self._failure
+
+    async def _share(self) -> None:
+        """Start one more shared process; that it can't be had matters only to who finds no other."""
+        try:
+            self._shared.append(await self._start())
+        except (BrokenShim, BrokenEnvironment) as error:
+            self._failure = error
+        finally:
+            self._starting -= 1
+            self._started.set()
+            self._started = trio.Event()
 
 
 def _trouble_of(program: Program, ending: Ending) -> Exception:
@@ -270,6 +299,9 @@ class _ReferenceHandle:
 
     def thaw(self) -> None:
         self.shim.gate.thaw()
+
+    def abandon(self) -> None:
+        self.shim.kill()
 
     async def depart(self, within_s: float) -> bool:
         self.shim.close_stdin()

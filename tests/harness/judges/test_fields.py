@@ -19,6 +19,7 @@ from groupproof.harness.judges.fields import (
     subscribes_to,
     syncs_after_join,
     syncs_protocol_agreed,
+    where_honoured,
     where_version,
 )
 from groupproof.harness.verdicts import Verdict
@@ -64,7 +65,9 @@ def test_a_second_join_does_not_make_good_what_the_first_left_out() -> None:
     story.join(generation=1)
     story.join(member=ID, generation=2).body["protocols"].append({"name": "roundrobin", "metadata": b""})
 
-    assert [each.observed for each in findings(lists_protocols("m0", ("range", "roundrobin")), story.end())] == ["It lists only some of them at first."]
+    assert [each.observed for each in findings(lists_protocols("m0", ("range", "roundrobin")), story.end())] == [
+        "It lists only some of them at first."
+    ]
     assert verdict(lists_protocols("m0", ("range", "roundrobin")), story) is Verdict.FAILED
 
 
@@ -178,6 +181,16 @@ def test_what_only_newer_versions_are_answered_is_asked_of_them_alone(version: i
     once = joins_once("m0", after="parked", requirement="CLIENT-22")
 
     assert verdict(where_version("m0", Api.JOIN_GROUP, 7, once, requirement="CLIENT-22"), story.end()) is expected
+
+
+def test_a_setting_that_the_shim_ignores_is_not_counted_on() -> None:
+    once = where_honoured("m0", "request_timeout_ms", joins_once("m0", after="parked", requirement="CLIENT-22"))
+    story = Story().mark("parked").end()
+    assert verdict(once, story) is Verdict.OK
+
+    story.tell("answer", ok=True, ignored=["request_timeout_ms"])
+    with pytest.raises(NotReached, match="request_timeout_ms"):
+        verdict(once, story)
 
 
 STARTS = {("t", 0): 10, ("t", 1): 12}

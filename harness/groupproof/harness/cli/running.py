@@ -38,7 +38,7 @@ from groupproof.harness.version import release
 __all__ = ["Order", "Outcome", "Run"]
 
 BROKEN_MAX = 8
-"""How many cases in a row, from the first on, may be BROKEN before the run is given up."""
+"""How many cases in a row, from the first on, may be BROKEN, or fail by the environment, before the run is given up."""
 
 Say = Callable[[Progress, Case, CaseReport | None], None]
 OnHello = Callable[[Hello], None]
@@ -148,11 +148,10 @@ class Run:
 
     def _told(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
         self._say(progress, case, None if result is None else CaseReport(result=result, excuse=self._excuse(result)))
-        if progress is Progress.DONE and self._gave_up is None:
-            ran = [each.ruling.verdict for each in self._results if each.ruling.verdict is not Verdict.UNIMPLEMENTED]
-            if len(ran) == BROKEN_MAX and set(ran) == {Verdict.BROKEN}:
-                self._gave_up = f"the first {BROKEN_MAX} cases are all BROKEN; try the shim with: groupproof shim check"
-                self._scope.cancel()
+        ran = [each for each in self._results if each.ruling.verdict is not Verdict.UNIMPLEMENTED]
+        if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_is_in_vain(each) for each in ran):
+            self._gave_up = _gave_up(ran)
+            self._scope.cancel()
 
     @property
     def _release(self) -> str:
@@ -211,6 +210,17 @@ class Run:
             "cpus": os.cpu_count() or 1,
             "lag_ms_worst": round(self._canary.worst_ms, 1),
         }
+
+
+def _is_in_vain(result: CaseResult) -> bool:
+    return result.trouble is not None or result.ruling.verdict is Verdict.BROKEN
+
+
+def _gave_up(ran: Sequence[CaseResult]) -> str:
+    troubles = [each.trouble for each in ran if each.trouble is not None]
+    if troubles:
+        return f"none of the first {BROKEN_MAX} cases could be carried through: {troubles[0]}"
+    return f"the first {BROKEN_MAX} cases are all BROKEN; try the shim with: groupproof shim check"
 
 
 def _observed(result: CaseResult) -> Observed:

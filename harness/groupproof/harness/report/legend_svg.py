@@ -12,7 +12,7 @@ from groupproof.protocol.vocabulary import MemberState
 __all__ = ["LEGEND_HEIGHT", "LEGEND_WIDTH", "legend", "legend_inline"]
 
 LEGEND_HEIGHT = 66.0
-LEGEND_WIDTH = 1_010.0
+LEGEND_WIDTH = 1_050.0
 
 _STATES: Final = (
     ("Empty", "group empty"),
@@ -54,7 +54,7 @@ def _signs() -> Iterator[str]:
     for sign, name in signs:
         yield element("g", sign, transform=f"translate({x:g} 26)")
         yield text(x + 21, 36, name, "soft")
-        x += 21 + text_width(name) * 0.93 + 13
+        x += 21 + text_width(name) + 12
 
 
 def legend_inline() -> str:

@@ -13,7 +13,7 @@ from groupproof.harness.report.scale import Placing, instants_of, scale_of
 from groupproof.harness.report.svg import element, hint, text, text_width, time_label
 from groupproof.harness.timeline import Bar, Instant, Tick, Timeline
 
-__all__ = ["DEFINITIONS", "Flag", "draw", "draw_inline"]
+__all__ = ["DEFINITIONS", "Drawing", "Flag", "draw"]
 
 RIGHT = 24.0
 WIDTH_MIN = 880.0
@@ -46,38 +46,44 @@ class Flag:
     client: str | None = None
 
 
-def draw(timeline: Timeline, *, title: str, subtitle: str = "", flags: Sequence[Flag] = ()) -> str:
-    """Return the picture as a file of its own."""
-    body, width, height = _body(timeline, flags)
-    width = max(width, round(LEGEND_WIDTH))
-    total = round(height + TITLE_HEIGHT + LEGEND_HEIGHT)
-    parts = (
-        element("rect", cls="paper", width=width, height=total),
-        text(14, 22, title, "title"),
-        text(14, 38, subtitle, "soft"),
-        element("g", body, transform=f"translate(0 {TITLE_HEIGHT:g})"),
-        element("g", *legend(), transform=f"translate(0 {height + TITLE_HEIGHT:g})"),
-    )
-    return _svg(width, total, hint(title), element("style", picture_style(alone=True)), DEFINITIONS, *parts)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A timeline drawn once, to be shown alone, inline, or both."""
+
+    body: str
+    width: int
+    height: int
+
+    def alone(self, *, title: str, subtitle: str = "") -> str:
+        """Return the picture as a file of its own."""
+        width = max(self.width, round(LEGEND_WIDTH))
+        total = round(self.height + TITLE_HEIGHT + LEGEND_HEIGHT)
+        parts = (
+            element("rect", cls="paper", width=width, height=total),
+            text(14, 22, title, "title"),
+            text(14, 38, subtitle, "soft"),
+            element("g", self.body, transform=f"translate(0 {TITLE_HEIGHT:g})"),
+            element("g", *legend(), transform=f"translate(0 {self.height + TITLE_HEIGHT:g})"),
+        )
+        return _svg(width, total, hint(title), element("style", picture_style(alone=True)), DEFINITIONS, *parts)
+
+    def inline(self, *, title: str) -> str:
+        """Return the picture for a page with `palette.picture_style` and `DEFINITIONS`."""
+        return _svg(self.width, self.height, hint(title), self.body)
 
 
-def draw_inline(timeline: Timeline, *, title: str, flags: Sequence[Flag] = ()) -> str:
-    """Return the picture for a page with `palette.picture_style` and `DEFINITIONS`."""
-    body, width, height = _body(timeline, flags)
-    return _svg(width, height, hint(title), body)
+def draw(timeline: Timeline, flags: Sequence[Flag] = ()) -> Drawing:
+    """Draw `timeline` with what a verdict rests on flagged."""
+    scale = scale_of(instants_of(timeline), width_min=WIDTH_MIN, width_max=WIDTH_MAX)
+    picture = _Picture(timeline, Placing(scale=scale, left=GUTTER, end=timeline.end))
+    parts = "".join([*picture.parts(), *picture.flags(flags)])
+    return Drawing(body=parts, width=round(GUTTER + scale.width + RIGHT), height=round(picture.height))
 
 
 def _svg(width: int, height: int, *inside: str) -> str:
     return element(
         "svg", *inside, xmlns="http://www.w3.org/2000/svg", cls="tl", role="img", viewBox=f"0 0 {width} {height}", width=width, height=height
     )  # fmt: skip
-
-
-def _body(timeline: Timeline, flags: Sequence[Flag]) -> tuple[str, int, int]:
-    scale = scale_of(instants_of(timeline), width_min=WIDTH_MIN, width_max=WIDTH_MAX)
-    picture = _Picture(timeline, Placing(scale=scale, left=GUTTER, end=timeline.end))
-    parts = "".join([*picture.parts(), *picture.flags(flags)])
-    return parts, round(GUTTER + scale.width + RIGHT), round(picture.height)
 
 
 @dataclass(frozen=True, slots=True)

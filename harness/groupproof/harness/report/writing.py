@@ -22,8 +22,8 @@ from groupproof.harness.report.markdown import summary
 from groupproof.harness.report.model import CaseReport, RunSummary
 from groupproof.harness.report.page import page
 from groupproof.harness.report.places import CASES, PLAN, REPLAY, STDERR, TIMELINE, case_place, replay_line, trace_name
-from groupproof.harness.report.timeline_svg import draw, draw_inline
-from groupproof.harness.timeline import Timeline, timeline_of
+from groupproof.harness.report.timeline_svg import Drawing, draw
+from groupproof.harness.timeline import timeline_of
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.protocol.schemas import SchemaError, validate
 from groupproof.protocol.trace import write_trace
@@ -142,15 +142,15 @@ def _write_case(run: RunSummary, report: CaseReport, shown: Shown | None, fresh:
     if shown is None:
         return None
     (folder / STDERR).write_text(_stderr(report, shown), encoding="utf-8", errors="replace")
-    timeline = timeline_of(shown.trace)
-    (folder / TIMELINE).write_text(_picture(run, report, shown, timeline), encoding="utf-8", errors="replace")
-    return draw_inline(timeline, title=f"timeline of {report.case.id}", flags=shown.flags)
+    drawing = draw(timeline_of(shown.trace), shown.flags)
+    (folder / TIMELINE).write_text(_picture(run, report, shown, drawing), encoding="utf-8", errors="replace")
+    return drawing.inline(title=f"timeline of {report.case.id}")
 
 
-def _picture(run: RunSummary, report: CaseReport, shown: Shown, timeline: Timeline) -> str:
+def _picture(run: RunSummary, report: CaseReport, shown: Shown, drawing: Drawing) -> str:
     number = f" · run {shown.run + 1} of {len(report.result.plays)}" if len(report.result.plays) > 1 else ""
     subtitle = f"{run.subject.title} · {report.verdict.value} · {report.case.title}{number}"
-    return draw(timeline, title=report.case.id, subtitle=subtitle, flags=shown.flags)
+    return drawing.alone(title=report.case.id, subtitle=subtitle)
 
 
 def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:

@@ -18,6 +18,15 @@ __all__ = ["CASES"]
 _COMMIT = Api.OFFSET_COMMIT
 _OFFSETS = (("t", 0, 5), ("t", 1, 7))
 
+_ALIEN = {
+    "protocol": ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+    "group": ErrorCode.INVALID_GROUP_ID,
+    "session": ErrorCode.INVALID_SESSION_TIMEOUT,
+    "id": ErrorCode.MEMBER_ID_REQUIRED,
+    "size": ErrorCode.GROUP_MAX_SIZE_REACHED,
+}
+"""What no broker answers to an OffsetCommit, under the name of the mark before the commit that meets it."""
+
 
 def _failing(code: int) -> Plan:
     """Return a plan in which a stable member's commit is answered with an error."""
@@ -132,6 +141,22 @@ CASES: tuple[Case, ...] = (
         _failing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_is_told("m0", after="commit", requirement="CLIENT-69"),
+        needs=["commit"],
+    ),
+    case(
+        "commit/codes-of-other-requests",
+        "Commits answered with codes that belong to other requests fail for the application, one by one.",
+        ("CLIENT-69",),
+        MUST,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                *(step for name, code in _ALIEN.items() for step in (mark(name), answers(f"{name}-error", _COMMIT, code), commit("m0", *_OFFSETS))),
+                passing(300),
+            ],
+        ),
+        *(commit_fails("m0", after=name, requirement="CLIENT-69") for name in _ALIEN),
         needs=["commit"],
     ),
     case(

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.judges.discovery import rediscovers
 from groupproof.harness.judges.fields import fetches_only_assigned, starts_at, where_version
 from groupproof.harness.judges.reactions import is_struck, retries, surfaces, survives
 from groupproof.harness.plan import Arm, Plan, Step
-from groupproof.harness.steps import answers, close, commit, company, consumed, delivered, event, joined, passing, plan, requested, start, strikes, subject
+from groupproof.harness.steps import (
+    answers,
+    close,
+    commit,
+    company,
+    consumed,
+    delivered,
+    event,
+    joined,
+    passing,
+    plan,
+    requested,
+    start,
+    strikes,
+    subject,
+)
 from groupproof.harness.suites.making import GROUP, MUST, UNHEARD_OF, case, code_name
 from groupproof.protocol.faults import Answer
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -21,10 +38,10 @@ COMMITTED = {("t", 0): 10}
 """What the group has committed before the subject comes."""
 
 
-def after_commits(*steps: Step | list[Step]) -> Plan:
-    """Return a plan in which the kit's own member commits, leaves, and only then the rest follows."""
+def after_commits(*steps: Step | list[Step], **settings: Any) -> Plan:
+    """Return a plan in which the kit's own member commits, leaves, and only then the rest follows; `settings` are the subject's."""
     offsets = [(topic, partition, offset) for (topic, partition), offset in COMMITTED.items()]
-    return plan(company(), subject(), topics={"t": 1}, steps=[*joined("a0"), commit("a0", *offsets), close("a0"), *steps])
+    return plan(company(), subject(**settings), topics={"t": 1}, steps=[*joined("a0"), commit("a0", *offsets), close("a0"), *steps])
 
 
 def _arm(code: int) -> Arm:

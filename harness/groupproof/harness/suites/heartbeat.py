@@ -33,6 +33,15 @@ __all__ = ["CASES"]
 
 _BEAT = Api.HEARTBEAT
 
+_ALIEN = {
+    "protocol": ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+    "group": ErrorCode.INVALID_GROUP_ID,
+    "session": ErrorCode.INVALID_SESSION_TIMEOUT,
+    "id": ErrorCode.MEMBER_ID_REQUIRED,
+    "size": ErrorCode.GROUP_MAX_SIZE_REACHED,
+}
+"""What no broker answers to a Heartbeat; each strikes one of five in a row."""
+
 
 def _failing(code: int) -> Plan:
     """Return a plan that answers a stable member's Heartbeat with an error that ends in a new generation."""
@@ -103,9 +112,27 @@ _ERRORS: tuple[Case, ...] = (
     _stays(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A member told of no coordinator looks for it and goes on as the member it is."),
     _stays(ErrorCode.NOT_COORDINATOR, "A member told that this is not its coordinator looks for it and goes on as the member it is."),
     _odd(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A Heartbeat that meets a loading coordinator costs no membership."),
-    _odd(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "A Heartbeat answered with 23, which no broker sends, costs no membership."),
-    _odd(ErrorCode.MEMBER_ID_REQUIRED, "A Heartbeat answered with 79, which no broker sends, costs no membership."),
     _odd(UNHEARD_OF, "A Heartbeat answered with an unheard-of error costs no membership, or is told to the application."),
+    case(
+        "heartbeat/codes-of-other-requests",
+        "Heartbeats answered with codes that belong to other requests cost no membership, or are told to the application.",
+        ("CLIENT-50", "CLIENT-40"),
+        MUST,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                *(answers(name, _BEAT, code) for name, code in _ALIEN.items()),
+                delivered(next(iter(_ALIEN))),
+                delivered(next(reversed(_ALIEN)), go_on=True),
+                mark("over"),
+                requested("m0", _BEAT, after="over", go_on=True),
+                passing(800),
+            ],
+        ),
+        survives("m0", after=next(iter(_ALIEN)), requirement="CLIENT-40"),
+        keeps_membership("m0", after=next(iter(_ALIEN)), requirement="CLIENT-50", or_tells=True),
+    ),
     case(
         "heartbeat/group-authorization-failed",
         "A Heartbeat that is not authorised is told to the application or tried again.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.case import Case
+from groupproof.harness.case import Case, Judge
 from groupproof.harness.judges.commits import commit_is_told, commit_succeeds
-from groupproof.harness.judges.fields import joins_once, starts_at
+from groupproof.harness.judges.fields import joins_once, starts_at, where_honoured
 from groupproof.harness.judges.leaving import closes, leaves, sends_none
 from groupproof.harness.judges.reactions import comes_back, keeps_membership, recovers, rejoins, retries
 from groupproof.harness.plan import Arm, Plan, Step
@@ -37,6 +37,8 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["CASES"]
 
 _FAULT = "broken"
+_SHORT_MS = 2_000
+_TIMEOUT_MS = 2_500  # of a request: some clients want it longer than the session
 
 
 def _lost(api: Api, **selector: Any) -> Arm:
@@ -131,6 +133,24 @@ _CUT: tuple[Case, ...] = (
 )
 
 _RESET: tuple[Case, ...] = (
+    case(
+        "link/reset-find",
+        "A client whose connection is reset at its lookup asks again and joins.",
+        ("CLIENT-06", "CLIENT-05"),
+        MUST,
+        _coming(_reset(Api.FIND_COORDINATOR)),
+        retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06"),
+        recovers("m0", after=_FAULT, requirement="CLIENT-05"),
+    ),
+    case(
+        "link/reset-leave",
+        "A client whose connection is reset at its goodbye closes all the same.",
+        ("CLIENT-73", "CLIENT-71"),
+        SHOULD,
+        _staying(_reset(Api.LEAVE_GROUP), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", after="close", go_on=True)),
+        leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+        closes("m0", after="close"),
+    ),
     case(
         "link/reset-join",
         "A client whose connection is reset at its JoinGroup connects again and joins.",
@@ -282,12 +302,57 @@ def _back() -> Step:
 def _silent(api: Api, *steps: Step) -> Plan:
     """Return a plan in which a stable member's connection falls silent at `api`; its session is short, its requests' timeout longer."""
     return plan(
-        subject(session_timeout_ms=2_000, request_timeout_ms=2_500),
+        subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS),
         steps=[*joined("m0"), passing(300), silences(_FAULT, api), *steps],
     )
 
 
+def _unheard(fault: Arm, *steps: Step) -> Plan:
+    """Return a plan in which a client's connection falls silent on its way into the group; only its request timeout can tell it."""
+    return plan(
+        subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS),
+        steps=[fault, *start("m0"), delivered(_FAULT, within_ms=15_000), *steps, stable("m0", after=_FAULT, within_ms=10_000)],
+    )
+
+
+def _timed(judge: Judge) -> Judge:
+    return where_honoured("m0", "request_timeout_ms", judge)
+
+
 _SILENT: tuple[Case, ...] = (
+    case(
+        "link/silent-find",
+        "A client whose lookup is never answered gives it up after its request timeout, asks again and joins.",
+        ("CLIENT-06", "CLIENT-05"),
+        MUST,
+        _unheard(silences(_FAULT, Api.FIND_COORDINATOR)),
+        _timed(retries("m0", Api.FIND_COORDINATOR, after=_FAULT, requirement="CLIENT-06", within_ms=_TIMEOUT_MS + 5_000)),
+        _timed(recovers("m0", after=_FAULT, requirement="CLIENT-05")),
+    ),
+    case(
+        "link/silent-sync",
+        "A member whose SyncGroup is never answered gives the connection up and comes back.",
+        ("CLIENT-31", "CLIENT-05"),
+        MUST,
+        _unheard(silences(_FAULT, Api.SYNC_GROUP)),
+        _timed(recovers("m0", after=_FAULT, requirement="CLIENT-31")),
+    ),
+    case(
+        "link/silent-fetch",
+        "A member whose fetch of offsets is never answered gives the connection up and goes on where the group had committed.",
+        ("CLIENT-79", "CLIENT-51"),
+        MUST,
+        after_commits(
+            silences(_FAULT, Api.OFFSET_FETCH, client="m0"),
+            start("m0"),
+            delivered(_FAULT, within_ms=15_000),
+            consumed("m0", go_on=True, within_ms=12_000),
+            passing(200),
+            session_timeout_ms=_SHORT_MS,
+            request_timeout_ms=_TIMEOUT_MS,
+        ),
+        _timed(starts_at("m0", COMMITTED, requirement="CLIENT-79")),
+    ),
     case(
         "link/silent-heartbeat",
         "A member whose coordinator falls silent gives the connection up after its session and comes back, without saying goodbye.",

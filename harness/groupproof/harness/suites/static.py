@@ -99,7 +99,7 @@ _FENCED: tuple[Case, ...] = (
         plan(
             _instance("m0"),
             _instance("m1"),
-            steps=[*joined("m0"), mark("twin"), *start("m1"), event("m0", "error", after="twin", within_ms=12_000, go_on=True), passing(1_000)],
+            steps=[*joined("m0"), mark("twin"), *start("m1"), event("m0", "error", after="twin", within_ms=9_500, go_on=True), passing(1_000)],
         ),
         surfaces("m0", after="twin", requirement="CLIENT-57", within_ms=9_000, unaware=Verdict.FAILED, before_joining=True),
         stays_out("m0", after="twin", requirement="STATIC-10"),
