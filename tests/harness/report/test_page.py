@@ -14,7 +14,7 @@ from groupproof.harness.report.case_view import case_view, shown_of
 from groupproof.harness.report.meanings import VERDICTS
 from groupproof.harness.report.model import RunSummary
 from groupproof.harness.report.page import page
-from groupproof.harness.report.timeline_svg import draw_inline
+from groupproof.harness.report.timeline_svg import draw
 from groupproof.harness.timeline import timeline_of
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Finding, Goodbye, Verdict
@@ -49,7 +49,7 @@ class Elements(HTMLParser):
 
 def page_of(run: RunSummary) -> str:
     shown = {each.case.id: shown_of(each.result) for each in run.cases}
-    pictures = {id: draw_inline(timeline_of(each.trace), title=id, flags=each.flags) for id, each in shown.items() if each is not None}
+    pictures = {id: draw(timeline_of(each.trace), each.flags).inline(title=id) for id, each in shown.items() if each is not None}
     return page(run, [case_view(each, shown[each.case.id]) for each in run.cases], pictures, "out")
 
 
