@@ -105,12 +105,12 @@ def test_the_backoff_doubles_up_to_its_bound() -> None:
     assert core(Policy(retry_factor=0.02)).backoff_ms() == 2
 
 
-@pytest.mark.parametrize(("kind", "before", "after"), [("always", "i0", "i0"), ("first-join", "i0", None), ("wrong", "i0", "i0-other")])
-def test_the_instance_id_is_sent_as_the_policy_has_it(kind: str, before: str, after: str | None) -> None:
-    c = core(Policy(instance_id=kind), instance_id="i0")
+@pytest.mark.parametrize(("policy", "after"), [(Policy(), "i0"), (Policy(instance_id="first-join"), None), (Policy(instance_id="wrong"), "i0-other")])
+def test_the_instance_id_is_sent_as_the_policy_has_it(policy: Policy, after: str | None) -> None:
+    c = core(policy, instance_id="i0")
     assert c.instance_id == after
     c.member_id = ""
-    assert c.instance_id == before
+    assert c.instance_id == "i0"
 
 
 @pytest.mark.parametrize(

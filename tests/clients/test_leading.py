@@ -56,16 +56,16 @@ def test_a_topic_of_another_member_is_watched_too(bench: type[Bench]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "given"),
+    ("policy", "given"),
     [
-        ("only-with-partitions", {"m-1": [0], "m-2": [1]}),
-        ("itself-only", {"m-1": [0]}),
-        ("drops-partition", {"m-1": [0], "m-2": [], "m-3": []}),
-        ("twice", {"m-1": [0, 1], "m-2": [0, 1], "m-3": [0, 1]}),
+        (Policy(leader_assigns="only-with-partitions"), {"m-1": [0], "m-2": [1]}),
+        (Policy(leader_assigns="itself-only"), {"m-1": [0]}),
+        (Policy(leader_assigns="drops-partition"), {"m-1": [0], "m-2": [], "m-3": []}),
+        (Policy(leader_assigns="twice"), {"m-1": [0, 1], "m-2": [0, 1], "m-3": [0, 1]}),
     ],
 )
-def test_planted_bugs_of_a_leader_show(bench: type[Bench], kind: str, given: dict[str, list[int]]) -> None:
-    b = bench(Policy(leader_assigns=kind))
+def test_planted_bugs_of_a_leader_show(bench: type[Bench], policy: Policy, given: dict[str, list[int]]) -> None:
+    b = bench(policy)
     b.syncing(leader="m-1", members=MEMBERS)
 
     assert assigned(b) == given

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import typing
+
 import pytest
 
-from groupproof.clients.policy import REFERENCE
+from groupproof.clients.policy import REFERENCE, Policy
 from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS, UnknownVariant, Variant, variant_named
 from groupproof.protocol.spec.requirements import requirements
 
@@ -21,6 +23,13 @@ def test_a_variant_deviates_says_so_and_names_requirements_that_exist(variant: V
     assert variant.says.endswith(".")
     assert set(variant.breaks) <= {each.id for each in requirements()}
     assert variant.is_legal == (variant in LEGAL)
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda each: each.name)
+def test_every_choice_is_one_that_the_policy_knows(variant: Variant) -> None:
+    for name, hint in typing.get_type_hints(Policy).items():
+        if typing.get_origin(hint) is typing.Literal:
+            assert getattr(variant.policy, name) in typing.get_args(hint)
 
 
 def test_no_two_variants_are_the_same_client() -> None:

@@ -28,7 +28,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, error_na
 
 __all__ = ["ERRANDS_MAX", "Errands"]
 
-ERRANDS_MAX: Final = 10_000
+ERRANDS_MAX: Final = 2_000
 """So many commits and fetches may be under way at once; one more ends with an error."""
 
 _MANAGED: Final = ("sync", "async", "auto", "rebalance", "close")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from groupproof.protocol.spec.classic_member import Answer, Effect, Phase, Reaction, reaction
 from groupproof.protocol.vocabulary import Api
@@ -34,12 +34,12 @@ class Override:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The choices of one client; the comment behind a field says what else it may be. Factors multiply the reference's own times."""
+    """The choices of one client. The first value of each `Literal` is the reference's; factors multiply the reference's own times."""
 
     overrides: tuple[Override, ...] = ()
 
-    # Discovery and connections
-    lanes: str = "split"  # shared: one connection a node for everything; joins: JoinGroup and SyncGroup on one of their own
+    # Discovery and connections. Lanes: the coordinator's connection apart from Fetch's, one for everything, or joins apart from the rest.
+    lanes: Literal["split", "shared", "joins"] = "split"
     versions: Mapping[Api, int] = field(default_factory=lambda: MappingProxyType({}))  # the newest version to speak
     rediscovers_each_rebalance: bool = False
     looks_up: bool = True  # False: group requests go to any broker
@@ -47,24 +47,24 @@ class Policy:
     retry_factor: float = 1.0
 
     # Join and sync
-    joins_from: str = "poll"  # background: as soon as it is due, polled or not
+    joins_from: Literal["poll", "background"] = "poll"
     rejoin_delay_ms: int = 0
     refreshes_metadata_before_join: bool = False
     subscription_version: int = 3
     topics_reversed: bool = False
     protocol_type: str = "consumer"
-    rebalance_timeout: str = "max.poll.interval"  # session: the session timeout
+    rebalance_timeout: Literal["max.poll.interval", "session"] = "max.poll.interval"
     join_timeout_factor: float = 1.0
     joins_at_once: int = 1
     joins_with_id: bool = True
     immediate_rejoins_max: int = 5
-    instance_id: str = "always"  # first-join, wrong
+    instance_id: Literal["always", "first-join", "wrong"] = "always"
     owned_in_subscription: bool = True
     syncs: bool = True
-    sync_generation: str = "adopted"  # previous; reset: -1 after a reset while the JoinGroup was in flight
+    sync_generation: Literal["adopted", "previous", "reset"] = "adopted"  # reset: -1 if it was reset while the JoinGroup was in flight
     follower_assigns: bool = False
-    leader_assigns: str = "all"  # only-with-partitions, drops-partition, twice, itself-only, previous
-    empty_assignment: str = "accepted"  # refused, rejoined
+    leader_assigns: Literal["all", "only-with-partitions", "drops-partition", "twice", "itself-only", "previous"] = "all"
+    empty_assignment: Literal["accepted", "refused", "rejoined"] = "accepted"
     rejoins_on_growth: bool = True
     rejoins_on_any_metadata: bool = False
     rejoins_on_resubscribe: bool = True
@@ -72,28 +72,28 @@ class Policy:
 
     # Hand-over
     commits_before_revoke: bool = True
-    revokes: str = "before-join"  # never, twice, after-join
+    revokes: Literal["before-join", "never", "twice", "after-join"] = "before-join"
     calls_assigned: bool = True
-    cooperative_revokes: str = "what-went"  # everything, nothing
+    cooperative_revokes: Literal["what-went", "everything", "nothing"] = "what-went"
     cooperative_rejoins: bool = True
 
-    # Heartbeats and deadlines
-    heartbeats: str = "joined"  # synced: not before the SyncGroup is answered; never; polled: only from poll; owning: only with partitions
+    # Heartbeats and deadlines. Heartbeats go out from the JoinGroup's answer on, from the SyncGroup's answer on, and so forth.
+    heartbeats: Literal["joined", "synced", "never", "polled", "owning"] = "joined"
     heartbeat_right_after_sync: bool = False
     heartbeat_factor: float = 1.0
     heartbeat_jitter: float = 0.0
-    heartbeat_generation: str = "current"  # first: that of the first join for ever
+    heartbeat_generation: Literal["current", "first"] = "current"
     session_factor: float = 1.0
-    session_end: str = "rediscover"  # leave
+    session_end: Literal["rediscover", "leave"] = "rediscover"
     poll_deadline_factor: float | None = 1.0  # None: never looked at
     poll_end_leaves: bool = True
 
     # Commits and positions
-    commit_generation: str = "current"  # previous, none
+    commit_generation: Literal["current", "previous", "none"] = "current"
     commits_when_unstable: bool = False
     commit_shift: int = 0
     commits_unowned: bool = False
-    swallows_commit_errors: str = "none"  # async, sync
+    swallows_commit_errors: Literal["none", "async", "sync"] = "none"
     fetches_offsets: bool = True
     delivers_while_joining: bool = False
     delivers_revoked: bool = False
