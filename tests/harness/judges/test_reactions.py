@@ -18,7 +18,7 @@ from groupproof.harness.judges.reactions import (
     survives,
 )
 from groupproof.harness.verdicts import Proof, Verdict
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 
 def struck() -> Story:
@@ -155,6 +155,28 @@ def test_who_has_joined_anew_tells_too_late_that_it_was_replaced(does: str | Non
     judge = surfaces("m0", after="error", requirement="CLIENT-57", unaware=Verdict.FAILED, before_joining=True)
 
     assert after_fault(judge, does=does, tells=True) is expected
+
+
+@pytest.mark.parametrize(
+    ("goes_on", "observed"),
+    [(False, "It fell silent, on the wire and to the application."), (True, "It went on without telling the application.")],
+)
+def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observed: str) -> None:
+    story = Story().member().mark("twin")
+    story.at(300).beat()
+    story.at(600).beat(error=ErrorCode.FENCED_INSTANCE_ID)
+    if goes_on:
+        story.at(900).beat(error=ErrorCode.FENCED_INSTANCE_ID)
+    judge = surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, refusal=ErrorCode.FENCED_INSTANCE_ID)
+
+    assert [(each.verdict, each.observed) for each in findings(judge, story.end(9_000))] == [(Verdict.FAILED, observed)]
+
+
+def test_nothing_is_said_of_who_was_never_refused() -> None:
+    judge = surfaces("m0", after="twin", requirement="CLIENT-57", refusal=ErrorCode.FENCED_INSTANCE_ID)
+
+    with pytest.raises(NotReached, match="never answered with 82"):
+        verdict(judge, Story().member().mark("twin").end(9_000))
 
 
 @pytest.mark.parametrize(

@@ -200,13 +200,16 @@ def surfaces(
     within_ms: float = REACT_MS,
     tried_again: Api | None = None,
     before_joining: bool = False,
+    refusal: int | None = None,
 ) -> Judge:
     """Judge that the application is told. Going on without telling it is `unaware`, or as good if it means sending `tried_again`;
-    silence on the wire and in the application is FAILED. With `before_joining` what is told after a new JoinGroup comes too late."""
+    silence on the wire and in the application is FAILED. With `before_joining` what is told after a new JoinGroup comes too late; with
+    `refusal` the client goes on, or falls silent, only after the first answer with that error."""
     claim = Claim(requirement=requirement, expected="The client tells the application of the error.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
+        since = moment(ev, after) if refusal is None else _refused(ev, client, after, refusal)
+        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, after if refusal is None else since.seq)
         anew = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None) if before_joining else None
         if told is not None and anew is not None and anew.seq < told.seq:
             told = None
@@ -218,9 +221,16 @@ def surfaces(
         elif went_on is not None:
             yield claim.found(unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS)
         else:
-            yield _silent(ev, claim, moment(ev, after), within_ms)
+            yield _silent(ev, claim, since, within_ms)
 
     return judge
+
+
+def _refused(ev: Evidence, client: str, after: str, error: int) -> Observation:
+    answers = (seen for seen in ev.select("response", None, client, after, ev.closing) if seen.error == error)
+    if (first := next(answers, None)) is None:
+        raise NotReached(f"{client} was never answered with {error}")
+    return first
 
 
 def survives(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
@@ -239,7 +249,7 @@ def survives(client: str, *, after: str, requirement: str, within_ms: float = RE
     return judge
 
 
-def _goes_on(ev: Evidence, client: str, after: str) -> Observation | None:
+def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:
     """Return the first request by which the client still wants to be a member."""
     wanting = {api.title for api in (Api.FIND_COORDINATOR, *GROUP_REQUESTS, Api.OFFSET_FETCH) if api is not Api.LEAVE_GROUP}
     return next((seen for seen in ev.select("request", None, client, after, ev.closing) if seen.api in wanting), None)

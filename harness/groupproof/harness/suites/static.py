@@ -11,6 +11,7 @@ from groupproof.harness.judges.leaving import sends_none
 from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins, stays_out, surfaces
 from groupproof.harness.plan import Member, Plan
 from groupproof.harness.steps import (
+    answered,
     answers,
     close,
     command,
@@ -101,7 +102,7 @@ _FENCED: tuple[Case, ...] = (
             _instance("m1"),
             steps=[*joined("m0"), mark("twin"), *start("m1"), event("m0", "error", after="twin", within_ms=9_500, go_on=True), passing(1_000)],
         ),
-        surfaces("m0", after="twin", requirement="CLIENT-57", within_ms=9_000, unaware=Verdict.FAILED, before_joining=True),
+        surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, before_joining=True, refusal=ErrorCode.FENCED_INSTANCE_ID),
         stays_out("m0", after="twin", requirement="STATIC-10"),
         recovers("m1", after="twin", requirement="CLIENT-57"),
         needs=["static"],
@@ -132,7 +133,17 @@ _COURSE: tuple[Case, ...] = (
         "A static member that unsubscribes sends no LeaveGroup.",
         ("STATIC-15",),
         SHOULD,
-        plan(_instance(), steps=[*joined("m0"), mark("unsubscribe"), command("m0", "unsubscribe"), passing(1_500)]),
+        plan(
+            _instance(heartbeat_interval_ms=800),
+            steps=[
+                *joined("m0"),
+                mark("joined"),
+                answered("m0", Api.HEARTBEAT, after="joined"),
+                mark("unsubscribe"),
+                command("m0", "unsubscribe"),
+                passing(1_500),
+            ],
+        ),
         sends_none("m0", Api.LEAVE_GROUP, after="unsubscribe", requirement="STATIC-15", gravity=Verdict.NON_STRICT),
         needs=["static"],
     ),
