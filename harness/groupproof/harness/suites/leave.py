@@ -5,6 +5,7 @@ from __future__ import annotations
 from groupproof.harness.case import Case
 from groupproof.harness.judges.leaving import closes, leaves, leaves_once, sends_none, syncs_no_more
 from groupproof.harness.steps import (
+    answered,
     answers,
     close,
     command,
@@ -83,9 +84,11 @@ _PHASES: tuple[Case, ...] = (
         ("CLIENT-73",),
         SHOULD,
         plan(
-            subject(),
+            subject(heartbeat_interval_ms=800),
             steps=[
                 *joined("m0"),
+                mark("joined"),
+                answered("m0", Api.HEARTBEAT, after="joined"),
                 mark("unsubscribe"),
                 command("m0", "unsubscribe"),
                 requested("m0", _LEAVE, after="unsubscribe", within_ms=6_000, go_on=True),
