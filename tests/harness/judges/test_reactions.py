@@ -167,13 +167,13 @@ def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observe
     story.at(600).beat(error=ErrorCode.FENCED_INSTANCE_ID)
     if goes_on:
         story.at(900).beat(error=ErrorCode.FENCED_INSTANCE_ID)
-    judge = surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, refusal=ErrorCode.FENCED_INSTANCE_ID)
+    judge = surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, refusals=[ErrorCode.FENCED_INSTANCE_ID])
 
     assert [(each.verdict, each.observed) for each in findings(judge, story.end(9_000))] == [(Verdict.FAILED, observed)]
 
 
 def test_nothing_is_said_of_who_was_never_refused() -> None:
-    judge = surfaces("m0", after="twin", requirement="CLIENT-57", refusal=ErrorCode.FENCED_INSTANCE_ID)
+    judge = surfaces("m0", after="twin", requirement="CLIENT-57", refusals=[ErrorCode.FENCED_INSTANCE_ID])
 
     with pytest.raises(NotReached, match="never answered with 82"):
         verdict(judge, Story().member().mark("twin").end(9_000))

@@ -6,7 +6,7 @@ known, and are no one's in particular.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 
 from groupproof.harness.case import Judge
@@ -200,16 +200,16 @@ def surfaces(
     within_ms: float = REACT_MS,
     tried_again: Api | None = None,
     before_joining: bool = False,
-    refusal: int | None = None,
+    refusals: Collection[int] = (),
 ) -> Judge:
     """Judge that the application is told. Going on without telling it is `unaware`, or as good if it means sending `tried_again`;
     silence on the wire and in the application is FAILED. With `before_joining` what is told after a new JoinGroup comes too late; with
-    `refusal` the client goes on, or falls silent, only after the first answer with that error."""
+    `refusals` the client goes on, or falls silent, only after the first answer with one of these errors."""
     claim = Claim(requirement=requirement, expected="The client tells the application of the error.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        since = moment(ev, after) if refusal is None else _refused(ev, client, after, refusal)
-        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, after if refusal is None else since.seq)
+        since = _refused(ev, client, after, refusals) if refusals else moment(ev, after)
+        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
         anew = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None) if before_joining else None
         if told is not None and anew is not None and anew.seq < told.seq:
             told = None
@@ -226,10 +226,10 @@ def surfaces(
     return judge
 
 
-def _refused(ev: Evidence, client: str, after: str, error: int) -> Observation:
-    answers = (seen for seen in ev.select("response", None, client, after, ev.closing) if seen.error == error)
+def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> Observation:
+    answers = (seen for seen in ev.select("response", None, client, after, ev.closing) if seen.error in errors)
     if (first := next(answers, None)) is None:
-        raise NotReached(f"{client} was never answered with {error}")
+        raise NotReached(f"{client} was never answered with {' or '.join(str(int(error)) for error in errors)}")
     return first
 
 

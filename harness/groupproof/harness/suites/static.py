@@ -54,6 +54,10 @@ def _fenced(api: Api) -> Plan:
     )
 
 
+# What a replaced member is answered: with its instance id it is fenced, without, in versions before KIP-345, merely unknown.
+_REPLACED = (ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNKNOWN_MEMBER_ID)
+
+
 def _fencing(api: Api, title: str, requirement: str) -> Case:
     return case(
         f"static/fenced-{api.name.lower().replace('_', '-')}",
@@ -102,7 +106,7 @@ _FENCED: tuple[Case, ...] = (
             _instance("m1"),
             steps=[*joined("m0"), mark("twin"), *start("m1"), event("m0", "error", after="twin", within_ms=9_500, go_on=True), passing(1_000)],
         ),
-        surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, before_joining=True, refusal=ErrorCode.FENCED_INSTANCE_ID),
+        surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, before_joining=True, refusals=_REPLACED),
         stays_out("m0", after="twin", requirement="STATIC-10"),
         recovers("m1", after="twin", requirement="CLIENT-57"),
         needs=["static"],
