@@ -35,6 +35,11 @@ def before_hello() -> None:
         sys.exit(1)
     if HOW == "silent":
         time.sleep(3600)
+    if HOW == "starts-once":
+        if os.path.exists(os.environ["ONCE"]):
+            print("only once", file=sys.stderr, flush=True)
+            sys.exit(1)
+        open(os.environ["ONCE"], "w").close()
     if HOW == "no-hello":
         say({"name": "startup_complete"})
     if HOW == "bad-hello":

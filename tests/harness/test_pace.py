@@ -6,9 +6,9 @@ import trio
 import trio.testing
 
 from groupproof.harness.canary import Canary
-from groupproof.harness.pace import BREATH_S, CALM_S, LATE_MS, Pace
+from groupproof.harness.pace import BREATH_S, LATE_MS, Pace
 
-FEWEST = 4 * (os.cpu_count() or 1)
+FEWEST = 2 * (os.cpu_count() or 1)
 
 
 def virtually(main: object) -> None:
@@ -65,8 +65,8 @@ def test_a_late_canary_holds_back_a_third_once_a_while_and_never_below_the_fewes
             canary.tell("loop", LATE_MS)
             canary.tell("child", LATE_MS)
             assert pace.allowed == int((FEWEST + 30) * 2 / 3)
-            for _ in range(20):
-                await trio.sleep(CALM_S)
+            for _ in range(60):
+                await trio.sleep(BREATH_S / 2)
                 canary.tell("loop", LATE_MS)
             assert pace.allowed == FEWEST
             nursery.cancel_scope.cancel()

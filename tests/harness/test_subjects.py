@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from groupproof.clients.shim import run_shim
 from groupproof.harness import subjects
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.runner import trouble_in
-from groupproof.harness.subjects import ProcessSubject, ReferenceSubject
+from groupproof.harness.subjects import Handle, ProcessSubject, ReferenceSubject
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim, KitFailure
 
 NETWORK = LoopbackNetwork()
@@ -87,18 +88,29 @@ def test_without_multi_every_member_has_a_process_and_the_first_one_is_not_waste
 
 def test_with_multi_members_share_a_few_processes_evenly() -> None:
     async def use(under_test: ProcessSubject) -> None:
-        heard = [Heard() for _ in range(4)]
+        heard: list[Heard] = []
+        handles: list[Handle] = []
+        async with AsyncExitStack() as stack:
+            while len({handle.pid for handle in handles}) < 2 or len(handles) % 2:
+                heard.append(Heard())
+                member = under_test.member(f"c{len(handles)}.m0", heard[-1], NETWORK, alone=False, seed=1)
+                handles.append(await stack.enter_async_context(member))
+                await trio.testing.wait_all_tasks_blocked(0.02)
+            assert all(handle.shared for handle in handles)
+            await handles[1].ask("subscribe", {})
+            assert [len(each.events) > 0 for each in heard] == [number == 1 for number in range(len(handles))]
+            assert await handles[0].depart(0)
+
+    using(subject("honest", "multi"), use)
+
+
+def test_who_comes_while_another_process_starts_takes_the_one_there_is() -> None:
+    async def use(under_test: ProcessSubject) -> None:
         async with (
-            under_test.member("c1.m0", heard[0], NETWORK, alone=False, seed=1) as a,
-            under_test.member("c2.m0", heard[1], NETWORK, alone=False, seed=1) as b,
-            under_test.member("c3.m0", heard[2], NETWORK, alone=False, seed=1) as c,
-            under_test.member("c4.m0", heard[3], NETWORK, alone=False, seed=1) as d,
+            under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as one,
+            under_test.member("c2.m0", Heard(), NETWORK, alone=False, seed=1) as other,
         ):
-            assert len({handle.pid for handle in (a, b, c, d)}) == 2
-            assert all(handle.shared for handle in (a, b, c, d))
-            await c.ask("subscribe", {})
-            assert [len(each.events) > 0 for each in heard] == [False, False, True, False]
-            assert await a.depart(0)
+            assert one.pid == other.pid
 
     using(subject("honest", "multi"), use)
 
@@ -134,6 +146,33 @@ def test_a_shared_process_that_died_is_replaced() -> None:
             assert handle.pid != first
 
     using(subject("dies-on-subscribe", "multi", processes=1), use)
+
+
+def test_a_process_whose_member_does_not_go_takes_no_more_members_and_the_others_live_on() -> None:
+    async def use(under_test: ProcessSubject) -> None:
+        async with under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as stuck:
+            async with under_test.member("c2.m0", Heard(), NETWORK, alone=False, seed=1) as neighbour:
+                assert neighbour.pid == stuck.pid
+                stuck.abandon()
+                assert (await neighbour.ask("subscribe", {})).ok
+            async with under_test.member("c3.m0", Heard(), NETWORK, alone=False, seed=1) as later:
+                assert later.pid != stuck.pid
+
+    using(subject("honest", "multi", processes=1), use)
+
+
+def test_a_process_that_can_not_be_had_again_is_the_trouble_of_who_needs_it(tmp_path: Path) -> None:
+    marker = tmp_path / "started-before"
+    under_test = ProcessSubject("fake", fake("starts-once", "multi", ONCE=str(marker)), seed=1, processes=1)
+
+    async def use(under_test: ProcessSubject) -> None:
+        async with under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as handle:
+            handle.abandon()
+        with pytest.raises(BrokenShim, match=r"exited with status 1 before its client spoke.*only once"):
+            async with under_test.member("c2.m0", Heard(), NETWORK, alone=False, seed=1):
+                pass
+
+    using(under_test, use)
 
 
 def test_a_member_that_closes_ends_its_process_and_one_that_does_not_is_told() -> None:

@@ -24,8 +24,8 @@ __all__ = ["Program", "ShimProcess", "lines_of"]
 GRACE_S = 5.0
 """How long a process may take from SIGTERM to its end before SIGKILL."""
 
-DRAIN_S = 0.5
-"""How long the streams of an ended process are read on: a grandchild may hold them open for ever."""
+DRAIN_S = 5.0
+"""How long the streams of an ended process are read on, when one that left its group still holds them open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +83,8 @@ class ShimProcess:
                 nursery.start_soon(self._read_stdout, process)
                 nursery.start_soon(self._read_stderr, process)
                 await process.wait()
+                # What the process left in its group would hold its streams open, and is not to stay anyway.
+                self.signal(signal.SIGKILL)
                 nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S
         finally:
             with trio.CancelScope(shield=True):

@@ -259,7 +259,8 @@ class ProcessSubject:
     async def _share(self) -> None:
         """Start one more shared process; that it can't be had matters only to who finds no other."""
         try:
-            self._shared.append(await self._start())
+            running = await self._start()
+            self._shared.append(running)
         except (BrokenShim, BrokenEnvironment) as error:
             self._failure = error
         finally:
