@@ -56,13 +56,13 @@ def _arm(code: int) -> Arm:
 _OF_PARTITIONS = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNSTABLE_OFFSET_COMMIT}
 
 
-def _failing(code: int) -> Plan:
+def _failing(code: int, within_ms: int = 8_000) -> Plan:
     return after_commits(
         _arm(code),
         start("m0"),
         delivered("error", within_ms=15_000),
-        consumed("m0", go_on=True),
-        requested("m0", Api.HEARTBEAT, after="error", go_on=True),
+        consumed("m0", within_ms=within_ms, go_on=True),
+        requested("m0", Api.HEARTBEAT, after="error", within_ms=2_500, go_on=True),
         passing(500),
     )
 
@@ -95,7 +95,7 @@ def _told(code: int, title: str) -> Case:
 def _odd(code: int, title: str, *, means_nothing_once: bool = False) -> Case:
     """Return a case whose error may be told or tried again, as long as it is not taken for an offset."""
     continues = _continues(or_not=True, means_nothing_once=means_nothing_once)
-    return _case(code, title, _failing(code), survives("m0", after="error", requirement="CLIENT-79"), continues)
+    return _case(code, title, _failing(code, within_ms=4_500), survives("m0", after="error", requirement="CLIENT-79"), continues)
 
 
 CASES: tuple[Case, ...] = (
