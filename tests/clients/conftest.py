@@ -79,11 +79,15 @@ class Pair:
 
     async def ask(self, member: str, command: str, **fields: Any) -> Line:
         """Give a command and return its answer."""
-        self._ids += 1
-        mine = self._ids
-        await self._lines.send(json.dumps({"id": mine, "command": command, "member": member, **fields}))
+        mine = await self.give(member, command, **fields)
         await self.until(lambda: self.answers(mine))
         return self.answers(mine)[0]
+
+    async def give(self, member: str, command: str, **fields: Any) -> int:
+        """Give a command without waiting, and return its id."""
+        self._ids += 1
+        await self._lines.send(json.dumps({"id": self._ids, "command": command, "member": member, **fields}))
+        return self._ids
 
     async def start(self, *members: str, variant: str | None = None, **settings: Any) -> None:
         for member in members:

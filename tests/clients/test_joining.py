@@ -9,6 +9,7 @@ import pytest
 from groupproof.clients.assignment import Cluster
 from groupproof.clients.outputs import CallbackKind, NeedMetadata
 from groupproof.clients.policy import Policy
+from groupproof.clients.variants import variant_named
 from groupproof.protocol.messages import JoinMember
 from groupproof.protocol.subscription import Assignment, Subscription, decode_subscription, encode_assignment, encode_subscription
 from groupproof.protocol.vocabulary import Api, MemberState
@@ -428,3 +429,50 @@ def test_metadata_is_refreshed_before_the_join_by_those_who_do(bench: type[Bench
 
     b.do(b.member.metadata(Cluster(partitions={"t": 2}), b.now))
     assert b.count(JOIN) == 1
+
+
+# Planted bugs
+
+
+def test_a_generation_forgotten_by_a_late_commit_shows_in_the_sync(bench: type[Bench]) -> None:
+    b = bench(variant_named("reset-during-join-by-commit").policy)
+    b.stable(0)
+    b.do(b.member.commit(1, {("t", 0): 1}, b.now, is_sync=False))
+    b.answer_heartbeat(27)
+    b.poll()
+    b.called()
+    b.poll()
+    b.answer(Api.OFFSET_COMMIT, 22)
+    b.answer(JOIN, member_id="m-1", generation_id=2, leader="m-0", protocol_name="range")
+
+    assert b.message(SYNC).generation_id == -1
+
+
+def test_a_sync_with_the_generation_before_shows(bench: type[Bench]) -> None:
+    b = bench(Policy(sync_generation="previous"))
+    b.syncing(generation=7)
+
+    assert b.message(SYNC).generation_id == -1
+
+
+@pytest.mark.parametrize(("policy", "joins", "failures"), [(Policy(empty_assignment="refused"), 2, 1), (Policy(empty_assignment="rejoined"), 3, 0)])
+def test_a_client_that_wants_partitions_does_not_bear_an_empty_assignment(bench: type[Bench], policy: Policy, joins: int, failures: int) -> None:
+    b = bench(policy)
+    b.syncing()
+    b.answer(SYNC, assignment=encode_assignment(Assignment()))
+    b.poll()
+
+    assert (b.count(JOIN), len(b.failures)) == (joins, failures)
+
+
+@pytest.mark.parametrize(("name", "api"), [("never-syncs", SYNC), ("never-looks-up", FIND)])
+def test_a_request_that_is_never_sent_is_missing(bench: type[Bench], name: str, api: Api) -> None:
+    b = bench(variant_named(name).policy)
+    b.poll()
+    if b.waits(FIND):
+        b.answer(FIND)
+    b.poll()
+    b.answer(JOIN, member_id="m-1", generation_id=1, leader="m-0", protocol_name="range")
+    b.advance(5000)
+
+    assert b.count(api) == 0

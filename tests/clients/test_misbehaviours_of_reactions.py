@@ -22,7 +22,7 @@ def test_a_planted_bug_joins_beside_a_reference_member_and_hangs_nothing(variant
     async def story(pair: Pair) -> None:
         await pair.start("m0", variant=variant.name, **variant.settings)
         await pair.start("m1", **(variant.settings | ({"instance_id": "i1"} if "instance_id" in variant.settings else {})))
-        await trio.sleep(8)
+        await trio.sleep(2)
         assert pair.requests(Api.JOIN_GROUP, "m0")
         assert (await pair.ask("m0", "close"))["ok"]
         assert (await pair.ask("m1", "close"))["ok"]

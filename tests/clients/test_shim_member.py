@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 
+from groupproof.clients.shim_member import COMMANDS_MAX
 from groupproof.protocol.faults import Answer, Fault, Hold, Selector
 from groupproof.protocol.vocabulary import Api
 
@@ -154,6 +155,30 @@ def test_a_fatal_error_is_an_event_and_the_member_can_still_be_closed(tell: Call
         assert len(pair.requests(Api.JOIN_GROUP, "m0")) == 1
         assert (await pair.ask("m0", "commit", offsets=[["t", 0, 1]]))["error"] == "INCONSISTENT_GROUP_PROTOCOL"
         assert (await pair.ask("m0", "close"))["ok"]
+
+    tell(story)
+
+
+def test_an_error_that_ends_nothing_is_an_event_too(tell: Callable[..., None]) -> None:
+    async def story(pair: Pair) -> None:
+        await pair.start("m0")
+        await pair.settled("m0")
+        pair.cluster.arm(fault(Api.HEARTBEAT, 30))
+        await pair.until(lambda: pair.events("m0", "error"))
+        assert [(each["error"], each["fatal"]) for each in pair.events("m0", "error")] == [("GROUP_AUTHORIZATION_FAILED", False)]
+        await trio.sleep(2)
+        assert pair.is_settled("m0")
+
+    tell(story)
+
+
+def test_more_commands_than_can_wait_are_refused(tell: Callable[..., None]) -> None:
+    async def story(pair: Pair) -> None:
+        await pair.start("m0", on_revoked={"sleep_ms": 5000})
+        await pair.settled("m0")
+        for _ in range(COMMANDS_MAX + 2):
+            await pair.give("m0", "unsubscribe")
+        await pair.until(lambda: any(each.get("error") == "TOO_MANY_COMMANDS" for each in pair.said))
 
     tell(story)
 

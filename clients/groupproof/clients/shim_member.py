@@ -18,7 +18,7 @@ from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail, 
 from groupproof.clients.policy import Policy
 from groupproof.clients.shim_settings import NotImplementedHere, Subscribe, WrongField
 
-__all__ = ["ShimMember", "Tell"]
+__all__ = ["COMMANDS_MAX", "ShimMember", "Tell"]
 
 Body = dict[str, Any]
 Tell = Callable[[Body], None]
