@@ -25,19 +25,14 @@ def say(name: str, **fields: object) -> None:
     print(json.dumps({"name": name, "timestamp": int(time.time() * 1000), **fields}), flush=True)
 
 
-def end(number: int, frame: object) -> None:
-    say("shutdown_complete")
-    sys.exit(0)
-
-
 if "--help" in OPTIONS:
     if HOW == "silent":
         time.sleep(3600)
     print(HELP[HOW])
     sys.exit(1)  # as argparse4j does
 
-signal.signal(signal.SIGTERM, end)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 print("log4j: no appender", flush=True)
 say("startup_complete", options=OPTIONS, pid=os.getpid())
-while True:
-    time.sleep(3600)
+signal.sigwait({signal.SIGTERM})
+say("shutdown_complete")
