@@ -31,7 +31,7 @@ _MEANINGS: Final[Mapping[int, str]] = {
 }
 # Programs without which a client cannot be certified here, and how to get them.
 _NEEDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "java": {"java": "a Java runtime, 11 or newer (Debian: default-jdk-headless)", "mvn": "Maven (Debian: maven)"}
+    "java": {"javac": "a JDK, 17 or newer (Debian: default-jdk-headless)", "mvn": "Maven (Debian: maven)"}
 }
 
 

@@ -60,6 +60,7 @@ class Hold:
         self.clock = StoppableClock()
         self._say = say
         self._keys = keys
+        self._is_armed = False
         self._is_deaf = False
         self._going = trio.Event()
 
@@ -71,6 +72,7 @@ class Hold:
         self._say(f"{case.id}: {actor.name} is process {handle.pid}: {handle.line}")
         if self._is_deaf:
             return
+        self._is_armed = True
         self.stop()
         while self.clock.is_stopped:
             await self._going.wait()
@@ -86,10 +88,10 @@ class Hold:
         self._say("time goes on")
 
     async def mind_keyboard(self) -> None:
-        """Turn time off and on at each Enter, until cancelled; where nobody can press a key, time goes on for good."""
+        """Turn time off and on at each Enter, once there was a first start; where nobody can press a key, time goes on for good."""
         try:
             while read := await self._read():
-                for _ in range(read.count(b"\n")):
+                for _ in range(read.count(b"\n") if self._is_armed else 0):
                     (self.resume if self.clock.is_stopped else self.stop)()
         except OSError:  # a file or /dev/null, which can't be waited for
             pass

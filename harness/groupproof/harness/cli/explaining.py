@@ -125,10 +125,16 @@ def _cases_of(requirement: str) -> list[str]:
 
 
 def _rows_of(requirement: str) -> list[str]:
-    from groupproof.protocol.spec.profiles import rows
+    """Return the rows that rest on a requirement, each with the profiles whose table has it."""
+    from groupproof.protocol.spec.profiles import profiles, rows
     from groupproof.protocol.spec.terms import rule_name
 
-    return [rule_name(on, state, row) for on, state, row in rows() if requirement in str(row.requirement)]
+    found: dict[str, list[str]] = {}
+    for profile in profiles():
+        for on, state, row in rows(profile):
+            if row.requirement == requirement:
+                found.setdefault(rule_name(on, state, row), []).append(profile)
+    return [f"{name}  ({', '.join(having)})" for name, having in found.items()]
 
 
 def _profile(name: str) -> list[str] | None:

@@ -26,6 +26,7 @@ __all__ = ["command"]
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write a report of this one case there.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
 @click.option("--hold", is_flag=True, help="Print the shim's command line, stop the timers and wait for a person with a debugger.")
+@click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to, as for certify.  [default: 1]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
 @click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers).")
 @click.pass_context
@@ -42,7 +43,16 @@ def command(ctx: click.Context, /, file: Path, subject: str | None, **given: Any
 
 
 def _replay(
-    file: Path, subject: str | None, program: tuple[str, ...], *, output: Path | None, as_json: bool, hold: bool, bind: str, advertise: str | None
+    file: Path,
+    subject: str | None,
+    program: tuple[str, ...],
+    *,
+    output: Path | None,
+    as_json: bool,
+    hold: bool,
+    shim_level: str | None,
+    bind: str,
+    advertise: str | None,
 ) -> int:
     from rich.console import Console
 
@@ -56,7 +66,7 @@ def _replay(
     if output is not None:
         check_output(output)
     console = Console(stderr=True)
-    found = _candidate(schedule, subject, program, lambda line: console.print(line, markup=False, highlight=False))
+    found = _candidate(schedule, subject, program, shim_level, lambda line: console.print(line, markup=False, highlight=False))
     if hold and found.subject.is_virtual:
         raise click.UsageError("--hold waits for a debugger at a shim's process; the reference runs inside groupproof, in virtual time")
     order = Order(
@@ -73,12 +83,13 @@ def _replay(
     return _told(schedule, Run(found, order, say=lambda *_: None, on_hello=lambda _: None).go(), file, output, as_json=as_json)
 
 
-def _candidate(schedule: Schedule, subject: str | None, program: tuple[str, ...], say: Any) -> Candidate:
+def _candidate(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: str | None, say: Any) -> Candidate:
     from groupproof.harness.candidates import candidate
 
     if subject is None and not program:
         subject, program = (schedule.subject, ()) if isinstance(schedule.subject, str) else (None, schedule.subject)
-    return candidate(subject, program, profile=schedule.profile, seed=schedule.seed, say=say)
+    level = None if shim_level is None else int(shim_level)
+    return candidate(subject, program, profile=schedule.profile, seed=schedule.seed, shim_level=level, say=say)
 
 
 def _told(schedule: Schedule, outcome: Outcome, file: Path, output: Path | None, *, as_json: bool) -> int:

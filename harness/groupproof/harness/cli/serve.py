@@ -37,7 +37,7 @@ def _setting(value: str) -> tuple[str, str]:
     return name.strip(), setting.strip()
 
 
-@click.command(name="serve", short_help="The reference coordinator on ports; with --judge it judges what connects.")
+@click.command(name="serve", short_help="Serve the reference coordinator; judge what connects.")
 @click.option("--judge", is_flag=True, help="Judge what connects, group by group, and report on exit.")
 @click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
 @click.option("--brokers", type=click.IntRange(1, 100), default=2, show_default=True, help="How many brokers, each on a port of its own.")

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.cli.calling import Call
+
+from groupproof.harness.suites import CASES
+
+
+def test_cases_are_listed_with_level_and_title(groupproof: Call) -> None:
+    called = groupproof("list")
+
+    assert called.code == 0
+    assert [line.split()[0] for line in called.out.splitlines()] == [case.id for case in CASES]
+    assert called.err == f"{len(CASES)} cases\n"
+
+
+def test_patterns_and_levels_choose_among_them(groupproof: Call) -> None:
+    called = groupproof("list", "--only", "CLIENT-48", "--skip", "heartbeat", "--level", "must", "--json")
+
+    assert called.json
+    assert all("CLIENT-48" in each["requirements"] and each["level"] == "MUST" and "/" in each["id"] for each in called.json)
+    assert not any(each["id"].startswith("heartbeat/") for each in called.json)
+
+
+@pytest.mark.parametrize(("what", "key", "name"), [("requirements", "id", "HB-03"), ("profiles", "name", "kafka-2.4"), ("subjects", "name", "java")])
+def test_everything_that_has_a_name_is_listed(what: str, key: str, name: str, groupproof: Call) -> None:
+    called = groupproof("list", what, "--only", name, "--json")
+
+    assert [each[key] for each in called.json] == [name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["subjects", "--only", "kafka-pyton"], "did you mean kafka-python"),
+        (["--only", "heartbet"], "did you mean heartbeat/"),
+        (["cses"], "'cses' is not one of"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_nearest(arguments: list[str], said: str, groupproof: Call) -> None:
+    called = groupproof("list", *arguments)
+
+    assert called.code == 3
+    assert said in called.complaint
