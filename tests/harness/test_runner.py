@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from groupproof.harness.case import Case, Judge
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run, rule_on
-from groupproof.harness.plan import Await, Member, Pass, Plan, Stable, Start
+from groupproof.harness.plan import Await, Command, Member, Pass, Plan, Stable, Start
 from groupproof.harness.play import Stage
 from groupproof.harness.runner import CaseResult, Progress, Runner, length_ms, trouble_in
+from groupproof.harness.shim_memory import RunShim
 from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
 from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
@@ -41,9 +43,9 @@ def silent(evidence: Evidence) -> Iterator[Finding]:
     yield finding(Verdict.FAILED, "Nothing came.", Proof.LIVENESS)
 
 
-def run(*cases: Case, jobs: int = 8, said: list[tuple[Progress, str]] | None = None) -> list[CaseResult]:
+def run(*cases: Case, jobs: int = 8, said: list[tuple[Progress, str]] | None = None, shim: RunShim = run_shim) -> list[CaseResult]:
     """Run cases with the reference member, in virtual time."""
-    reference = ReferenceSubject(run_shim)
+    reference = ReferenceSubject(shim)
     stage = Stage(subject=reference, company=reference, profile="kafka-4.1", seed=7)
     return _run(stage, reference, cases, jobs, said, clock=trio.testing.MockClock(autojump_threshold=0))
 
@@ -159,6 +161,51 @@ def test_what_a_broken_shim_says_is_broken_in_every_way_and_never_failed() -> No
         (result,) = run_fake(how, case(plan=paused), capabilities=())
         assert result.ruling.verdict is Verdict.BROKEN
         assert why in result.ruling.observed
+
+
+def lying(**told: object) -> RunShim:
+    """Return the reference's shim, but its member is told something else than the kit said; `pause` is only answered."""
+
+    async def run(
+        lines: AsyncIterator[str],
+        emit: Callable[[str], Awaitable[None]],
+        connect: Callable[[str, int], Awaitable[trio.abc.Stream]],
+        *,
+        seed: int,
+        variant: str | None = None,
+    ) -> None:
+        async def altered() -> AsyncIterator[str]:
+            async for line in lines:
+                command = json.loads(line)
+                if command["command"] == "subscribe":
+                    command |= told
+                elif command["command"] == "pause":
+                    command["command"] = "assignment"
+                yield json.dumps(command)
+
+        await run_shim(altered(), emit, connect, seed=seed, variant=variant)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"client_id": "all-the-same"}, "client_id: requests came as 'all-the-same'"),
+        ({"group": "other"}, "group: m0 speaks for group 'other', asked was 'g'"),
+        ({"session_timeout_ms": 9_000}, "session_timeout_ms: m0 was told 6000, its JoinGroup says 9000"),
+        ({"instance_id": "i"}, "instance_id: m0 was told None, its JoinGroup says 'i'"),
+        ({"assignors": ["roundrobin"]}, "assignors: m0 was told ['range'], its JoinGroup says ['roundrobin']"),
+        ({}, "m0 was paused, yet its polls returned records"),
+    ],
+)
+def test_a_shim_that_lies_about_what_its_client_does_is_broken_and_its_client_not_failed(told: dict[str, object], why: str) -> None:
+    plan = Plan(members=JOIN.members, steps=(*JOIN.steps, Command(member="m0", command="pause"), Pass(ms=2_000)))
+
+    (result,) = run(case(silent, plan=plan), shim=lying(**told))
+
+    assert result.ruling.verdict is Verdict.BROKEN
+    assert why in result.ruling.observed
 
 
 def test_the_shims_own_words_are_kept_with_the_run() -> None:
