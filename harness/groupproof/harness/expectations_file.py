@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["Reading", "Update", "read_report", "update", "write"]
 
-_ENTRY = re.compile(r"^\[\[known\]\]", re.MULTILINE)
+# An entry begins with the comment that stands directly above it.
+_ENTRY = re.compile(r"(?:^#.*\n)*^\[\[known\]\]", re.MULTILINE)
+_HEAD = "[[known]]"
 _FINGERPRINT = re.compile(r'^(fingerprint\s*=\s*)"[^"]*"', re.MULTILINE)
 
 
@@ -63,19 +66,20 @@ def update(file: Path, report: Mapping[str, Any], reading: Reading) -> Update:
     """
     text = file.read_text("utf-8") if file.exists() else ""
     known = load(file).known if file.exists() else ()
-    starts = [match.start() for match in _ENTRY.finditer(text)]
+    # What the file itself begins with is about the whole of it.
+    starts = [match.start() or match.end() - len(_HEAD) for match in _ENTRY.finditer(text)]
     if len(starts) != len(known):
         raise WrongUsage(f"{file} writes its entries in another way than [[known]] tables; update it by hand")
     cases = [case for case in report["cases"] if not case["preview"]]
     blocks, changes = [text[: starts[0]] if starts else text], []
-    for entry, start, end in zip(known, starts, [*starts[1:], len(text)], strict=True):
+    for entry, (start, end) in zip(known, pairwise([*starts, len(text)]), strict=True):
         block, change = _mended(entry, text[start:end], report, cases)
         blocks.append(block)
         changes += change
     new = [case for case in cases if case["verdict"] == Verdict.FAILED.value and not _is_mended(known, report, case)]
-    blocks += [_entry(case, report, _given(reading, new)) for case in new]
+    entries = [_entry(case, report, _given(reading, new)) for case in new]
     changes += [f"added {case['id']}: {case['observed']}" for case in new]
-    return Update(text=_joined(blocks), changes=tuple(changes))
+    return Update(text=_joined("".join(blocks), entries), changes=tuple(changes))
 
 
 def write(file: Path, text: str) -> None:
@@ -132,9 +136,10 @@ def _entry(case: Mapping[str, Any], report: Mapping[str, Any], reading: Reading)
         "reason": reading.reason or case["observed"],
         reading.source_name: reading.source,
     }
-    return "[[known]]\n" + "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items())
+    return f"{_HEAD}\n" + "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items())
 
 
-def _joined(blocks: Sequence[str]) -> str:
-    """Return the blocks with an empty line between them."""
-    return "\n\n".join(block.strip("\n") for block in blocks if block.strip()) + "\n"
+def _joined(text: str, entries: Sequence[str]) -> str:
+    """Return the text with the entries behind it, an empty line before each."""
+    parts = [each for each in (text.rstrip("\n"), *(entry.rstrip("\n") for entry in entries)) if each]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.harness.cli.calling import Call
+
+from groupproof.harness import doctor
+from groupproof.harness.doctor import Part
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Make a machine with Python and nothing else."""
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setenv("GROUPPROOF_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("bare")
+def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
+    called = groupproof("doctor")
+
+    assert called.code == 0
+    assert "java        missing, needed for the Java client: install a JDK, 17 or newer (Debian: default-jdk-headless)" in called.out
+    assert "maven       missing" in called.out
+    assert "clients     none installed yet" in called.out
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_machine_on_which_nothing_can_be_certified_is_4(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_loopback", lambda: None)
+
+    called = groupproof("doctor", "--json")
+
+    assert called.code == 4
+    assert [part["name"] for part in called.json if part["is_vital"] and not part["found"]] == ["loopback"]
+
+
+def test_a_cache_that_cannot_be_made_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setenv("GROUPPROOF_CACHE", "/proc/groupproof")
+
+    cache: Part = next(part for part in doctor.examine() if part.name == "cache")
+
+    assert cache.found is None
+    assert "set GROUPPROOF_CACHE to a folder that is" in cache.remedy
+
+
+@pytest.mark.parametrize(("status", "said", "found"), [(0, "go 1.26\nmore", "go 1.26, /bin/go"), (1, "broken", None), (0, "", None)])
+def test_a_program_counts_when_it_answers(status: int, said: str, found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+
+    assert doctor._answer(("go", "version"), lambda *_, **__: subprocess.CompletedProcess([], status, said, "")) == found

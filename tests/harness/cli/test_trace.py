@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.harness.cli.calling import Call
+from tests.harness.judges.story import Story
+
+from groupproof.protocol.trace import write_trace
+
+
+@pytest.mark.slow
+def test_the_traces_of_a_run_come_to_the_runs_verdicts(groupproof: Call) -> None:
+    certified = groupproof("certify", "client", "groupproof", "--only", "leave/", "--output", "out", "--json")
+
+    called = groupproof("trace", "check", "out/cases", "--json")
+
+    assert called.code == 0
+    assert {each["id"]: (each["verdict"], each["goodbye"], each["fingerprint"]) for each in called.json} == {
+        each["id"]: (each["verdict"], each["goodbye"], each["fingerprint"]) for each in certified.json["cases"]
+    }
+
+
+def test_a_trace_of_no_case_is_judged_by_what_is_illegal_whatever_it_is_about(groupproof: Call, tmp_path: Path) -> None:
+    story = Story().member()
+    story.beat(member="somebody-else")
+    (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(story.trace)))
+
+    called = groupproof("trace", "check", "seen.ndjson")
+
+    assert called.code == 1
+    assert called.out.startswith("FAILED observed/classic/g")
+    assert "named a member id that the client was never given" in called.out
+
+
+@pytest.mark.parametrize(("text", "said"), [(None, "No such file"), ("hello", "line 1 is no observation")])
+def test_what_is_no_trace_is_wrong_usage(text: str | None, said: str, groupproof: Call, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "seen.ndjson").write_text(text)
+
+    called = groupproof("trace", "check", "seen.ndjson")
+
+    assert called.code == 3
+    assert said in called.complaint

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.harness.judges.story import Story
+
+from groupproof.harness.case import Case
+from groupproof.harness.judges.claim import Claim
+from groupproof.harness.plan import Plan
+from groupproof.harness.rejudging import read_traces, rejudged
+from groupproof.harness.troubles import WrongUsage
+from groupproof.harness.verdicts import Level, Proof, Verdict
+from groupproof.protocol.trace import Trace, write_trace
+
+CASE = Case(
+    id="heartbeat/classic/x",
+    title="A member beats.",
+    requirements=("CLIENT-40",),
+    level=Level.MUST,
+    plan=Plan(members=(), steps=()),
+    judges=(lambda ev: [Claim(requirement="CLIENT-40", expected="It beats.").failed("It does not.", ev.trace[0], proof=Proof.LIVENESS)],),
+)
+
+
+def traced(run: str = "1.c1", case: str = CASE.id) -> Trace:
+    return [replace(seen, run=run, case=case) for seen in Story().member().trace]
+
+
+def test_runs_and_cases_in_one_file_are_judged_apart_in_their_own_order(tmp_path: Path) -> None:
+    mixed = [seen for pair in zip(traced("1.c1"), reversed(traced("1.c2")), strict=True) for seen in pair]
+    (tmp_path / "all.ndjson").write_text("\n".join(write_trace(mixed)))
+
+    traces = read_traces([tmp_path / "all.ndjson"])
+
+    assert [trace[0].run for trace in traces] == ["1.c1", "1.c2"]
+    assert all([seen.seq for seen in trace] == list(range(4)) for trace in traces)
+    assert traces[0][0].api == "JoinGroup"
+    assert traces[1][0].api == "JoinGroup"
+
+
+def test_a_gap_in_the_numbers_does_not_confuse_the_judges(tmp_path: Path) -> None:
+    (tmp_path / "cut.ndjson").write_text("\n".join(write_trace(traced()[2:])))
+
+    (trace,) = read_traces([tmp_path / "cut.ndjson"])
+
+    assert [seen.seq for seen in trace] == [0, 1]
+
+
+def test_the_repetitions_of_a_case_are_one_ruling() -> None:
+    (once,) = rejudged([traced()], [CASE], ())
+    (thrice,) = rejudged([traced(f"1.c{number}") for number in range(3)], [CASE], ())
+
+    assert (once.ruling.verdict, once.ruling.stability) == (Verdict.FAILED, "1/1")
+    assert (thrice.ruling.verdict, thrice.ruling.stability) == (Verdict.FAILED, "3/3")
+
+
+def test_a_folder_is_searched_for_its_traces(tmp_path: Path) -> None:
+    (tmp_path / "cases" / "a").mkdir(parents=True)
+    for name in ("trace.ndjson", "trace-2.ndjson"):
+        (tmp_path / "cases" / "a" / name).write_text("\n".join(write_trace(traced(name))))
+
+    assert len(read_traces([tmp_path])) == 2
+
+
+def test_a_folder_without_traces_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match=r"no trace\.ndjson"):
+        read_traces([tmp_path])
