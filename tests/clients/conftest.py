@@ -213,6 +213,8 @@ class Bench:
                 break
             self.now = max(self.now, due)
             self.do(self.member.tick(self.now))
+            deadline = self.member.next_deadline_ms()
+            assert deadline is None or deadline > self.now, "a tick that leaves something due would spin"
             if polling:
                 self.poll()
             elif self.now == end:

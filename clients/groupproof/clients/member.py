@@ -231,23 +231,22 @@ class Member:
             self._errands.settled(pending, answer, response, reaction, now_ms)
 
     def _outcome(self, now_ms: int) -> list[Output]:
-        """Let the parts go on after an input, and return what is to be done."""
-        core = self._core
-        while core.stranded:
-            self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
+        """Let the parts go on after an input, and return what is to be done; a second time, since one part's step may free another."""
+        for _ in range(2):
+            self._step(now_ms)
+        out, self._core.out = self._core.out, []
+        return out
+
+    def _step(self, now_ms: int) -> None:
         self._heartbeats.step(now_ms)
-        if core.policy.joins_from == "background":
+        self._errands.step(now_ms)
+        if self._core.policy.joins_from == "background":
             self._joining.step(now_ms)
         self._goodbye.step(now_ms)
+        while self._core.stranded:
+            self._react(self._core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
         if self._needs_coordinator():
             self._finder.seek(now_ms)
-        self._errands.step(now_ms)
-        while core.stranded:
-            self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
-        if self._needs_coordinator():
-            self._finder.seek(now_ms)
-        out, core.out = core.out, []
-        return out
 
     def _needs_coordinator(self) -> bool:
         return self._core.policy.looks_up and (self._core.is_taking_part or not self._errands.is_idle)
