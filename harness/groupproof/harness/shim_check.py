@@ -22,6 +22,7 @@ from groupproof.harness.conversation import Ending, ShimGone
 from groupproof.harness.network import LoopbackNetwork, bootstrap_of
 from groupproof.harness.plan import Member
 from groupproof.harness.play import COORDINATOR_DEFAULTS
+from groupproof.harness.runner import trouble_in
 from groupproof.harness.shim_process import Program
 from groupproof.harness.shim_talk import ANSWER_S, EVENT_S, Stop, Talk, WatchedShim, told
 from groupproof.harness.subjects import CANNOT_RUN, HELLO_S
@@ -51,7 +52,10 @@ class ShimCheck:
 
     def run(self) -> list[str]:
         """Return the problems; raise `BrokenEnvironment` when the program can't run here at all."""
-        trio.run(self._main)
+        try:
+            trio.run(self._main)
+        except ExceptionGroup as error:
+            raise trouble_in(error) from error
         return self.problems
 
     async def _main(self) -> None:

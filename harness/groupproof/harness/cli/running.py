@@ -29,7 +29,7 @@ from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import Ruling
 from groupproof.harness.play import Stage
 from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
-from groupproof.harness.runner import CaseResult, Progress, Runner
+from groupproof.harness.runner import CaseResult, Progress, Runner, trouble_in
 from groupproof.harness.signals import mind_signals
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
@@ -92,7 +92,10 @@ class Run:
         `KeyboardInterrupt` comes out where there is nothing yet to report.
         """
         started, began = datetime.now(UTC), time.monotonic()
-        trio.run(self._main, clock=self._clock())
+        try:
+            trio.run(self._main, clock=self._clock())
+        except ExceptionGroup as error:
+            raise trouble_in(error) from error
         if self._hello is None:
             raise KeyboardInterrupt
         return self._outcome(self._hello, started, time.monotonic() - began)

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from rich.console import Console
+
+from groupproof.harness.case import Case
+from groupproof.harness.cli.running import Outcome
+from groupproof.harness.cli.summary import print_summary
+from groupproof.harness.expectations import Known, Settled
+from groupproof.harness.judging import Ruling
+from groupproof.harness.report import RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.runner import CaseResult
+from groupproof.harness.suites import CASES
+from groupproof.harness.verdicts import Goodbye, Verdict
+
+FIRST, SECOND, THIRD = CASES[:3]
+
+
+def result(case: Case, verdict: Verdict, *, observed: str = "It did not.", goodbye: Goodbye = Goodbye.CLEAN) -> CaseResult:
+    ruling = Ruling(
+        verdict=verdict, goodbye=goodbye, stability="3/3", expected="It does.", observed=observed, fingerprint="ab", receipts=1, findings=()
+    )  # fmt: skip
+    return CaseResult(case=case, ruling=ruling)
+
+
+def run(*results: CaseResult) -> RunSummary:
+    return RunSummary(
+        suite=SuiteInfo(version="1", profile="kafka-4.1"),
+        subject=SubjectInfo(name="odd", version="1.2", language="c", capabilities=(), spec="odd@1.2"),
+        run=RunInfo(seed=1, started="2026-01-01T00:00:00+00:00", duration_s=12.34, jobs=1, command="groupproof"),
+        results=results,
+        grade="FAILED",
+        selected=CASES,
+    )
+
+
+def printed(summary: RunSummary, *, gave_up: str | None = None) -> list[str]:
+    out = io.StringIO()
+    print_summary(Console(file=out, width=60, color_system=None), Outcome(summary=summary, exit_code=1, gave_up=gave_up), Path("out"))
+    return out.getvalue().splitlines()
+
+
+def test_a_failure_is_told_with_what_was_expected_what_was_seen_and_how_to_have_it_again() -> None:
+    lines = printed(run(result(FIRST, Verdict.FAILED), result(SECOND, Verdict.OK)))
+
+    assert lines == [
+        f"FAILED {FIRST.id} (3/3)  {', '.join(FIRST.requirements)}",
+        "  expected  It does.",
+        "  observed  It did not.",
+        f"  replay    groupproof replay out/cases/{FIRST.id}/plan.json",
+        "FAILED  odd 1.2 by kafka-4.1 in 12.3 s: 1 OK, 1 FAILED",
+        "report: out/report.html",
+    ]
+
+
+def test_the_gravest_stands_last() -> None:
+    lines = printed(run(result(FIRST, Verdict.FAILED), result(SECOND, Verdict.NON_STRICT), result(THIRD, Verdict.INCONCLUSIVE)))
+
+    told = [line.split()[0] for line in lines if not line.startswith("  ")]
+    assert told == ["NON_STRICT", "INCONCLUSIVE", "FAILED", "FAILED", "report:"]
+
+
+def test_what_a_broken_shim_does_everywhere_is_told_once() -> None:
+    lines = printed(run(*(result(case, Verdict.BROKEN, observed="It crashed.") for case in CASES[:3])), gave_up="it is no use")
+
+    assert sum("It crashed." in line for line in lines) == 1
+    assert lines[0].startswith(f"BROKEN {FIRST.id} and 2 more")
+    assert "given up: it is no use" in lines
+
+
+def test_a_known_failure_is_told_with_its_reason_and_a_stale_one_with_its_remedy() -> None:
+    known = Known(case=FIRST.id, verdict=Verdict.FAILED, reason="drops its id", source="docs/findings/1.md", subject=SpecifierSet(), fingerprint="ab")
+    settled = Settled(excused={FIRST.id: known}, stale=("entry 2: expired",))
+
+    lines = printed(replace(run(result(FIRST, Verdict.FAILED)), settled=settled))
+
+    assert lines[0].startswith(f"EXCUSED {FIRST.id}")
+    assert "  known     drops its id (docs/findings/1.md)" in lines
+    assert "stale entry 2: expired; update it with: groupproof expect update out" in lines
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_an_interruption_says_how_much_was_not_reached(interrupted: bool) -> None:
+    summary = run(result(FIRST, Verdict.OK, goodbye=Goodbye.UNCLEAN))
+
+    lines = printed(replace(summary, run=replace(summary.run, interrupted=interrupted)))
+
+    assert (f"interrupted; {len(CASES) - 1} cases were not reached" in lines) is interrupted
+    assert lines[-2].endswith("1 OK; 1 unclean goodbyes")
