@@ -81,6 +81,20 @@ def test_a_leader_learns_topics_it_does_not_know_before_it_assigns(bench: type[B
     assert [each.member_id for each in b.message(SYNC).assignments] == ["m-1", "m-2"]
 
 
+def test_a_leader_that_loses_its_coordinator_while_it_learns_joins_anew(bench: type[Bench]) -> None:
+    b = bench()
+    other = encode_subscription(Subscription(topics=("u",)))
+    b.syncing(leader="m-1", members=(JoinMember(member_id="m-1", metadata=SUBSCRIBED), JoinMember(member_id="m-2", metadata=other)))
+    assert b.member.coordinator is not None
+    b.do(b.member.disconnected(b.member.coordinator, b.now))
+    b.do(b.member.metadata(Cluster(partitions={"t": 2, "u": 1}), b.now))
+    assert b.count(SYNC) == 0
+    b.answer(FIND)
+    b.poll()
+
+    assert b.sent[-1][1].api is JOIN
+
+
 def test_a_subscription_that_cannot_be_read_ends_the_leader(bench: type[Bench]) -> None:
     b = bench()
     b.syncing(leader="m-1", members=(JoinMember(member_id="m-1", metadata=SUBSCRIBED), JoinMember(member_id="m-2", metadata=b"\x00")))

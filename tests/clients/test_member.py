@@ -239,6 +239,7 @@ class _History:
         waiting = [each.message.api for each in b.waiting]
         assert waiting.count(FIND) <= 1, "CLIENT-02"
         assert sum(each.message.api is HEARTBEAT for each in b.waiting) <= 1
+        assert all(each.to is not None for each in b.waiting if each.message.api is not FIND), "CLIENT-01"
         for message in sent:
             if message.api in (HEARTBEAT, SYNC):
                 assert message.generation_id >= 0

@@ -53,6 +53,7 @@ class Joining:
         self._joined_topics: tuple[str, ...] | None = None
         self._assigned: frozenset[Partition] = frozenset()
         self._has_looked_again = False
+        self._is_refreshed = False
 
     @property
     def is_idle(self) -> bool:
@@ -93,8 +94,8 @@ class Joining:
         if self._core.policy.rejoins_on_any_metadata:
             self._core.request_rejoin("metadata was refreshed")
         if self._stage is _Stage.REFRESHING:
-            self._stage = _Stage.READY
-            self._send_join(now_ms)
+            self._stage, self._is_refreshed = _Stage.READY, True
+            self._join(now_ms)
         elif self._stage is _Stage.LEADING and not self.leading.missing_topics():
             self._sync(now_ms)
 
@@ -128,9 +129,9 @@ class Joining:
         if core.policy.rediscovers_each_rebalance and not self._has_looked_again:
             self._has_looked_again = True
             self._finder.look_again()
-        if now_ms < self._not_before_ms or not core.has_coordinator:
+        if now_ms < self._not_before_ms or not core.has_coordinator or not core.is_taking_part:
             return
-        if core.policy.refreshes_metadata_before_join:
+        if core.policy.refreshes_metadata_before_join and not self._is_refreshed:
             self._stage = _Stage.REFRESHING
             core.out.append(NeedMetadata(topics=frozenset(core.topics)))
         else:
@@ -138,7 +139,7 @@ class Joining:
 
     def _send_join(self, now_ms: int) -> None:
         core, policy, settings = self._core, self._core.policy, self._core.settings
-        self._stage = _Stage.JOINING
+        self._stage, self._is_refreshed = _Stage.JOINING, False
         self._joined_topics = core.topics
         core.was_reset_while_joining = False
         core.state = MemberState.PREPARING_REBALANCE
@@ -208,6 +209,9 @@ class Joining:
 
     def _sync(self, now_ms: int) -> None:
         core = self._core
+        if not core.has_coordinator:  # lost while the leader waited for metadata
+            self._stage, core.state = _Stage.READY, MemberState.UNJOINED
+            return
         self._stage = _Stage.SYNCING
         assignments = self.leading.assignments()
         if not core.policy.syncs:

@@ -134,6 +134,16 @@ REACTIONS: Final = (
     _bug("no-rediscovery-on-fetch-16", "Asks a broker that is not the coordinator for offsets, again and again.", "CLIENT-79 CLIENT-04",
          _on(FETCH, 15, 16, do=(BACK_OFF, RETRY))),
     _bug("dies-on-fetch-14", "Takes COORDINATOR_LOAD_IN_PROGRESS of an OffsetFetch for a fatal error.", "CLIENT-79", _on(FETCH, 14, do=(FAIL,))),
+    # Answers that nobody expects
+    _bug("falls-silent-on-odd-heartbeat-answers", "Sends nothing more, and tells nobody, when a heartbeat is answered as no broker would.", "CLIENT-50 CLIENT-40",
+         _on(HEARTBEAT, 14, 23, 24, 26, 79, 81, -1, 999, do=(HALT,))),
+    _bug("falls-silent-on-odd-join-answers", "Sends nothing more, and tells nobody, when JoinGroup is answered as no broker would.", "CLIENT-21",
+         _on(JOIN, 22, 27, -1, 999, do=(HALT,))),
+    _bug("falls-silent-on-odd-sync-answers", "Sends nothing more, and tells nobody, when SyncGroup is answered as no broker would.", "CLIENT-31 CLIENT-35",
+         _on(SYNC, 14, 23, 30, -1, 999, do=(HALT,))),
+    _bug("takes-any-failed-commit-for-done", "Reports success of a commit whatever it is answered.", "CLIENT-69", _on(COMMIT, do=(ACCEPT,))),
+    _bug("takes-any-failed-fetch-for-nothing-committed", "Takes an OffsetFetch that failed for one that found nothing.", "CLIENT-79",
+         _on(FETCH, do=(ACCEPT,))),
     # FindCoordinator
     _bug("dies-on-lookup-15", "Takes a coordinator that is not available yet for a fatal error.", "CLIENT-06", _on(FIND, 15, do=(RAISE,))),
     _bug("retries-lookup-30", "Looks up for ever what it is not authorised for.", "CLIENT-06", _on(FIND, 30, do=(BACK_OFF, RETRY))),
