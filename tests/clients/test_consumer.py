@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import random
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +104,27 @@ def test_the_next_owner_goes_on_where_the_last_one_committed(tell: Callable[...,
         assert (await pair.ask("m1", "position"))["offsets"] == [["t", each, 20] for each in range(4)]
 
     tell(story)
+
+
+def test_the_same_seed_gives_the_same_history(tell: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as the clients go: trio's own order of tasks is made a function of a seed, as pytest-trio does for Hypothesis."""
+    scheduling = importlib.import_module("trio._core._run")
+    monkeypatch.setattr(scheduling, "_ALLOW_DETERMINISTIC_SCHEDULING", True)
+    histories: list[list[object]] = []
+
+    async def story(pair: Pair) -> None:
+        await pair.start("m0", "m1", variant="jittered-heartbeats")
+        await pair.settled("m0", "m1")
+        await trio.sleep(5)
+        await pair.ask("m0", "close")
+        await pair.settled("m1")
+        histories.append([(each.at_ns, each.kind, each.client, each.api, each.member, each.error) for each in pair.evidence.trace])
+
+    for _ in range(3):
+        monkeypatch.setattr(scheduling, "_r", random.Random(7))
+        tell(story)
+
+    assert histories[0] == histories[1] == histories[2]
 
 
 class Lonely:
