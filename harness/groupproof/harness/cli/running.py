@@ -27,6 +27,7 @@ from groupproof.harness.grade import exit_code, grade_of
 from groupproof.harness.hold import Hold
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import Ruling
+from groupproof.harness.pauses import set_aside, short_pauses
 from groupproof.harness.play import Stage
 from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.runner import CaseResult, Progress, Runner, trouble_in
@@ -93,7 +94,8 @@ class Run:
         """
         started, began = datetime.now(UTC), time.monotonic()
         try:
-            trio.run(self._main, clock=self._clock())
+            with short_pauses():
+                trio.run(self._main, clock=self._clock())
         except ExceptionGroup as error:
             raise trouble_in(error) from error
         if self._hello is None:
@@ -151,6 +153,8 @@ class Run:
 
     def _told(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
         self._say(progress, case, None if result is None else CaseReport(result=result, excuse=self._excuse(result)))
+        if progress is Progress.DONE:
+            set_aside()
         ran = [each for each in self._results if each.ruling.verdict is not Verdict.UNIMPLEMENTED]
         if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_is_in_vain(each) for each in ran):
             self._gave_up = _gave_up(ran)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from groupproof.harness.pauses import set_aside, short_pauses
+
+
+class Cycle:
+    """Garbage that only a collection can find."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_what_is_alive_is_set_aside_for_as_long_as_the_run_lasts() -> None:
+    with short_pauses():
+        before = gc.get_freeze_count()
+        kept = [Cycle() for _ in range(5_000)]
+        set_aside()
+
+        assert gc.get_freeze_count() >= before + len(kept)
+
+    assert gc.get_freeze_count() == 0
+
+
+def test_the_collector_is_itself_again_after_a_failure() -> None:
+    with pytest.raises(RuntimeError), short_pauses():
+        raise RuntimeError
+
+    assert gc.get_freeze_count() == 0
+
+
+def test_garbage_that_was_set_aside_is_found_in_the_end() -> None:
+    with short_pauses():
+        Cycle()
+        set_aside()
+
+    gc.collect()
+
+    assert not any(isinstance(each, Cycle) for each in gc.get_objects())
