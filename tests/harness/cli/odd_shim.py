@@ -10,8 +10,6 @@ from typing import Any
 
 import trio
 
-from groupproof.clients.shim import run_shim
-
 HELLO = {"name": "hello", "contract": 1, "client": "odd", "version": "1", "language": "python", "capabilities": ["classic"]}
 
 
@@ -46,6 +44,8 @@ class Odd:
 
 
 async def _run(odd: Odd) -> None:
+    from groupproof.clients.shim import run_shim  # most oddities need none of it, and it takes its time
+
     stdout = trio.wrap_file(sys.stdout)
     asked: dict[int, str] = {}
 
