@@ -18,11 +18,13 @@ from groupproof.harness.plan import Await, Command, Member, Pass, Plan, Stable, 
 from groupproof.harness.play import Stage
 from groupproof.harness.runner import CaseResult, Progress, Runner, length_ms, trouble_in
 from groupproof.harness.shim_memory import RunShim
+from groupproof.harness.steps import holds, subject
 from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
 from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.trace import read_trace, write_trace
+from groupproof.protocol.vocabulary import Api
 
 JOIN = Plan(members=(Member(name="m0"),), steps=(Start(member="m0"), Await(until=Stable(members=("m0",)))))
 
@@ -238,9 +240,15 @@ def test_the_same_seed_gives_the_same_faults_and_the_same_member_ids() -> None:
     assert first.plays[0].trace[0].seed == second.plays[0].trace[0].seed
 
 
-def test_a_case_is_as_long_as_what_it_lets_pass() -> None:
-    longer = Plan(members=JOIN.members, steps=(*JOIN.steps, Pass(ms=5_000)))
-
+@pytest.mark.parametrize(
+    "longer",
+    [
+        Plan(members=JOIN.members, steps=(*JOIN.steps, Pass(ms=5_000))),
+        Plan(members=JOIN.members, steps=(*JOIN.steps, holds("slow", Api.SYNC_GROUP, ms=5_000))),
+        Plan(members=(subject(on_revoked={"sleep_ms": 5_000, "commit": False}),), steps=JOIN.steps),
+    ],
+)
+def test_a_case_is_as_long_as_what_it_lets_pass(longer: Plan) -> None:
     assert length_ms(case(plan=longer)) - length_ms(case()) == 5_000
 
 

@@ -16,10 +16,11 @@ import trio
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.judging import RUNS, Judgement, Ruling, judge_run, rule_on
 from groupproof.harness.pace import Pace
-from groupproof.harness.plan import Await, Command, Pass
+from groupproof.harness.plan import Arm, Await, Command, Pass, Step
 from groupproof.harness.play import Play, Stage
 from groupproof.harness.troubles import KitFailure, Trouble
 from groupproof.harness.verdicts import Goodbye, Verdict
+from groupproof.protocol.faults import Hold
 
 __all__ = ["CaseResult", "Progress", "Runner", "length_ms", "trouble_in"]
 
@@ -147,6 +148,14 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def length_ms(case: Case) -> int:
-    """Estimate how long a case takes: the windows it lets pass, and a little for each step that waits."""
-    lengths = (step.ms if isinstance(step, Pass) else 100 if isinstance(step, Await | Command) else 50 for step in case.plan.steps)
-    return sum(lengths)
+    """Estimate how long a case takes: what it lets pass, keeps back and makes its members sleep, and a little for each step that waits."""
+    handing_over: int = sum(member.settings.get("on_revoked", {}).get("sleep_ms", 0) for member in case.plan.members)
+    return handing_over + sum(_length_ms(step) for step in case.plan.steps)
+
+
+def _length_ms(step: Step) -> int:
+    if isinstance(step, Pass):
+        return step.ms
+    if isinstance(step, Arm) and isinstance(step.fault.action, Hold):
+        return step.fault.action.ms or 0
+    return 100 if isinstance(step, Await | Command) else 50
