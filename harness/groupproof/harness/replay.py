@@ -10,6 +10,7 @@ from typing import Any
 
 from groupproof.harness.case import Case
 from groupproof.harness.judging import Ruling
+from groupproof.harness.live import OBSERVED
 from groupproof.harness.plan import Plan, plan_from_json, plan_to_json
 from groupproof.harness.selection import nearest
 from groupproof.harness.suites import CASES
@@ -39,10 +40,12 @@ class Schedule:
 
     def as_case(self, catalogue: Sequence[Case] = CASES) -> Case:
         """Return the case with this schedule's plan; raise `WrongUsage` when the kit has no judges for it."""
+        if self.case.startswith(f"{OBSERVED}/"):
+            raise WrongUsage(f"{self.case} was seen live and can't be had again; judge its trace with: groupproof trace check")
         found = next((case for case in catalogue if case.id == self.case), None)
         if found is None:
             hint = nearest(self.case, (case.id for case in catalogue))
-            raise WrongUsage(f"this kit has no case {self.case!r} to judge the schedule by{hint}; replay it with the release that wrote it")
+            raise WrongUsage(f"this kit, which may be another release than the schedule's, has no case {self.case!r}{hint}")
         return replace(found, plan=self.plan)
 
 

@@ -49,8 +49,13 @@ def test_what_is_no_schedule_is_wrong_usage(text: str | None, said: str, grouppr
 
 
 def test_a_case_that_this_kit_does_not_have_cannot_be_judged() -> None:
-    with pytest.raises(WrongUsage, match=r"no case 'leave/classic/clos' .*did you mean leave/classic/close"):
+    with pytest.raises(WrongUsage, match=r"no case 'leave/classic/clos'; did you mean leave/classic/close"):
         replace(SCHEDULE, case="leave/classic/clos").as_case()
+
+
+def test_what_was_seen_live_cannot_be_had_again() -> None:
+    with pytest.raises(WrongUsage, match="groupproof trace check"):
+        replace(SCHEDULE, case="observed/classic/shop").as_case()
 
 
 @pytest.mark.parametrize(

@@ -92,3 +92,9 @@ def test_an_interruption_says_how_much_was_not_reached(interrupted: bool) -> Non
 
     assert (f"interrupted; {len(CASES) - 1} cases were not reached" in lines) is interrupted
     assert lines[-2].endswith("1 OK; 1 unclean goodbyes")
+
+
+def test_a_selection_says_why_it_makes_no_grade() -> None:
+    summary = replace(run(result(FIRST, Verdict.OK)), selected=[FIRST], grade="PARTIAL 1/150")
+
+    assert any(line.startswith("a selection makes no grade: ") for line in printed(summary))
