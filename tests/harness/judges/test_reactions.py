@@ -16,6 +16,7 @@ from groupproof.harness.judges.reactions import (
     stays_out,
     surfaces,
     survives,
+    takes_up_its_work,
 )
 from groupproof.harness.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -185,6 +186,28 @@ def test_nothing_is_said_of_who_was_never_refused() -> None:
 )
 def test_an_odd_answer_neither_stops_a_client_nor_is_hidden(does: str | None, tells: bool, expected: Verdict) -> None:
     assert after_fault(survives("m0", after="error", requirement="CLIENT-21"), does=does, tells=tells) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [("tells", Verdict.OK), ("beats", Verdict.OK), ("beats without a generation", Verdict.FAILED), (None, Verdict.FAILED)],
+)
+def test_an_assignment_is_taken_up_by_callback_or_heartbeat(does: str | None, expected: Verdict) -> None:
+    story = struck().at(500)
+    story.join(member=ID, generation=2)
+    story.sync(generation=2, gets=[("t", 0)])
+    story.at(800)
+    if does == "tells":
+        story.partitions("partitions_assigned", ("t", 0))
+    elif does is not None:
+        story.beat(generation=2 if does == "beats" else -1)
+
+    assert verdict(takes_up_its_work("m0", after="error"), story.end(9_000)) is expected
+
+
+def test_nothing_is_said_of_an_assignment_that_never_came() -> None:
+    with pytest.raises(NotReached, match="assigned nothing"):
+        verdict(takes_up_its_work("m0", after="error"), struck().end(9_000))
 
 
 def test_silence_needs_time_to_be_proven() -> None:

@@ -133,7 +133,7 @@ def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10
 
 
 def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 4_000) -> Judge:
-    """Judge that the next assignment is taken up: the application is told of it, or at least heartbeats begin."""
+    """Judge that the next assignment is taken up: the application is told of it, or at least heartbeats of its generation begin."""
     claim = Claim(requirement=requirement, expected="The client takes its new assignment up: it tells the application and heartbeats.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -142,7 +142,7 @@ def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30"
             raise NotReached(f"{client} was assigned nothing after {after}")
         told = ev.events("partitions_assigned", client, after, ev.closing)
         beats = ev.requests(Api.HEARTBEAT, client, answers[-1].seq, ev.closing)
-        begun = min(told + beats, key=lambda seen: seen.seq, default=None)
+        begun = min([*told, *(beat for beat in beats if beat.generation == answers[-1].generation)], key=lambda seen: seen.seq, default=None)
         never, late = "Neither heartbeat nor callback came.", "It took it up late."
         yield overdue(ev, claim, begun, since=answers[0], within_ms=within_ms, never=never, late=late) or claim.ok("It did.", begun)
 

@@ -146,6 +146,7 @@ _LATE: tuple[Case, ...] = tuple(
             ],
         ),
         recovers("m0", after="slow", requirement="CLIENT-11"),
+        takes_up_its_work("m0", after="slow", requirement="CLIENT-11"),
         ignores_stale_refusal("m0", fault="refused", join="slow", before="again"),
         rejoins("m0", after="again", requirement="CLIENT-10"),
         needs=["commit", "commit-async"],
