@@ -391,6 +391,15 @@ def test_steps_that_take_too_long_in_all_are_ended() -> None:
     assert len(requests(trace, "LeaveGroup")) == 1
 
 
+def test_a_flood_ends_the_steps_and_says_so() -> None:
+    trace = play((*JOINED, Pass(ms=600_000)), limits=Limits(steps_s=3_600, observations_max=500))
+
+    (timeout,) = kit(trace, "timeout")
+    assert timeout.body["waiting"] == "the end of a flood of more than 500 observations"
+    assert timeout.seq == 501
+    assert len(requests(trace, "LeaveGroup")) == 1
+
+
 def test_who_started_is_shown_before_it_is_asked_anything() -> None:
     shown: list[str] = []
 

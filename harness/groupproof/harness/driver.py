@@ -45,11 +45,15 @@ __all__ = ["DrivenCluster", "Driver", "Limits"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long the driver waits for what no plan names; seconds."""
+    """How long the driver waits for what no plan names, in seconds; and how long a trace may become before the steps are ended.
+
+    A client that asks again without a pause fills a trace with thousands of frames a second, which say nothing new.
+    """
 
     subscribe_s: float = 30.0
     close_s: float = 10.0
     steps_s: float = 120.0
+    observations_max: int = 10_000
 
 
 class DrivenCluster(Protocol):
@@ -102,6 +106,7 @@ class Driver:
         self._members: trio.Nursery | None = None
         self._over = trio.Event()
         self._stopped = trio.CancelScope()
+        self._is_flooded = False
 
     async def run(self, addresses: list[tuple[str, int]]) -> None:
         """Carry the plan out; `BrokenEnvironment` and the kit's own errors come out, all else is in the trace."""
@@ -117,10 +122,14 @@ class Driver:
         return {actor.name: actor.handle.stderr() for actor in self._actors.values() if actor.handle is not None}
 
     async def _go(self) -> None:
+        heed = self._recorder.listen(self._heed_floods)
         with trio.move_on_after(self._limits.steps_s) as limit, self._stopped:
             await self._steps()
+        heed()
         if limit.cancelled_caught:
             self._note("timeout", waiting=f"the end of the steps, for {self._limits.steps_s:.0f} s in all")
+        elif self._is_flooded:
+            self._note("timeout", waiting=f"the end of a flood of more than {self._limits.observations_max} observations")
         self._note("end")
         for step in self._plan.steps:
             if isinstance(step, Arm):
@@ -136,6 +145,11 @@ class Driver:
                 await _DO[type(step)](self, step)
         except (_Stop, ShimGone):
             return
+
+    def _heed_floods(self, seen: Observation) -> None:
+        if seen.seq >= self._limits.observations_max:
+            self._is_flooded = True
+            self._stopped.cancel()
 
     def _note(self, name: str, **body: Any) -> None:
         self._recorder.record("event", who="kit", body={"name": name, **body})

@@ -13,6 +13,7 @@ How the trace is written (beyond the contract's columns):
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -91,12 +92,20 @@ class Evidence:
         """Yield observations of a kind between two instants, given by name or `seq`, both exclusive."""
         first = after if isinstance(after, int) else self.at(after)
         last = len(self.trace) if before is None else before if isinstance(before, int) else self.at(before)
-        for seen in self.trace[first + 1 : last]:
-            if seen.kind == kind and api in (None, _api(seen)) and client in (None, seen.client) and self._counts(seen):
-                yield seen
+        found = self._index.get((kind, api, client), [])
+        yield from found[bisect_right(found, first, key=_seq) : bisect_left(found, last, key=_seq)]
 
-    def _counts(self, seen: Observation) -> bool:
-        return seen.kind != "response" or (seen.connection, seen.correlation) not in self._unsent
+    @cached_property
+    def _index(self) -> dict[tuple[str, Api | None, str | None], list[Observation]]:
+        """Return the observations by kind, API and client, each of the latter two also left open: judges ask for the same ones time and again."""
+        index: dict[tuple[str, Api | None, str | None], list[Observation]] = {}
+        for seen in self.trace:
+            if seen.kind == "response" and (seen.connection, seen.correlation) in self._unsent:
+                continue
+            for api in {None, _api(seen)}:
+                for client in {None, seen.client}:
+                    index.setdefault((seen.kind, api, client), []).append(seen)
+        return index
 
     def requests(self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
         return list(self.select("request", api, client, after, before))
@@ -126,6 +135,10 @@ class Evidence:
 
 
 _APIS = {api.title: api for api in Api}
+
+
+def _seq(seen: Observation) -> int:
+    return seen.seq
 
 
 def _api(seen: Observation) -> Api | None:

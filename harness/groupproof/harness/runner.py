@@ -110,7 +110,10 @@ class Runner:
 
     async def _played(self, case: Case, *, alone: bool) -> tuple[Play, Judgement]:
         play = await self._stage.play(case, key=f"c{next(self._numbers)}", alone=alone)
-        return play, judge_run(case, play.trace, self._universal)
+        if self._stage.subject.is_virtual:
+            return play, judge_run(case, play.trace, self._universal)
+        # In real time the cases beside it go on while a long trace is judged.
+        return play, await trio.to_thread.run_sync(judge_run, case, play.trace, self._universal)
 
 
 def _unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:
