@@ -198,7 +198,7 @@ def test_an_assignment_is_taken_up_by_callback_or_heartbeat(does: str | None, ex
     story.sync(generation=2, gets=[("t", 0)])
     story.at(800)
     if does == "tells":
-        story.partitions("partitions_assigned", ("t", 0))
+        story.partitions("assigned", ("t", 0))
     elif does is not None:
         story.beat(generation=2 if does == "beats" else -1)
 
