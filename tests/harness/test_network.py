@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, Network, bootstrap_of
+from groupproof.harness.network import CALM_S, LoopbackNetwork, MemoryNetwork, Network, bootstrap_of
 from groupproof.harness.troubles import BrokenEnvironment
 
 
@@ -104,3 +104,15 @@ def test_in_memory_time_can_be_virtual() -> None:
             await network.connect("nowhere", 1)
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+def test_during_a_flood_requests_are_taken_up_slowly() -> None:
+    async def main() -> None:
+        network = LoopbackNetwork()
+        async with network.opened(Echo()) as addresses:
+            network.is_flooded = lambda: True
+            began = trio.current_time()
+            assert await said_by(network, addresses[0]) == b"0:hi"
+            assert trio.current_time() - began >= CALM_S
+
+    trio.run(main)

@@ -12,9 +12,10 @@ from groupproof.harness.case import Case
 from groupproof.harness.judging import LAG_MS_MAX
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.plan import Await, Member, Pass, Plan, Stable, Start
-from groupproof.harness.play import Play, Stage, seed_of
+from groupproof.harness.play import FLOOD, Play, Stage, seed_of
 from groupproof.harness.subjects import ReferenceSubject
 from groupproof.harness.verdicts import Level
+from groupproof.protocol.trace import Recorder
 
 PLAN = Plan(members=(Member(name="m0"),), steps=(Start(member="m0"), Await(until=Stable(members=("m0",))), Pass(ms=500)))
 CASE = Case(id="a/classic/a", title="a", requirements=("HB-01",), level=Level.MUST, plan=PLAN, judges=())
@@ -40,8 +41,20 @@ def test_every_observation_says_of_which_run_and_case_it_is() -> None:
 
 
 def test_the_reference_plays_in_memory_and_programs_over_loopback() -> None:
-    assert isinstance(stage().network(), MemoryNetwork)
-    assert isinstance(stage(is_virtual=False).network(), LoopbackNetwork)
+    assert isinstance(stage().network(Recorder(lambda: 0)), MemoryNetwork)
+    assert isinstance(stage(is_virtual=False).network(Recorder(lambda: 0)), LoopbackNetwork)
+
+
+def test_a_trace_that_grows_without_end_counts_as_a_flood() -> None:
+    recorder = Recorder(lambda: 0)
+    network = stage(is_virtual=False).network(recorder)
+    assert isinstance(network, LoopbackNetwork)
+    assert not network.is_flooded()
+
+    for _ in range(FLOOD + 1):
+        recorder.record("event")
+
+    assert network.is_flooded()
 
 
 def test_a_case_waits_for_no_initial_delay_unless_its_plan_asks_for_one() -> None:

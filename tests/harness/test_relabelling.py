@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import trio
@@ -33,10 +34,15 @@ def test_bytes_too_few_for_a_request_are_left_as_they_are() -> None:
     assert with_client_id(b"short", "m0") == b"short"
 
 
+def connected() -> tuple[trio.StapledStream[Any, Any], Relabelled]:
+    """Return a client's end of a connection, and the server's, relabelled."""
+    ours, theirs = trio.testing.memory_stream_pair()
+    return ours, Relabelled(theirs, "m0")
+
+
 def test_on_a_connection_every_request_is_relabelled_however_its_bytes_come() -> None:
     async def main() -> None:
-        client, server = trio.testing.memory_stream_pair()
-        relabelled, framer = Relabelled(server, "m0"), Framer()
+        (client, relabelled), framer = connected(), Framer()
         sent = b"".join(frame(write_request(Api.HEARTBEAT, 4, number, "same-for-all", BODY)) for number in range(3))
         for at in range(0, len(sent), 11):
             await client.send_all(sent[at : at + 11])
@@ -53,10 +59,10 @@ def test_on_a_connection_every_request_is_relabelled_however_its_bytes_come() ->
 
 def test_a_stream_without_frames_is_a_broken_one() -> None:
     async def main() -> None:
-        client, server = trio.testing.memory_stream_pair()
+        client, relabelled = connected()
         await client.send_all(b"\xff\xff\xff\xff")
         with pytest.raises(trio.BrokenResourceError, match="a frame of -1 bytes"):
-            await Relabelled(server, "m0").receive_some()
+            await relabelled.receive_some()
 
     trio.run(main)
 

@@ -84,8 +84,8 @@ class Connection:
         """Close the stream, with RST where `reset` asks for it and there is a socket; closing twice is no error."""
         self._told_closed(reason, by)
         with trio.move_on_after(1, shield=True), contextlib.suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
-            if reset and isinstance(self._stream, trio.SocketStream):
-                self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            if reset and (setsockopt := getattr(self._stream, "setsockopt", None)):
+                setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             await self._stream.aclose()
 
     @property

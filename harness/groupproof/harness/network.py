@@ -16,6 +16,7 @@ import trio
 import trio.testing
 
 from groupproof.harness.relabelling import Relabelled, owner_of_port
+from groupproof.harness.streams import Wrapped
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["Address", "Brokers", "LoopbackNetwork", "MemoryNetwork", "Network", "bootstrap_of"]
@@ -23,6 +24,9 @@ __all__ = ["Address", "Brokers", "LoopbackNetwork", "MemoryNetwork", "Network", 
 Address = tuple[str, int]
 
 BACKLOG = 128
+
+CALM_S = 0.05
+"""How long a connection waits before each read during a flood."""
 
 
 class Brokers(Protocol):
@@ -52,7 +56,8 @@ def bootstrap_of(addresses: Sequence[Address]) -> str:
 class LoopbackNetwork:
     """TCP on `bind` with ports chosen by the kernel (or from `first_port` on); clients are told `advertise`.
 
-    `names` are the client ids, by process, of programs that can't be told one (level 0): their requests carry them.
+    `names` are the client ids, by process, of programs that can't be told one (level 0): their requests carry them. While `is_flooded`
+    says so, requests are taken up slowly, as a broker does beyond a quota.
     """
 
     def __init__(self, bind: str = "127.0.0.1", advertise: str | None = None, first_port: int = 0) -> None:
@@ -60,6 +65,7 @@ class LoopbackNetwork:
         self.advertised = advertise or bind
         self.first_port = first_port
         self.names: dict[int, str] = {}
+        self.is_flooded: Callable[[], bool] = lambda: False
 
     @asynccontextmanager
     async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
@@ -84,7 +90,8 @@ class LoopbackNetwork:
             await serve(stream, "gone")
             return
         name = owner_of_port(port, self.names) if self.names else None
-        await serve(stream if name is None else Relabelled(stream, name), f"{host}:{port}")
+        named = stream if name is None else Relabelled(stream, name)
+        await serve(_Calmed(named, self.is_flooded), f"{host}:{port}")
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         return await trio.open_tcp_stream(host, port)
@@ -101,6 +108,19 @@ def _listener(host: str, port: int) -> trio.SocketListener:
         where = f"{host}:{port}" if port else host
         raise BrokenEnvironment(f"can't listen on {where}: {error.strerror or error}; choose another address with --bind or --port") from error
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
+
+
+class _Calmed(Wrapped):
+    """A connection that is read slowly while there is a flood, so that one client without a pause costs the others no time."""
+
+    def __init__(self, inner: trio.abc.Stream, is_flooded: Callable[[], bool]) -> None:
+        super().__init__(inner)
+        self._is_flooded = is_flooded
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        if self._is_flooded():
+            await trio.sleep(CALM_S)
+        return await super().receive_some(max_bytes)
 
 
 class MemoryNetwork:

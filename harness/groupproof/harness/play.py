@@ -24,6 +24,9 @@ __all__ = ["COORDINATOR_DEFAULTS", "Play", "Stage", "seed_of"]
 COORDINATOR_DEFAULTS: Mapping[str, Any] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 """What every case's coordinator has, unless its plan says otherwise: real time is dear."""
 
+FLOOD = 2_000
+"""From this many observations on a run is slowed down: the longest case of a client that pauses between its requests has a quarter of it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
@@ -48,8 +51,12 @@ class Stage:
     canary: Canary | None = None
     on_started: Callable[[Case, Actor], Awaitable[None]] | None = None
 
-    def network(self) -> Network:
-        return MemoryNetwork() if self.subject.is_virtual else LoopbackNetwork(self.bind, self.advertise)
+    def network(self, recorder: Recorder) -> Network:
+        if self.subject.is_virtual:
+            return MemoryNetwork()
+        network = LoopbackNetwork(self.bind, self.advertise)
+        network.is_flooded = lambda: len(recorder.trace) > FLOOD
+        return network
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
         """Run `case` once; `key` is unique in the run and names its members to shims that host many.
@@ -59,7 +66,7 @@ class Stage:
         began = trio.current_time()
         recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
         cluster = self._cluster(case, recorder)
-        network = self.network()
+        network = self.network(recorder)
         driver = self._driver(case, cluster, network, recorder, key=key, alone=alone)
         stop = self._watch(recorder)
         try:

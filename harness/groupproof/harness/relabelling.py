@@ -13,6 +13,7 @@ from pathlib import Path
 
 import trio
 
+from groupproof.harness.streams import Wrapped
 from groupproof.protocol.framing import FRAME_BYTES_MAX, Framer, FramingError, frame
 
 __all__ = ["Relabelled", "owner_of_port", "with_client_id"]
@@ -33,33 +34,24 @@ def with_client_id(request: bytes, client_id: str) -> bytes:
     return request[:_CLIENT_ID_AT] + struct.pack(">h", len(name)) + name + rest
 
 
-class Relabelled(trio.abc.Stream):
-    """The server's end of a connection, on which every request carries `client_id`; what comes back is untouched."""
+class Relabelled(Wrapped):
+    """The server's end of a connection, on which every request carries `client_id`; what goes back is untouched."""
 
     def __init__(self, inner: trio.abc.Stream, client_id: str) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._client_id = client_id
         self._framer = Framer(FRAME_BYTES_MAX)
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         """Return whole frames, so possibly more than `max_bytes`; raise `BrokenResourceError` where there are no frames."""
-        while data := await self._inner.receive_some(_READ_BYTES):
+        while data := await super().receive_some(_READ_BYTES):
             try:
-                frames = self._framer.feed(bytes(data))
+                frames = self._framer.feed(data)
             except FramingError as error:
                 raise trio.BrokenResourceError(str(error)) from error
             if frames:
                 return b"".join(frame(with_client_id(each, self._client_id)) for each in frames)
         return b""
-
-    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        await self._inner.send_all(data)
-
-    async def wait_send_all_might_not_block(self) -> None:
-        await self._inner.wait_send_all_might_not_block()
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
 
 
 def owner_of_port(port: int, processes: Mapping[int, str]) -> str | None:

@@ -15,6 +15,7 @@ import trio
 
 from groupproof.harness.conversation import Conversation, Ending
 from groupproof.harness.stderr_log import StderrLog
+from groupproof.harness.streams import Wrapped
 
 __all__ = ["Gate", "InProcessShim", "RunShim"]
 
@@ -117,24 +118,24 @@ class Gate:
             self._streams.remove(stream)
 
 
-class _GatedStream(trio.abc.Stream):
+class _GatedStream(Wrapped):
     def __init__(self, inner: trio.abc.Stream, gate: Gate) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._gate = gate
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
         await self._gate.passed()
-        await self.inner.send_all(data)
+        await super().send_all(data)
 
     async def wait_send_all_might_not_block(self) -> None:
         await self._gate.passed()
-        await self.inner.wait_send_all_might_not_block()
+        await super().wait_send_all_might_not_block()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        received = await self.inner.receive_some(max_bytes)
+        received = await super().receive_some(max_bytes)
         await self._gate.passed()
-        return bytes(received)
+        return received
 
     async def aclose(self) -> None:
         self._gate.forget(self)
-        await self.inner.aclose()
+        await super().aclose()

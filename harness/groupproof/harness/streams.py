@@ -1,0 +1,34 @@
+"""A stream around a stream: what a wrapper does not change goes through to the one inside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import trio
+
+__all__ = ["Wrapped"]
+
+
+class Wrapped(trio.abc.Stream):
+    """Passes everything on to `inner`; subclasses change what they are about. Socket options reach the socket, where there is one."""
+
+    def __init__(self, inner: trio.abc.Stream) -> None:
+        self.inner = inner
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self.inner.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self.inner.wait_send_all_might_not_block()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        return bytes(await self.inner.receive_some(max_bytes))
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+    def setsockopt(self, level: int, option: int, value: Any) -> None:
+        """Set an option of the socket inside; a stream without one has no options to set."""
+        setsockopt = getattr(self.inner, "setsockopt", None)
+        if setsockopt is not None:
+            setsockopt(level, option, value)

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+import trio
+import trio.testing
+
+from groupproof.harness.network import LoopbackNetwork
+from groupproof.harness.streams import Wrapped
+
+RESET = b"\x01\0\0\0\0\0\0\0"
+
+
+def test_a_wrapper_changes_nothing_of_a_stream() -> None:
+    async def makes() -> tuple[trio.abc.Stream, trio.abc.Stream]:
+        one, other = trio.testing.memory_stream_pair()
+        return Wrapped(one), Wrapped(other)
+
+    trio.run(trio.testing.check_two_way_stream, makes, None)
+
+
+def test_a_wrapped_connection_can_be_reset() -> None:
+    class Resetting:
+        nodes = (0,)
+
+        def advertise(self, node_id: int, host: str, port: int) -> None:
+            assert port
+
+        async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
+            assert isinstance(stream, Wrapped)
+            await stream.receive_some()
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            await stream.aclose()
+
+    async def main() -> None:
+        network = LoopbackNetwork()
+        async with network.opened(Resetting()) as addresses:
+            stream = await network.connect(*addresses[0])
+            await stream.send_all(b"x")
+            with pytest.raises(trio.BrokenResourceError) as error:
+                await stream.receive_some()
+            assert isinstance(error.value.__cause__, ConnectionResetError)
+            await stream.aclose()
+
+    trio.run(main)
+
+
+def test_a_stream_without_a_socket_has_no_options() -> None:
+    one, _ = trio.testing.memory_stream_pair()
+
+    Wrapped(one).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+    assert not hasattr(one, "setsockopt")
