@@ -73,6 +73,14 @@ def test_the_only_process_there_is_owns_every_connection() -> None:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/net"), reason="only Linux tells which process holds a socket; elsewhere client ids stay as they are")
+def test_a_member_in_this_process_keeps_its_own_name() -> None:
+    with socket.socket() as mine:
+        mine.bind(("127.0.0.1", 0))
+        mine.listen()
+        assert owner_of_port(mine.getsockname()[1], {4711: "m0"}) is None
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/net"), reason="only Linux tells which process holds a socket; elsewhere client ids stay as they are")
 def test_of_several_processes_the_one_that_holds_the_socket_owns_it() -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:

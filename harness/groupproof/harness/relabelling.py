@@ -6,6 +6,7 @@ client id, as if the program had been told it. Elsewhere, or when the owner is g
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -57,13 +58,15 @@ class Relabelled(Wrapped):
 def owner_of_port(port: int, processes: Mapping[int, str]) -> str | None:
     """Return the name of the process (by pid) that holds the socket bound to the local `port`.
 
-    A single process needs no search: the only one there is must be it. None when nobody's name can be found.
+    Where there is only one, every connection is its own but for those of members in this process (the reference as company). None when
+    nobody's name can be found.
     """
-    names = set(processes.values())
-    if len(names) <= 1:
-        return next(iter(names), None)
     inode = _inode_of(port)
     held = f"socket:[{inode}]"
+    names = set(processes.values())
+    if len(names) <= 1:
+        is_ours = inode is not None and os.getpid() not in processes and held in _sockets_of(os.getpid())
+        return None if is_ours else next(iter(names), None)
     return next((name for pid, name in processes.items() if inode is not None and held in _sockets_of(pid)), None)
 
 
