@@ -66,6 +66,15 @@ def test_a_fault_that_struck_and_left_no_receipt_is_inconclusive() -> None:
     assert judged(story, says(FAILED)).verdict is Verdict.FAILED
 
 
+@pytest.mark.parametrize(("by", "verdict"), [("client", Verdict.OK), ("broker", Verdict.INCONCLUSIVE)])
+def test_a_client_that_hangs_up_before_its_answer_leaves_the_verdict_to_the_judges(by: str, verdict: Verdict) -> None:
+    story = Story().fault("error", "armed", "triggered")
+    story.see("fault", fault="error", detail="failed", connection=1, body={"stage": "failed"})
+    story.see("event", who="link", connection=1, body={"name": "closed", "by": by})
+
+    assert judged(story, says(OK)).verdict is verdict
+
+
 def test_a_fault_that_was_never_met_asks_for_no_receipt() -> None:
     assert judged(Story().fault("error", "armed"), says(OK)).verdict is Verdict.OK
 

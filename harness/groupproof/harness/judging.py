@@ -151,13 +151,18 @@ def _asked(judges: Iterable[Judge], evidence: Evidence) -> tuple[list[Finding], 
 
 
 def _without_receipt(trace: Trace) -> Iterator[str]:
-    """Yield the faults whose trigger came and that left no receipt."""
+    """Yield the faults whose trigger came and that left no receipt.
+
+    One that failed because the client had hung up is told by that: not to wait for an answer is the client's choice, and for the judges.
+    """
     stages: dict[str, set[str]] = {}
+    hung_up = {seen.connection for seen in trace if seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") == "client"}
     for seen in trace:
         if seen.kind == "fault" and seen.fault is not None and seen.detail is not None:
-            stages.setdefault(seen.fault, set()).add(seen.detail)
+            is_theirs = seen.detail == "failed" and seen.connection is not None and seen.connection in hung_up
+            stages.setdefault(seen.fault, set()).add("hung up" if is_theirs else seen.detail)
     for fault, met in stages.items():
-        if "triggered" in met and "delivered" not in met:
+        if "triggered" in met and not met & {"delivered", "hung up"}:
             yield f"fault {fault} was triggered and left no receipt"
 
 
