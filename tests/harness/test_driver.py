@@ -2,129 +2,35 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import trio
-import trio.testing
+from tests.harness.driving import JOINED, M0, kit, ok, play, requests, shim
 
 from groupproof.clients.shim import run_shim
-from groupproof.coordinator.cluster import Cluster
-from groupproof.harness.actor import Actor
 from groupproof.harness.conversation import Listener
-from groupproof.harness.driver import Driver, Limits
-from groupproof.harness.network import MemoryNetwork, Network
+from groupproof.harness.network import Network
 from groupproof.harness.plan import (
     Arm,
     Await,
     Command,
-    Freeze,
     Grow,
     Heal,
-    Kill,
     Mark,
     Member,
     MoveCoordinator,
     Pass,
-    Plan,
     Release,
     Seen,
     Stable,
     Start,
-    Step,
-    Thaw,
 )
-from groupproof.harness.play import COORDINATOR_DEFAULTS
-from groupproof.harness.shim_memory import RunShim
 from groupproof.harness.subjects import Handle, ReferenceSubject
 from groupproof.harness.troubles import BrokenShim
 from groupproof.protocol.faults import Answer, Fault, Hold, Selector
-from groupproof.protocol.trace import Observation, Recorder
 from groupproof.protocol.vocabulary import ErrorCode
-
-M0 = Member(name="m0")
-JOINED = (Start(member="m0"), Await(until=Stable(members=("m0",))))
-LIMITS = Limits(subscribe_s=20, close_s=5, steps_s=60)
-
-
-def play(
-    steps: Sequence[Step],
-    *members: Member,
-    subject: RunShim = run_shim,
-    of: ReferenceSubject | None = None,
-    limits: Limits = LIMITS,
-    on_started: Callable[[Actor], Awaitable[None]] | None = None,
-) -> list[Observation]:
-    """Carry steps out in virtual time, and return the trace."""
-    plan = Plan(members=members or (M0,), steps=tuple(steps))
-    trace: list[Observation] = []
-
-    async def main() -> None:
-        recorder = Recorder(lambda: round(trio.current_time() * 1e9))
-        cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=plan.topics, records=plan.records, recorder=recorder)
-        under_test, company, network = of or ReferenceSubject(subject), ReferenceSubject(run_shim), MemoryNetwork()
-        driver = Driver(
-            plan,
-            cluster,
-            network,
-            recorder,
-            subject_of=lambda kind: under_test if kind == "subject" else company,
-            key="c1",
-            seed=1,
-            limits=limits,
-            on_started=on_started,
-        )
-        async with trio.open_nursery() as nursery:
-            await nursery.start(cluster.run)
-            async with network.opened(cluster) as addresses:
-                await driver.run(addresses)
-            nursery.cancel_scope.cancel()
-        trace.extend(recorder.trace)
-
-    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    return trace
-
-
-def kit(trace: Sequence[Observation], *names: str) -> list[Observation]:
-    return [seen for seen in trace if seen.who == "kit" and seen.body["name"] in names]
-
-
-def requests(trace: Sequence[Observation], api: str) -> list[Observation]:
-    return [seen for seen in trace if seen.kind == "request" and seen.api == api]
-
-
-def shim(reply: Callable[[dict[str, Any]], Sequence[dict[str, Any]] | None], *capabilities: str) -> RunShim:
-    """Return a shim without a client: `reply` says what lines answer a command; None ends the shim with an error."""
-
-    async def run(
-        lines: AsyncIterator[str],
-        emit: Callable[[str], Awaitable[None]],
-        connect: Callable[[str, int], Awaitable[trio.abc.Stream]],
-        *,
-        seed: int,
-        variant: str | None = None,
-    ) -> None:
-        greeting = {"name": "hello", "contract": 1, "client": "none", "version": "1", "language": "none", "capabilities": list(capabilities)}
-        await emit(json.dumps(greeting))
-        async for line in lines:
-            command = json.loads(line)
-            if command["command"].startswith("made-up"):
-                await emit(json.dumps({"id": command["id"], "unimplemented": "no"}))
-                continue
-            said = reply(command)
-            if said is None:
-                raise RuntimeError("as the test asked")
-            for each in said:
-                await emit(json.dumps(each) if each else "{not json")
-
-    return run
-
-
-def ok(command: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"id": command["id"], "ok": True}]
 
 
 def test_a_plan_is_carried_out_and_its_members_are_closed_in_order() -> None:
@@ -299,117 +205,3 @@ def test_a_shim_that_can_not_be_believed_never_plays() -> None:
 
     assert [seen.body["reason"] for seen in kit(trace, "broken")] == ["the shim answers ok to 'made-up-1'"]
     assert kit(trace, "mark", "command") == []
-
-
-def test_a_crash_ends_the_steps_at_once_and_is_told_with_the_last_words() -> None:
-    def crash_on_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]] | None:
-        return None if command["command"] == "pause" else ok(command)
-
-    steps: list[Step] = [Start(member="m0"), Command(member="m0", command="pause", wait=False), Pass(ms=60_000), Mark(name="not-reached")]
-    trace = play(steps, subject=shim(crash_on_pause))
-
-    (exited,) = kit(trace, "exit")
-    assert not exited.body["commanded"]
-    assert exited.body["stderr"][-1] == "RuntimeError: as the test asked"
-    assert exited.at_ms < 1_000
-    assert kit(trace, "mark", "overdue") == []
-
-
-def test_a_crash_while_its_answer_is_awaited_ends_the_steps_too() -> None:
-    def crash_on_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]] | None:
-        return None if command["command"] == "pause" else ok(command)
-
-    trace = play([Start(member="m0"), Command(member="m0", command="pause"), Mark(name="not-reached")], subject=shim(crash_on_pause))
-
-    assert kit(trace, "mark") == []
-    assert len(kit(trace, "exit", "end", "closed")) == 3
-
-
-def test_a_killed_member_says_no_goodbye() -> None:
-    trace = play([*JOINED, Kill(member="m0"), Pass(ms=100)])
-
-    assert requests(trace, "LeaveGroup") == []
-    (exited,) = kit(trace, "exit")
-    assert exited.body["commanded"]
-
-
-def test_a_frozen_member_is_silent_and_is_thawed_for_its_goodbye() -> None:
-    trace = play([*JOINED, Freeze(member="m0"), Mark(name="frozen"), Pass(ms=3_000)])
-
-    (frozen,) = kit(trace, "mark")
-    (end,) = kit(trace, "end")
-    assert [seen for seen in requests(trace, "Heartbeat") if frozen.seq < seen.seq < end.seq] == []
-    assert len(requests(trace, "LeaveGroup")) == 1
-
-
-def test_a_thawed_member_goes_on() -> None:
-    trace = play([*JOINED, Freeze(member="m0"), Pass(ms=1_000), Thaw(member="m0"), Mark(name="thawed"), Pass(ms=1_000)])
-
-    (thawed,) = kit(trace, "mark")
-    assert any(seen.seq > thawed.seq for seen in requests(trace, "Heartbeat"))
-
-
-def test_a_member_that_the_plan_closes_is_not_closed_twice() -> None:
-    trace = play([*JOINED, Command(member="m0", command="close"), Pass(ms=100)])
-
-    assert len([seen for seen in kit(trace, "command") if seen.body["command"] == "close"]) == 1
-
-
-def test_a_close_that_the_plan_does_not_wait_for_is_waited_for_in_the_end() -> None:
-    hold = Fault(name="slow", selector=Selector(api="LeaveGroup"), action=Hold(ms=2_000))
-    trace = play([*JOINED, Arm(fault=hold), Command(member="m0", command="close", wait=False)])
-
-    (closed,) = kit(trace, "closed")
-    answers = [seen.seq for seen in trace if seen.who == "shim" and seen.body["name"] == "answer"]
-    assert max(answers) < closed.seq
-    assert kit(trace, "overdue") == []
-
-
-def test_a_member_that_does_not_close_in_time_is_killed_and_that_is_recorded() -> None:
-    def deaf(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
-        return [] if command["command"] == "close" else ok(command)
-
-    trace = play([Start(member="m0")], subject=shim(deaf))
-
-    (overdue,) = kit(trace, "overdue")
-    assert overdue.client == "m0"
-    assert overdue.at_ms >= LIMITS.close_s * 1000
-
-
-def test_a_close_that_is_refused_is_overdue() -> None:
-    def refuse(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
-        return [{"id": command["id"], "error": "X", "message": "m", "fatal": False}] if command["command"] == "close" else ok(command)
-
-    assert len(kit(play([Start(member="m0")], subject=shim(refuse)), "overdue")) == 1
-
-
-def test_steps_that_take_too_long_in_all_are_ended() -> None:
-    trace = play((*JOINED, Pass(ms=600_000)), limits=Limits(steps_s=30))
-
-    (timeout,) = kit(trace, "timeout")
-    assert timeout.body["waiting"] == "the end of the steps, for 30 s in all"
-    assert len(requests(trace, "LeaveGroup")) == 1
-
-
-def test_a_flood_ends_the_steps_and_says_so() -> None:
-    trace = play((*JOINED, Pass(ms=600_000)), limits=Limits(steps_s=3_600, observations_max=500))
-
-    (timeout,) = kit(trace, "timeout")
-    assert timeout.body["waiting"] == "the end of a flood of more than 500 observations"
-    assert timeout.seq == 501
-    assert len(requests(trace, "LeaveGroup")) == 1
-
-
-def test_who_started_is_shown_before_it_is_asked_anything() -> None:
-    shown: list[str] = []
-
-    async def show(actor: Actor) -> None:
-        assert actor.handle is not None
-        shown.append(actor.handle.line)
-        await trio.sleep(3_600)
-
-    trace = play(JOINED, on_started=show, limits=Limits(steps_s=7_200))
-
-    assert len(shown) == 1
-    (subscribe,) = [seen for seen in kit(trace, "command") if seen.body["command"] == "subscribe"]
-    assert subscribe.at_ms >= 3_600_000

@@ -1,0 +1,139 @@
+"""How the driver ends a plan: crashes, members that are killed, frozen or do not go, and limits of time and of observations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import trio
+import trio.testing
+from tests.harness.driving import JOINED, LIMITS, kit, ok, play, requests, shim
+
+from groupproof.harness.actor import Actor
+from groupproof.harness.driver import Limits
+from groupproof.harness.plan import (
+    Arm,
+    Command,
+    Freeze,
+    Kill,
+    Mark,
+    Pass,
+    Start,
+    Step,
+    Thaw,
+)
+from groupproof.protocol.faults import Fault, Hold, Selector
+
+
+def test_a_crash_ends_the_steps_at_once_and_is_told_with_the_last_words() -> None:
+    def crash_on_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]] | None:
+        return None if command["command"] == "pause" else ok(command)
+
+    steps: list[Step] = [Start(member="m0"), Command(member="m0", command="pause", wait=False), Pass(ms=60_000), Mark(name="not-reached")]
+    trace = play(steps, subject=shim(crash_on_pause))
+
+    (exited,) = kit(trace, "exit")
+    assert not exited.body["commanded"]
+    assert exited.body["stderr"][-1] == "RuntimeError: as the test asked"
+    assert exited.at_ms < 1_000
+    assert kit(trace, "mark", "overdue") == []
+
+
+def test_a_crash_while_its_answer_is_awaited_ends_the_steps_too() -> None:
+    def crash_on_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]] | None:
+        return None if command["command"] == "pause" else ok(command)
+
+    trace = play([Start(member="m0"), Command(member="m0", command="pause"), Mark(name="not-reached")], subject=shim(crash_on_pause))
+
+    assert kit(trace, "mark") == []
+    assert len(kit(trace, "exit", "end", "closed")) == 3
+
+
+def test_a_killed_member_says_no_goodbye() -> None:
+    trace = play([*JOINED, Kill(member="m0"), Pass(ms=100)])
+
+    assert requests(trace, "LeaveGroup") == []
+    (exited,) = kit(trace, "exit")
+    assert exited.body["commanded"]
+
+
+def test_a_frozen_member_is_silent_and_is_thawed_for_its_goodbye() -> None:
+    trace = play([*JOINED, Freeze(member="m0"), Mark(name="frozen"), Pass(ms=3_000)])
+
+    (frozen,) = kit(trace, "mark")
+    (end,) = kit(trace, "end")
+    assert [seen for seen in requests(trace, "Heartbeat") if frozen.seq < seen.seq < end.seq] == []
+    assert len(requests(trace, "LeaveGroup")) == 1
+
+
+def test_a_thawed_member_goes_on() -> None:
+    trace = play([*JOINED, Freeze(member="m0"), Pass(ms=1_000), Thaw(member="m0"), Mark(name="thawed"), Pass(ms=1_000)])
+
+    (thawed,) = kit(trace, "mark")
+    assert any(seen.seq > thawed.seq for seen in requests(trace, "Heartbeat"))
+
+
+def test_a_member_that_the_plan_closes_is_not_closed_twice() -> None:
+    trace = play([*JOINED, Command(member="m0", command="close"), Pass(ms=100)])
+
+    assert len([seen for seen in kit(trace, "command") if seen.body["command"] == "close"]) == 1
+
+
+def test_a_close_that_the_plan_does_not_wait_for_is_waited_for_in_the_end() -> None:
+    hold = Fault(name="slow", selector=Selector(api="LeaveGroup"), action=Hold(ms=2_000))
+    trace = play([*JOINED, Arm(fault=hold), Command(member="m0", command="close", wait=False)])
+
+    (closed,) = kit(trace, "closed")
+    answers = [seen.seq for seen in trace if seen.who == "shim" and seen.body["name"] == "answer"]
+    assert max(answers) < closed.seq
+    assert kit(trace, "overdue") == []
+
+
+def test_a_member_that_does_not_close_in_time_is_killed_and_that_is_recorded() -> None:
+    def deaf(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [] if command["command"] == "close" else ok(command)
+
+    trace = play([Start(member="m0")], subject=shim(deaf))
+
+    (overdue,) = kit(trace, "overdue")
+    assert overdue.client == "m0"
+    assert overdue.at_ms >= LIMITS.close_s * 1000
+
+
+def test_a_close_that_is_refused_is_overdue() -> None:
+    def refuse(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [{"id": command["id"], "error": "X", "message": "m", "fatal": False}] if command["command"] == "close" else ok(command)
+
+    assert len(kit(play([Start(member="m0")], subject=shim(refuse)), "overdue")) == 1
+
+
+def test_steps_that_take_too_long_in_all_are_ended() -> None:
+    trace = play((*JOINED, Pass(ms=600_000)), limits=Limits(steps_s=30))
+
+    (timeout,) = kit(trace, "timeout")
+    assert timeout.body["waiting"] == "the end of the steps, for 30 s in all"
+    assert len(requests(trace, "LeaveGroup")) == 1
+
+
+def test_a_flood_ends_the_steps_and_says_so() -> None:
+    trace = play((*JOINED, Pass(ms=600_000)), limits=Limits(steps_s=3_600, observations_max=500))
+
+    (timeout,) = kit(trace, "timeout")
+    assert timeout.body["waiting"] == "the end of a flood of more than 500 observations"
+    assert 500 <= timeout.seq < 550
+    assert len(requests(trace, "LeaveGroup")) == 1
+
+
+def test_who_started_is_shown_before_it_is_asked_anything() -> None:
+    shown: list[str] = []
+
+    async def show(actor: Actor) -> None:
+        assert actor.handle is not None
+        shown.append(actor.handle.line)
+        await trio.sleep(3_600)
+
+    trace = play(JOINED, on_started=show, limits=Limits(steps_s=7_200))
+
+    assert len(shown) == 1
+    (subscribe,) = [seen for seen in kit(trace, "command") if seen.body["command"] == "subscribe"]
+    assert subscribe.at_ms >= 3_600_000
