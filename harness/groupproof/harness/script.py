@@ -1,0 +1,251 @@
+"""A script: who sends what to a broker, when, and on which connection, as data; the plan of one coordinator case.
+
+The driver (`scripted.py`) carries a script out against any broker and records a trace; the oracle (`oracle.py`) then says of every answer
+whether the release's profile gives it. A script is a schedule file when written as JSON. Times are milliseconds.
+
+Bodies are in the newest shape of the API, as the wire takes them. A value that is known only in the run is written as a `Ref` (what a
+member was last given), `Group` or `Topic` (names that differ from run to run), or `Subscribed` and `Assigned` (bytes that hold such names).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from groupproof.protocol.vocabulary import Api, api_named
+
+__all__ = [
+    "Answered",
+    "Ask",
+    "Assigned",
+    "Closed",
+    "Cut",
+    "Group",
+    "MoveGroup",
+    "Pass",
+    "Raw",
+    "ReadAgain",
+    "Ref",
+    "Script",
+    "ScriptStep",
+    "StopReading",
+    "Subscribed",
+    "Topic",
+    "script_from_json",
+    "script_to_json",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """What `member` was last given: its `member_id` ("" before), `generation` (-1 before; `plus` is added), `leader` or `protocol_name`."""
+
+    member: str
+    what: str
+    plus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The group that the script calls `name`: one of its own in each run."""
+
+    name: str = "g"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The topic that the script calls `name`."""
+
+    name: str = "t"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """The bytes of a consumer's subscription (`protocol.subscription`): topics by the script's names, owned partitions, user data."""
+
+    topics: tuple[str, ...] = ("t",)
+    owned: tuple[tuple[str, int], ...] = ()
+    user_data: bytes = b""
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The bytes of a consumer's assignment: partitions as (topic, partition) by the script's names."""
+
+    partitions: tuple[tuple[str, int], ...] = ()
+    user_data: bytes = b""
+    version: int = 0
+
+
+Marker = Ref | Group | Topic | Subscribed | Assigned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Send a request. With `wait` its answer is awaited, at most `within_ms`; else the script goes on once the broker has taken it up.
+
+    `member` is the client id, and the name of the connection unless `over` names another. `version` None is the newest that both sides
+    speak. `label` names the exchange for `Answered`. `to` is "coordinator" of `Group`, "other" (a broker that is not), or "any". `code` is the error that kafka-4.1
+    answers, None where the answer is none of the case's business; with `is_parked` no answer may come before the next step. `settles`
+    False: the script goes on at once, so that this request and the next may be taken up in either order.
+    """
+
+    member: str
+    api: Api
+    fields: Mapping[str, Any]
+    label: str = ""
+    version: int | None = None
+    over: str | None = None
+    to: str = "coordinator"
+    wait: bool = True
+    within_ms: int = 5_000
+    code: int | None = None
+    is_parked: bool = False
+    settles: bool = True
+    kind: ClassVar[str] = "ask"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """Wait for the answer to the exchange called `label`, which was sent without waiting; `code` as in `Ask`."""
+
+    label: str
+    within_ms: int = 10_000
+    code: int | None = None
+    kind: ClassVar[str] = "answered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """Let time pass."""
+
+    ms: int
+    kind: ClassVar[str] = "pass"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Close a connection without a word; with `resets` by a reset."""
+
+    connection: str
+    resets: bool = False
+    kind: ClassVar[str] = "cut"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raw:
+    """Send bytes as they are, length prefix and all, on a connection to the coordinator of `Group`."""
+
+    connection: str
+    data: bytes
+    kind: ClassVar[str] = "raw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """Wait until the broker has closed the connection, at most `within_ms`."""
+
+    connection: str
+    within_ms: int = 5_000
+    kind: ClassVar[str] = "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopReading:
+    """Read nothing more from the connection, so that answers pile up, until `ReadAgain`."""
+
+    connection: str
+    kind: ClassVar[str] = "stop_reading"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAgain:
+    connection: str
+    kind: ClassVar[str] = "read_again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveGroup:
+    """Make another broker the coordinator of `group`, and wait until it says so: the old one is stopped, or told to hand over."""
+
+    group: str = "g"
+    within_ms: int = 30_000
+    kind: ClassVar[str] = "move_group"
+
+
+ScriptStep = Ask | Answered | Pass | Cut | Raw | Closed | StopReading | ReadAgain | MoveGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """Steps in order, the broker settings they need by Kafka's own names, topics with their partitions, and how many brokers."""
+
+    steps: tuple[ScriptStep, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    topics: Mapping[str, int] = field(default_factory=lambda: {"t": 2})
+    brokers: int = 1
+
+
+_STEPS: dict[str, type[Any]] = {step.kind: step for step in (Ask, Answered, Pass, Cut, Raw, Closed, StopReading, ReadAgain, MoveGroup)}
+_MARKERS: dict[str, type[Any]] = {"ref": Ref, "group": Group, "topic": Topic, "subscribed": Subscribed, "assigned": Assigned}
+_MARKED = {marker: name for name, marker in _MARKERS.items()}
+
+
+def script_to_json(script: Script) -> dict[str, Any]:
+    """Return the script as a schedule file writes it."""
+    return {
+        "steps": [{"step": step.kind, **{name: _to_json(name, getattr(step, name)) for name in _names(step)}} for step in script.steps],
+        "settings": dict(script.settings),
+        "topics": dict(script.topics),
+        "brokers": script.brokers,
+    }
+
+
+def _names(value: Any) -> list[str]:
+    return [each.name for each in fields(value)]
+
+
+def _to_json(name: str, value: Any) -> Any:
+    if name == "api":
+        return Api(value).title
+    if type(value) in _MARKED:
+        return {f"${_MARKED[type(value)]}": {each: _to_json("", getattr(value, each)) for each in _names(value)}}
+    if isinstance(value, bytes):
+        return {"$bytes": value.hex()}
+    if isinstance(value, Mapping):
+        return {key: _to_json("", each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_to_json("", each) for each in value]
+    return value
+
+
+def script_from_json(value: Mapping[str, Any]) -> Script:
+    """Raise `ValueError` naming the part that is unknown or missing."""
+    try:
+        steps = tuple(_step_from_json(step) for step in value["steps"])
+        return Script(steps=steps, settings=value["settings"], topics=value["topics"], brokers=value["brokers"])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"not a script: {type(error).__name__}: {error}") from error
+
+
+def _step_from_json(value: Mapping[str, Any]) -> ScriptStep:
+    given = {name: _from_json(each) for name, each in value.items() if name != "step"}
+    if "api" in given:
+        given["api"] = api_named(given["api"])
+    made: ScriptStep = _STEPS[value["step"]](**given)
+    return made
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_from_json(each) for each in value)
+    if not isinstance(value, Mapping):
+        return value
+    name = next(iter(value), "")
+    if name == "$bytes":
+        return bytes.fromhex(value[name])
+    if name.startswith("$"):
+        return _MARKERS[name[1:]](**{each: _from_json(field) for each, field in value[name].items()})
+    return {key: _from_json(each) for key, each in value.items()}
