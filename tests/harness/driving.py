@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import trio
-import trio.testing
 
 from groupproof.clients.shim import run_shim
 from groupproof.coordinator.cluster import Cluster
@@ -25,6 +24,7 @@ from groupproof.harness.plan import (
 from groupproof.harness.play import COORDINATOR_DEFAULTS
 from groupproof.harness.shim_memory import RunShim
 from groupproof.harness.subjects import ReferenceSubject
+from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.trace import Observation, Recorder
 
 __all__ = ["JOINED", "LIMITS", "M0", "kit", "ok", "play", "requests", "shim"]
@@ -68,7 +68,7 @@ def play(
             nursery.cancel_scope.cancel()
         trace.extend(recorder.trace)
 
-    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    run_virtually(main, seed=1)
     return trace
 
 

@@ -1,31 +1,35 @@
-"""One case against the kit's own member, or a variant of it, in virtual time and one process."""
+"""One case against the kit's own member, or a variant of it, in virtual time and one process; no run can hang."""
 
 from __future__ import annotations
 
-import trio
-import trio.testing
-
 from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case
+from groupproof.harness.driver import Limits
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.play import Play, Stage
 from groupproof.harness.subjects import ReferenceSubject
+from groupproof.harness.virtual_time import run_virtually
 
-__all__ = ["judged", "played"]
+__all__ = ["LIMITS", "judged", "played"]
+
+LIMITS = Limits(steps_s=60.0, observations_max=2_500)
+"""Seven times what the longest case of a member that behaves takes; what floods says nothing new beyond."""
+
+TASK_STEPS_MAX = 400_000
 
 
 def played(case: Case, *, variant: str | None = None, seed: int = 1) -> Play:
-    """Carry the case out; time passes only when everyone waits."""
+    """Carry the case out; time passes only when everyone waits. Raise `Stuck` for a run that does not end."""
     plays: list[Play] = []
 
     async def main() -> None:
         subject, company = ReferenceSubject(run_shim, variant=variant), ReferenceSubject(run_shim)
         async with subject.opened(), company.opened():
-            stage = Stage(subject=subject, company=company, profile="kafka-4.1", seed=seed)
+            stage = Stage(subject=subject, company=company, profile="kafka-4.1", seed=seed, limits=LIMITS)
             plays.append(await stage.play(case, key="virtual"))
 
-    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    run_virtually(main, seed=seed, steps_max=TASK_STEPS_MAX)
     return plays[0]
 
 

@@ -57,6 +57,17 @@ def test_every_case_is_told_and_summed_up_in_the_catalogues_order() -> None:
     assert outcome.summary.run.clock == "virtual"
 
 
+def test_the_same_seed_gives_the_same_history_of_cases_side_by_side() -> None:
+    def histories() -> list[str]:
+        outcome = Run(reference(), order(LEAVING[:3]), say=Told(), on_hello=lambda _: None).go()
+        return [repr(play.trace) for each in outcome.summary.results for play in each.plays]
+
+    first = histories()
+
+    assert len(first) == 3
+    assert histories() == first
+
+
 def test_a_case_that_needs_what_the_shim_lacks_is_unimplemented() -> None:
     impossible = replace(LEAVING[0], needs=frozenset({"classic", "regex"}))
 

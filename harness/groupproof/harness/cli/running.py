@@ -15,7 +15,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import trio
-import trio.testing
 
 from groupproof.harness.canary import Canary
 from groupproof.harness.candidates import Candidate, company
@@ -35,6 +34,7 @@ from groupproof.harness.signals import mind_signals
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.harness.version import release
+from groupproof.harness.virtual_time import run_virtually
 
 __all__ = ["Order", "Outcome", "Run"]
 
@@ -95,17 +95,18 @@ class Run:
         started, began = datetime.now(UTC), time.monotonic()
         try:
             with short_pauses():
-                trio.run(self._main, clock=self._clock())
+                self._run()
         except ExceptionGroup as error:
             raise trouble_in(error) from error
         if self._hello is None:
             raise KeyboardInterrupt
         return self._outcome(self._hello, started, time.monotonic() - began)
 
-    def _clock(self) -> trio.abc.Clock | None:
+    def _run(self) -> None:
         if self._candidate.subject.is_virtual:
-            return trio.testing.MockClock(autojump_threshold=0)
-        return self._order.hold.clock if self._order.hold is not None else None
+            run_virtually(self._main, seed=self._order.seed)
+        else:
+            trio.run(self._main, clock=None if self._order.hold is None else self._order.hold.clock)
 
     async def _main(self) -> None:
         subject = self._candidate.subject
