@@ -25,7 +25,7 @@ def test_an_ended_session_removes_its_member_and_an_ended_pending_id_only_itself
     for cell in TIMERS[On.SESSION_END].values():
         for row in cell:
             if row.name == "session-ends":
-                assert row.effects[0] is Effect.REMOVE
+                assert row.effects[:2] == (Effect.TELL_REMOVED, Effect.REMOVE)
             elif row.name == "pending-ends":
                 assert row.effects == (Effect.DROP_PENDING,)
                 assert row.then is None
@@ -38,8 +38,8 @@ def test_every_end_of_the_join_phase_counts_a_generation() -> None:
     assert len(ending) == 8
     for row in ending:
         wanted = Effect.NEXT_GENERATION if row.then is COMPLETING else Effect.NEXT_GENERATION_EMPTY
-        assert row.effects == (Effect.EVICT_UNJOINED, wanted)
-        assert row.after == ((Effect.ANSWER_JOINS,) if row.then is COMPLETING else (Effect.STORE_GROUP,))
+        assert row.effects == (Effect.END_UNJOINED_TIMERS, Effect.EVICT_UNJOINED, wanted)
+        assert row.after == ((Effect.ANSWER_JOINS, Effect.START_SYNC_DEADLINE) if row.then is COMPLETING else (Effect.STORE_GROUP,))
 
 
 def test_only_a_request_s_check_respects_the_initial_delay() -> None:

@@ -79,17 +79,20 @@ def _admit(engine: Engine, on: Input) -> None:
     group.members.add(member)
     group.members.park_join(member, _parked(on))
     on.answered_id = member.member_id
-    engine.arm_session(group, member.member_id, on.now_ms + engine.settings.new_member_join_timeout_ms)
 
 
-def _take_over(on: Input, member: Member) -> None:
-    on.here.members.set_protocols(member, on.join.protocols)
+def _start_newcomer_timer(engine: Engine, on: Input) -> None:
+    engine.arm_session(on.here, on.answered_id or "", on.now_ms + engine.settings.new_member_join_timeout_ms)
+
+
+def _take_timeouts(engine: Engine, on: Input) -> None:
+    member = on.here.members.by_id[on.answered_id or on.member_id]
     member.session_timeout_ms = on.join.session_timeout_ms
     member.rebalance_timeout_ms = _rebalance_timeout_ms(on)
 
 
 def _update(engine: Engine, on: Input) -> None:
-    _take_over(on, on.member)
+    on.here.members.set_protocols(on.member, on.join.protocols)
     on.here.members.park_join(on.member, _parked(on))  # an older one is superseded and never answered (JOIN-35)
 
 
@@ -109,7 +112,7 @@ def _replace_instance(engine: Engine, on: Input) -> None:
     members.rename(member, on.answered_id)
     member.is_new = False
     engine.arm_session(group, member.member_id, on.now_ms + member.session_timeout_ms)  # the timeout of before, as in Kafka
-    _take_over(on, member)
+    members.set_protocols(member, on.join.protocols)
 
 
 def _park_join(engine: Engine, on: Input) -> None:
@@ -215,10 +218,18 @@ def _check_absence(engine: Engine, on: Input) -> None:
     engine.consequence(On.ABSENCE_CHECK, on)
 
 
+def _unjoined(on: Input) -> list[str]:
+    return [member.member_id for member in on.here.members if member.join is None and not member.is_static]
+
+
+def _end_unjoined_timers(engine: Engine, on: Input) -> None:
+    for member_id in _unjoined(on):
+        engine.cancel_session(on.here, member_id)
+
+
 def _evict_unjoined(engine: Engine, on: Input) -> None:
-    for member in tuple(on.here.members):
-        if member.join is None and not member.is_static:
-            _evict(engine, on.here, member.member_id)
+    for member_id in _unjoined(on):
+        on.here.members.remove(member_id)
 
 
 def _evict(engine: Engine, group: Group, member_id: str) -> None:
@@ -247,7 +258,11 @@ def _answer_joins(engine: Engine, on: Input) -> None:
             engine.reply(parked.token, join_answer(on, member, listed if is_leader else ()))
         engine.arm_session(group, member.member_id, on.now_ms + member.session_timeout_ms)
         member.is_new = False
-        group.members.unsynced[member.member_id] = None
+
+
+def _start_sync_deadline(engine: Engine, on: Input) -> None:
+    group = on.here
+    group.members.unsynced.update(dict.fromkeys(group.members.by_id))
     engine.timers.arm(TimerKey(On.SYNC_DEADLINE, on.group_id), on.now_ms + group.members.rebalance_timeout_ms)
 
 
@@ -263,19 +278,20 @@ def _restart_sessions(engine: Engine, on: Input) -> None:
         engine.arm_session(on.here, member.member_id, on.now_ms + member.session_timeout_ms)
 
 
-def _remove_member(engine: Engine, on: Input, member: Member) -> None:
+def _named(on: Input) -> Member:
+    """Return the member that the input names, by its instance where it gives no member id (LEAVE-53)."""
+    members = on.here.members
+    return members.by_id[on.member_id or members.instances[on.instance_id or ""]]
+
+
+def _tell_removed(engine: Engine, on: Input) -> None:
+    member = _named(on)
     if member.join is not None:
         _refuse_join(engine, member.join, ErrorCode.UNKNOWN_MEMBER_ID, "")  # LEAVE-08
-    _evict(engine, on.here, member.member_id)
 
 
 def _remove(engine: Engine, on: Input) -> None:
-    _remove_member(engine, on, on.member)
-
-
-def _remove_instance(engine: Engine, on: Input) -> None:
-    members = on.here.members
-    _remove_member(engine, on, members.by_id[members.instances[on.instance_id or ""]])
+    _evict(engine, on.here, _named(on).member_id)
 
 
 def _drop_pending(engine: Engine, on: Input) -> None:
@@ -342,8 +358,10 @@ EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.REJECT: _reject,
     Effect.GIVE_MEMBER_ID: _give_member_id,
     Effect.ADMIT: _admit,
+    Effect.START_NEWCOMER_TIMER: _start_newcomer_timer,
     Effect.UPDATE: _update,
     Effect.REPLACE_INSTANCE: _replace_instance,
+    Effect.TAKE_TIMEOUTS: _take_timeouts,
     Effect.PARK_JOIN: _park_join,
     Effect.PARK_SYNC: _park_sync,
     Effect.MARK_SYNCED: _mark_synced,
@@ -362,13 +380,15 @@ EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.REARM_JOIN_DEADLINE: _rearm_join_deadline,
     Effect.CHECK_JOINS: _check_joins,
     Effect.CHECK_ABSENCE: _check_absence,
+    Effect.END_UNJOINED_TIMERS: _end_unjoined_timers,
     Effect.EVICT_UNJOINED: _evict_unjoined,
     Effect.EVICT_UNSYNCED: _evict_unsynced,
     Effect.NEXT_GENERATION: _next_generation,
     Effect.NEXT_GENERATION_EMPTY: _next_generation_empty,
     Effect.ANSWER_JOINS: _answer_joins,
+    Effect.START_SYNC_DEADLINE: _start_sync_deadline,
+    Effect.TELL_REMOVED: _tell_removed,
     Effect.REMOVE: _remove,
-    Effect.REMOVE_INSTANCE: _remove_instance,
     Effect.DROP_PENDING: _drop_pending,
     Effect.LEAVE_EACH: _leave_each,
     Effect.RESTART_SESSIONS: _restart_sessions,

@@ -94,7 +94,7 @@ def _id_needed(requirement: str, *effects: Effect) -> Row:
 def _newcomers(requirement: str, id_needed: str, effects: tuple[Effect, ...], after: tuple[Effect, ...], pending: str = "") -> tuple[Row, ...]:
     """Return the rows that admit a member: a new static one, a dynamic one, one whose id was pending; they begin a rebalance or enlarge it."""
     then = None if effects == () else PREPARING
-    doing = (Effect.ADMIT, *effects)
+    doing = (*_ADMIT, *effects)
     return (
         Row("instance-comes", Guard.INSTANCE_COMES, None, requirement, effects=doing, then=then, after=after, because=_JOINING),
         _id_needed(id_needed),
@@ -104,11 +104,14 @@ def _newcomers(requirement: str, id_needed: str, effects: tuple[Effect, ...], af
     )
 
 
+_ADMIT = (Effect.ADMIT, Effect.START_NEWCOMER_TIMER)
+_REPLACE = (Effect.REPLACE_INSTANCE, Effect.TAKE_TIMEOUTS)
+_UPDATE = (Effect.UPDATE, Effect.TAKE_TIMEOUTS)
 _ABORT = (Effect.ABORT_SYNCS,)
 _END_SYNC = (Effect.END_SYNC_DEADLINE,)
 _AWAIT = (Effect.AWAIT_JOINS,)
-_REJOIN = (Effect.UPDATE, Effect.END_SYNC_DEADLINE)
-_FIRST_JOIN = (Effect.CREATE_GROUP, Effect.STORE_GROUP, Effect.ADMIT)
+_REJOIN = (*_UPDATE, Effect.END_SYNC_DEADLINE)
+_FIRST_JOIN = (Effect.CREATE_GROUP, Effect.STORE_GROUP, *_ADMIT)
 _REPLACED = "KAFKA-9801 (2.5)"
 _SELECTED = "KAFKA-10284 (2.6.1, 2.7): the group is stored; a rebalance only if the protocol with most votes changes"
 
@@ -126,42 +129,42 @@ _JOIN: Final[Mapping[State, tuple[Row, ...]]] = {
         _unfit("TR-025"),
         _id_needed("TR-022"),
         Row("newcomer", Guard.NO_MEMBER_ID, None, "TR-020",
-            effects=(Effect.ADMIT,), then=PREPARING, after=(Effect.START_INITIAL_DELAY,), because=_JOINING),
+            effects=_ADMIT, then=PREPARING, after=(Effect.START_INITIAL_DELAY,), because=_JOINING),
         _WITH_INSTANCE,
         Row("pending-joins", Guard.PENDING, None, "TR-023",
-            effects=(Effect.ADMIT,), then=PREPARING, after=(Effect.START_INITIAL_DELAY,), because=_JOINING),
+            effects=_ADMIT, then=PREPARING, after=(Effect.START_INITIAL_DELAY,), because=_JOINING),
         Row("stranger", Guard.ALWAYS, UNKNOWN_MEMBER, "TR-024"),
     ),
     PREPARING: (
         _FULL,
         _unfit("TR-043"),
         Row("instance-returns", Guard.INSTANCE_NAMED, None, "TR-044",
-            effects=(Effect.REPLACE_INSTANCE, Effect.PARK_JOIN), after=(Effect.CHECK_JOINS,)),
+            effects=(*_REPLACE, Effect.PARK_JOIN), after=(Effect.CHECK_JOINS,)),
         *_newcomers("TR-040", "TR-045", (), (Effect.CHECK_JOINS,)),
         *_identity("TR-042"),
-        Row("member-joins", Guard.ALWAYS, None, "TR-041", effects=(Effect.UPDATE,), after=(Effect.CHECK_JOINS,)),
+        Row("member-joins", Guard.ALWAYS, None, "TR-041", effects=_UPDATE, after=(Effect.CHECK_JOINS,)),
     ),
     COMPLETING: (
         _FULL,
         _unfit("JOIN-09"),
         Row("instance-returns", Guard.INSTANCE_NAMED, None, "TR-089",
-            effects=(Effect.REPLACE_INSTANCE, Effect.PARK_JOIN, Effect.ABORT_SYNCS),
+            effects=(*_REPLACE, Effect.PARK_JOIN, Effect.ABORT_SYNCS),
             then=PREPARING, after=_AWAIT, because="static member returned with a new id", note=_REPLACED),
         *_newcomers("TR-088", "PEND-01", _ABORT, _AWAIT),
         *_identity("JOIN-11"),
         Row("joins-again-unchanged", Guard.METADATA_SAME, Form.CURRENT_GENERATION, "TR-086"),
-        Row("metadata-changed", Guard.ALWAYS, None, "TR-087", effects=(Effect.UPDATE, Effect.ABORT_SYNCS),
+        Row("metadata-changed", Guard.ALWAYS, None, "TR-087", effects=(*_UPDATE, Effect.ABORT_SYNCS),
             then=PREPARING, after=_AWAIT, because="updating metadata of member"),
     ),
     STABLE: (
         _FULL,
         _unfit("TR-114"),
         Row("instance-returns-skipping", Guard.INSTANCE_RETURNS_SKIPPING, Form.SKIP_ASSIGNMENT, "TR-115",
-            effects=(Effect.REPLACE_INSTANCE, Effect.STORE_GROUP), note=f"KIP-814 (3.2); {_SELECTED}"),
+            effects=(*_REPLACE, Effect.STORE_GROUP), note=f"KIP-814 (3.2); {_SELECTED}"),
         Row("instance-returns", Guard.INSTANCE_RETURNS_UNCHANGED, Form.OLD_LEADER, "TR-115",
-            effects=(Effect.REPLACE_INSTANCE, Effect.STORE_GROUP), note=_SELECTED),
+            effects=(*_REPLACE, Effect.STORE_GROUP), note=_SELECTED),
         Row("instance-returns-changed", Guard.INSTANCE_NAMED, None, "TR-115",
-            effects=(Effect.REPLACE_INSTANCE, Effect.PARK_JOIN, Effect.END_SYNC_DEADLINE),
+            effects=(*_REPLACE, Effect.PARK_JOIN, Effect.END_SYNC_DEADLINE),
             then=PREPARING, after=_AWAIT, because="static member changed the group's protocol", note=_SELECTED),
         *_newcomers("TR-110", "PEND-01", _END_SYNC, _AWAIT),
         *_identity("TR-114"),
@@ -225,13 +228,16 @@ _LEAVE: Final[Mapping[State, tuple[Row, ...]]] = {
 }
 
 
+_REMOVE = (Effect.TELL_REMOVED, Effect.REMOVE)
+
+
 def _leaving(requirement: str) -> tuple[Row, ...]:
     return (
-        Row("instance-removed", Guard.INSTANCE_NAMED, NONE, "LEAVE-53", effects=(Effect.REMOVE_INSTANCE,)),
+        Row("instance-removed", Guard.INSTANCE_NAMED, NONE, "LEAVE-53", effects=_REMOVE),
         Row("nobody-named", Guard.NO_MEMBER_ID, UNKNOWN_MEMBER, "LEAVE-51"),
         Row("pending-leaves", Guard.PENDING, NONE, "PEND-07", effects=(Effect.DROP_PENDING,)),
         *_identity("LEAVE-51"),
-        Row("member-leaves", Guard.ALWAYS, NONE, requirement, effects=(Effect.REMOVE,)),
+        Row("member-leaves", Guard.ALWAYS, NONE, requirement, effects=_REMOVE),
     )
 
 

@@ -17,9 +17,12 @@ STABLE: Final = GroupState.STABLE
 DEAD: Final = GroupState.DEAD
 
 _AWAIT = (Effect.AWAIT_JOINS,)
+_REMOVE = (Effect.TELL_REMOVED, Effect.REMOVE)
+_ANSWER = (Effect.ANSWER_JOINS, Effect.START_SYNC_DEADLINE)
 _CHECK_ABSENCE = (Effect.CHECK_ABSENCE,)
-_COMPLETE = (Effect.EVICT_UNJOINED, Effect.NEXT_GENERATION)
-_COMPLETE_EMPTY = (Effect.EVICT_UNJOINED, Effect.NEXT_GENERATION_EMPTY)
+_EVICT = (Effect.END_UNJOINED_TIMERS, Effect.EVICT_UNJOINED)
+_COMPLETE = (*_EVICT, Effect.NEXT_GENERATION)
+_COMPLETE_EMPTY = (*_EVICT, Effect.NEXT_GENERATION_EMPTY)
 _MEASURED = "measured on 4.1.0"
 
 _PENDING_ENDS = Row("pending-ends", Guard.PENDING, None, "PEND-04", effects=(Effect.DROP_PENDING,))
@@ -33,18 +36,18 @@ _SESSION_END: Final[Mapping[State, tuple[Row, ...]]] = {
     PREPARING: (
         Row("pending-ends", Guard.PENDING, None, "TR-063", effects=(Effect.DROP_PENDING,), after=_CHECK_ABSENCE),
         Row("parked", Guard.SATISFIED, None, "TR-059"),
-        Row("newcomer-waited-too-long", Guard.NEWCOMER_PARKED, None, "TR-060", effects=(Effect.REMOVE,), after=_CHECK_ABSENCE),
-        Row("session-ends", Guard.ALWAYS, None, "TR-058", effects=(Effect.REMOVE,), after=_CHECK_ABSENCE),
+        Row("newcomer-waited-too-long", Guard.NEWCOMER_PARKED, None, "TR-060", effects=_REMOVE, after=_CHECK_ABSENCE),
+        Row("session-ends", Guard.ALWAYS, None, "TR-058", effects=_REMOVE, after=_CHECK_ABSENCE),
     ),
     COMPLETING: (
         _PENDING_ENDS,
         Row("parked", Guard.SATISFIED, None, "TR-093"),
-        Row("session-ends", Guard.ALWAYS, None, "TR-092", effects=(Effect.REMOVE, Effect.ABORT_SYNCS),
+        Row("session-ends", Guard.ALWAYS, None, "TR-092", effects=(*_REMOVE, Effect.ABORT_SYNCS),
             then=PREPARING, after=_AWAIT, because="removing member on heartbeat expiration"),
     ),
     STABLE: (
         _PENDING_ENDS,
-        Row("session-ends", Guard.ALWAYS, None, "TR-120", effects=(Effect.REMOVE, Effect.END_SYNC_DEADLINE),
+        Row("session-ends", Guard.ALWAYS, None, "TR-120", effects=(*_REMOVE, Effect.END_SYNC_DEADLINE),
             then=PREPARING, after=_AWAIT, because="removing member on heartbeat expiration"),
     ),
 }  # fmt: skip
@@ -55,16 +58,16 @@ _INITIAL_DELAY_END: Final[Mapping[State, tuple[Row, ...]]] = {
             note=f"{_MEASURED}: at any generation (IDJ-07, IDJ-08 are the 1.1 rule)"),
         _BREAKS,
         Row("ends-empty", Guard.NOBODY_JOINED, None, "TR-053", effects=_COMPLETE_EMPTY, then=EMPTY, after=(Effect.STORE_GROUP,)),
-        Row("ends", Guard.ALWAYS, None, "TR-052", effects=_COMPLETE, then=COMPLETING, after=(Effect.ANSWER_JOINS,)),
+        Row("ends", Guard.ALWAYS, None, "TR-052", effects=_COMPLETE, then=COMPLETING, after=_ANSWER),
     ),
 }  # fmt: skip
 
 _JOIN_DEADLINE: Final[Mapping[State, tuple[Row, ...]]] = {
     PREPARING: (
         _BREAKS,
-        Row("only-absent-static", Guard.ONLY_ABSENT_STATIC, None, "TR-050", effects=(Effect.EVICT_UNJOINED, Effect.REARM_JOIN_DEADLINE)),
+        Row("only-absent-static", Guard.ONLY_ABSENT_STATIC, None, "TR-050", effects=(*_EVICT, Effect.REARM_JOIN_DEADLINE)),
         Row("nobody-joined", Guard.NOBODY_JOINED, None, "TR-049", effects=_COMPLETE_EMPTY, then=EMPTY, after=(Effect.STORE_GROUP,)),
-        Row("unjoined-evicted", Guard.ALWAYS, None, "TR-048", effects=_COMPLETE, then=COMPLETING, after=(Effect.ANSWER_JOINS,)),
+        Row("unjoined-evicted", Guard.ALWAYS, None, "TR-048", effects=_COMPLETE, then=COMPLETING, after=_ANSWER),
     ),
 }
 
@@ -106,7 +109,7 @@ _CLEANUP: Final[Mapping[State, tuple[Row, ...]]] = {
 
 _MISSING = Row("joins-missing", Guard.JOINS_MISSING, None, "DJOIN-51")
 _NONE_LEFT = Row("none-left", Guard.NO_MEMBERS, None, "TR-047", effects=_COMPLETE_EMPTY, then=EMPTY, after=(Effect.STORE_GROUP,))
-_ALL_JOINED = Row("all-joined", Guard.ALWAYS, None, "TR-046", effects=_COMPLETE, then=COMPLETING, after=(Effect.ANSWER_JOINS,))
+_ALL_JOINED = Row("all-joined", Guard.ALWAYS, None, "TR-046", effects=_COMPLETE, then=COMPLETING, after=_ANSWER)
 
 _JOIN_CHECK: Final[Mapping[State, tuple[Row, ...]]] = {
     PREPARING: (Row("initial-delay", Guard.INITIAL_DELAY_RUNS, None, "IDJ-02"), _MISSING, _BREAKS, _NONE_LEFT, _ALL_JOINED),
