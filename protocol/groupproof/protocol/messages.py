@@ -10,6 +10,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from groupproof.protocol.admin_messages import (
+    DeletedGroup,
+    DeletedOffset,
+    DeletedOffsetTopic,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetDeletePartition,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteTopic,
+)
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
@@ -18,6 +36,15 @@ __all__ = [
     "CommittedPartition",
     "CommittedTopic",
     "Coordinator",
+    "DeleteGroupsRequest",
+    "DeleteGroupsResponse",
+    "DeletedGroup",
+    "DeletedOffset",
+    "DeletedOffsetTopic",
+    "DescribeGroupsRequest",
+    "DescribeGroupsResponse",
+    "DescribedGroup",
+    "DescribedMember",
     "FetchGroup",
     "FetchTopic",
     "FetchedGroup",
@@ -37,13 +64,22 @@ __all__ = [
     "LeaveGroupResponse",
     "LeaveMember",
     "LeftMember",
+    "ListGroupsRequest",
+    "ListGroupsResponse",
+    "ListedGroup",
     "OffsetCommitRequest",
     "OffsetCommitResponse",
+    "OffsetDeletePartition",
+    "OffsetDeleteRequest",
+    "OffsetDeleteResponse",
+    "OffsetDeleteTopic",
     "OffsetFetchRequest",
     "OffsetFetchResponse",
     "SyncAssignment",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "TxnOffsetCommitRequest",
+    "TxnOffsetCommitResponse",
 ]  # fmt: skip
 
 
@@ -199,13 +235,17 @@ class CommitTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest:
-    """`generation_id` is -1 and `member_id` empty for a client that manages no group (COMMIT-02)."""
+    """`generation_id` is -1 and `member_id` empty for a client that manages no group (COMMIT-02).
+
+    `retention_time_ms` is asked for in v2 to v4 alone; -1 leaves it to the broker (COMMIT-26).
+    """
 
     api: ClassVar[Api] = Api.OFFSET_COMMIT
     group_id: str
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
+    retention_time_ms: int = -1
     topics: tuple[CommitTopic, ...] = ()
 
 
@@ -224,6 +264,27 @@ class CommittedTopic:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitResponse:
     api: ClassVar[Api] = Api.OFFSET_COMMIT
+    topics: tuple[CommittedTopic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxnOffsetCommitRequest:
+    """A commit that counts when its transaction is committed; member, instance and generation are told since v3 (KIP-447)."""
+
+    api: ClassVar[Api] = Api.TXN_OFFSET_COMMIT
+    transactional_id: str
+    group_id: str
+    producer_id: int
+    producer_epoch: int = 0
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+    topics: tuple[CommitTopic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TxnOffsetCommitResponse:
+    api: ClassVar[Api] = Api.TXN_OFFSET_COMMIT
     topics: tuple[CommittedTopic, ...] = ()
 
 
@@ -279,7 +340,18 @@ class OffsetFetchResponse:
 
 
 GroupRequest = (
-    FindCoordinatorRequest | JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | OffsetCommitRequest | OffsetFetchRequest
+    FindCoordinatorRequest
+    | JoinGroupRequest
+    | SyncGroupRequest
+    | HeartbeatRequest
+    | LeaveGroupRequest
+    | OffsetCommitRequest
+    | OffsetFetchRequest
+    | TxnOffsetCommitRequest
+    | DescribeGroupsRequest
+    | ListGroupsRequest
+    | DeleteGroupsRequest
+    | OffsetDeleteRequest
 )
 GroupResponse = (
     FindCoordinatorResponse
@@ -289,4 +361,9 @@ GroupResponse = (
     | LeaveGroupResponse
     | OffsetCommitResponse
     | OffsetFetchResponse
+    | TxnOffsetCommitResponse
+    | DescribeGroupsResponse
+    | ListGroupsResponse
+    | DeleteGroupsResponse
+    | OffsetDeleteResponse
 )
