@@ -190,19 +190,28 @@ def test_an_odd_answer_neither_stops_a_client_nor_is_hidden(does: str | None, te
 
 @pytest.mark.parametrize(
     ("does", "expected"),
-    [("tells", Verdict.OK), ("beats", Verdict.OK), ("beats without a generation", Verdict.FAILED), (None, Verdict.FAILED)],
+    [("tells", Verdict.OK), ("beats", Verdict.FAILED), ("both", Verdict.OK), ("beats without a generation", Verdict.FAILED), (None, Verdict.FAILED)],
 )
-def test_an_assignment_is_taken_up_by_callback_or_heartbeat(does: str | None, expected: Verdict) -> None:
+def test_an_assignment_is_taken_up_when_the_application_is_told_of_it(does: str | None, expected: Verdict) -> None:
     story = struck().at(500)
     story.join(member=ID, generation=2)
     story.sync(generation=2, gets=[("t", 0)])
     story.at(800)
-    if does == "tells":
+    if does in ("tells", "both"):
         story.partitions("assigned", ("t", 0))
-    elif does is not None:
-        story.beat(generation=2 if does == "beats" else -1)
+    if does not in (None, "tells"):
+        story.beat(generation=2 if does != "beats without a generation" else -1)
 
     assert verdict(takes_up_its_work("m0", after="error"), story.end(9_000)) is expected
+
+
+def test_an_assignment_without_partitions_is_taken_up_by_a_heartbeat() -> None:
+    story = struck().at(500)
+    story.join(member=ID, generation=2)
+    story.sync(generation=2)
+    story.at(800).beat(generation=2)
+
+    assert verdict(takes_up_its_work("m0", after="error"), story.end(9_000)) is Verdict.OK
 
 
 def test_nothing_is_said_of_an_assignment_that_never_came() -> None:

@@ -11,7 +11,7 @@ from enum import Enum
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, end, overdue
+from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
 from groupproof.harness.judges.reading import GROUP_REQUESTS, error_of, moment, newest, surfaced, synced
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -133,20 +133,36 @@ def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10
 
 
 def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 4_000) -> Judge:
-    """Judge that the next assignment is taken up: the application is told of it, or at least heartbeats of its generation begin."""
+    """Judge that each assignment from `after` on is taken up, unless the client joins again before that is due: its application is told of it.
+
+    A member that heartbeats and never tells holds partitions that nobody reads. Of an assignment without partitions a heartbeat is enough.
+    """
     claim = Claim(requirement=requirement, expected="The client takes its new assignment up: it tells the application and heartbeats.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         answers = synced(ev, client, after, ev.closing)
         if not answers:
             raise NotReached(f"{client} was assigned nothing after {after}")
-        told = ev.events("partitions_assigned", client, after, ev.closing)
-        beats = ev.requests(Api.HEARTBEAT, client, answers[-1].seq, ev.closing)
-        begun = min([*told, *(beat for beat in beats if beat.generation == answers[-1].generation)], key=lambda seen: seen.seq, default=None)
-        never, late = "Neither heartbeat nor callback came.", "It took it up late."
-        yield overdue(ev, claim, begun, since=answers[0], within_ms=within_ms, never=never, late=late) or claim.ok("It did.", begun)
+        for answer in answers:
+            begun, beat = _taken_up(ev, client, answer)
+            rejoin = next(iter(ev.requests(Api.JOIN_GROUP, client, answer.seq, ev.closing)), None)
+            if begun is None and rejoin is not None and elapsed_ms(answer, rejoin) <= tolerated_ms(within_ms):
+                continue
+            never = "Neither heartbeat nor callback came." if beat is None else "It heartbeats, and its application was never told."
+            late = "It took it up late."
+            yield overdue(ev, claim, begun, since=answer, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", begun)
 
     return judge
+
+
+def _taken_up(ev: Evidence, client: str, answer: Observation) -> tuple[Observation | None, Observation | None]:
+    """Return what shows that the assignment in `answer` was taken up, and the first heartbeat of its generation."""
+    # In one process the callback may be recorded before the answer that caused it, so it counts from the request on.
+    asked = next((each for each in reversed(ev.requests(Api.SYNC_GROUP, client)) if each.seq < answer.seq), answer)
+    told = next(iter(ev.events("partitions_assigned", client, asked.seq, ev.closing)), None)
+    beats = ev.requests(Api.HEARTBEAT, client, answer.seq, ev.closing)
+    beat = next((each for each in beats if each.generation == answer.generation), None)
+    return told if answer.partitions else told or beat, beat
 
 
 def comes_back(client: str, *, after: str, requirement: str, within_ms: float = 9_000) -> Judge:
