@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-import re
 
 import pytest
 
+from groupproof.coordinator.choices import Drawn
 from groupproof.coordinator.engine import Engine, Unreachable
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.inputs import Input
@@ -17,7 +17,7 @@ from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 
 def _engine() -> Engine:
-    return Engine(profile(), Settings(), random.Random(3))
+    return Engine(profile(), Settings(), Drawn(random.Random(3)))
 
 
 def _input(on: On, group: Group | None, generation: int = -1) -> Input:
@@ -64,14 +64,6 @@ def test_nothing_is_answered_where_nobody_asked() -> None:
     engine.apply(_input(On.HEARTBEAT, None))
 
     assert not [each for each in engine.out if isinstance(each, Reply)]
-
-
-@pytest.mark.requirement("JOIN-03", "STATIC-01")
-def test_a_member_id_is_a_prefix_and_a_uuid_of_version_4_drawn_from_the_generator_given() -> None:
-    ids = [_engine().new_member_id("app") for _ in range(2)]
-
-    assert ids[0] == ids[1]
-    assert re.fullmatch(r"app-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", ids[0])
 
 
 def test_the_log_refuses_nothing_unless_told() -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Literal
 
-from groupproof.coordinator.engine import Engine, RandomBits
+from groupproof.coordinator.choices import Choices, Drawn, RandomBits
+from groupproof.coordinator.engine import Engine
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.inputs import Gate, Input
 from groupproof.coordinator.offsets import Offsets
@@ -51,7 +52,8 @@ _REQUESTS: dict[type, On] = {
 class Coordinator:
     """All groups whose offsets partition this broker leads; `partitions` are those it leads at the start (None: every one).
 
-    `active` is False while the broker starts or stops (FIND-09). `append_error` makes the log refuse group records (SYNC-11).
+    What the protocol leaves open is decided by `choices`, or else as this reference does, with `random` for the member ids. `active` is
+    False while the broker starts or stops (FIND-09). `append_error` makes the log refuse group records (SYNC-11).
     """
 
     def __init__(
@@ -59,14 +61,19 @@ class Coordinator:
         *,
         profile: str = "kafka-4.1",
         settings: Settings | None = None,
-        random: RandomBits,
+        random: RandomBits | None = None,
+        choices: Choices | None = None,
         node_id: int = 0,
         partitions: Iterable[int] | None = None,
     ) -> None:
         self.node_id = node_id
         self.active = True
         self.settings = Settings.of({}, profile) if settings is None else settings
-        self._engine = Engine(profile_named(profile), self.settings, random)
+        if choices is None:
+            if random is None:
+                raise TypeError("a coordinator needs choices, or a random to draw member ids from")
+            choices = Drawn(random)
+        self._engine = Engine(profile_named(profile), self.settings, choices)
         self._loading: set[int] = set()
         self._partitions: dict[str, int] = {}
         self._now_ms = 0
@@ -98,6 +105,13 @@ class Coordinator:
         self._come_to(now_ms)
         return self._taken()
 
+    def clean_up(self, now_ms: int) -> list[Output]:
+        """Do the periodic cleanup now: when it comes is the broker's affair (COMMIT-24, COMMIT-25)."""
+        self._fire(now_ms)
+        self._come_to(now_ms)
+        self._clean_up()
+        return self._taken()
+
     def next_deadline_ms(self) -> int | None:
         """Return the instant of the next timer, or None."""
         return self._engine.timers.next_ms()
@@ -117,9 +131,10 @@ class Coordinator:
         self._loading.discard(partition)
         state = self._engine.partitions[partition] = PartitionState.of(stored)
         for record in tuple(state.groups.values()):
-            self._engine.groups[record.group_id] = record.restore()
+            self._engine.adopt(record.restore())
         for group_id in state.offsets:
-            self._engine.groups.setdefault(group_id, Group(group_id=group_id, since_ms=now_ms))  # commits without members
+            if group_id not in self._engine.groups:
+                self._engine.adopt(Group(group_id=group_id, since_ms=now_ms))  # commits without members
         for group_id in self._of(partition):
             self._engine.apply(self._input(On.LOADED, group_id))
         self._watch_retention()

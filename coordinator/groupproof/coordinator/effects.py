@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.answers import is_too_long, join_answer, join_error, own_assignment, sync_error
@@ -39,7 +40,7 @@ def _refuse_join(engine: Engine, parked: Parked, error: ErrorCode, member_id: st
 
 def _new_id(engine: Engine, on: Input) -> str:
     assert on.arrival is not None
-    return engine.new_member_id(on.arrival.client_id if on.instance_id is None else on.instance_id)
+    return engine.choices.member_id(on.arrival.client_id if on.instance_id is None else on.instance_id, on.arrival)
 
 
 # Joining -------------------------------------------------------------------------------------------------------------------------
@@ -245,7 +246,7 @@ def _next_generation(engine: Engine, on: Input) -> None:
 def _next_generation_empty(engine: Engine, on: Input) -> None:
     engine.timers.cancel(TimerKey(On.JOIN_DEADLINE, on.group_id))
     engine.timers.cancel(TimerKey(On.INITIAL_DELAY_END, on.group_id))
-    on.here.next_generation()
+    on.here.next_generation(partial(engine.choices.protocol, on.group_id))
 
 
 def _answer_joins(engine: Engine, on: Input) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
 
 from groupproof.coordinator.answers import FORMS, error_answer
+from groupproof.coordinator.choices import Choices
 from groupproof.coordinator.effects import EFFECTS
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.guards import GUARDS
@@ -23,13 +24,7 @@ from groupproof.protocol.messages import GroupResponse, JoinGroupRequest
 from groupproof.protocol.spec import NO_GROUP, REQUESTS, On, Profile, Row, State, state_name
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-__all__ = ["Engine", "RandomBits", "Unreachable"]
-
-
-class RandomBits(Protocol):
-    """The one thing the machine asks of a `random.Random`."""
-
-    def getrandbits(self, k: int, /) -> int: ...
+__all__ = ["Engine", "Unreachable"]
 
 
 class Unreachable(AssertionError):
@@ -60,7 +55,7 @@ def _bind(on: On, where: str, row: Row) -> _Rule:
 class Engine:
     """The groups of one broker, their timers and their partitions. `out` collects what the input under way puts out."""
 
-    def __init__(self, profile: Profile, settings: Settings, random: RandomBits) -> None:
+    def __init__(self, profile: Profile, settings: Settings, choices: Choices) -> None:
         self.profile = profile
         self.settings = settings
         self.groups: dict[str, Group] = {}
@@ -68,7 +63,7 @@ class Engine:
         self.partitions: dict[int, PartitionState] = {}
         self.append_error = ErrorCode.NONE  # what the log answers to appends of group records, for simulations of failing disks
         self.out: list[Output] = []
-        self._random = random
+        self.choices = choices
         self._cells = {
             (on, state): tuple(_bind(on, state_name(state), row) for row in cell)
             for on, states in profile.cells.items() for state, cell in states.items()
@@ -101,16 +96,15 @@ class Engine:
 
     def created(self, group: Group, on: Input) -> None:
         """Take a new group in and tell of it."""
-        self.groups[group.group_id] = group
+        self.adopt(group)
         on.group = group
         rule = f"{on.on.value}/none/created"
         self.out.append(Transition(group_id=group.group_id, generation=0, before=None, after=GroupState.EMPTY, rule=rule, reason="created"))
 
-    def new_member_id(self, prefix: str) -> str:
-        """Return `<prefix>-<UUID>` (JOIN-03, STATIC-01), drawn from the generator given."""
-        bits = self._random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
-        digits = f"{bits:032x}"
-        return f"{prefix}-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    def adopt(self, group: Group) -> None:
+        """Take a group in, and let its open choices be made here."""
+        self.groups[group.group_id] = group
+        group.members.elect = partial(self.choices.leader, group.group_id)
 
     def partition(self, group_id: str) -> PartitionState:
         """Return the partition of `__consumer_offsets` that holds the group; only groups led here are asked for."""

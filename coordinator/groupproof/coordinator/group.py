@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.coordinator.members import Members, chosen_protocol
+from groupproof.coordinator.members import Members, first_of, leading_protocols
 from groupproof.coordinator.outputs import GroupView, MemberView
 from groupproof.protocol.vocabulary import GroupState
 
@@ -53,10 +54,10 @@ class Group:
             raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")
         self.before, self.state, self.since_ms = self.state, state, now_ms
 
-    def next_generation(self) -> None:
-        """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09)."""
+    def next_generation(self, choose: Callable[[Sequence[str]], str] = first_of) -> None:
+        """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09); of several with most votes `choose` one."""
         self.generation += 1
-        self.protocol_name = chosen_protocol(each.protocols for each in self.members) if len(self.members) else None
+        self.protocol_name = choose(leading_protocols(each.protocols for each in self.members)) if len(self.members) else None
         self.members.unsynced.clear()
         self.newcomer_came = False
 

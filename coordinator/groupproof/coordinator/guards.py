@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from groupproof.coordinator.inputs import Input
-from groupproof.coordinator.members import chosen_protocol
+from groupproof.coordinator.members import chosen_protocol, leading_protocols
 from groupproof.coordinator.subscriptions import breaks_the_reader
 from groupproof.protocol.spec import Guard
 from groupproof.protocol.vocabulary import GroupState
@@ -130,7 +130,7 @@ def _instance_returns_unchanged(on: Input) -> bool:
     group = on.here
     returning = group.members.instances[on.instance_id or ""]
     ballots = [on.join.protocols if each.member_id == returning else each.protocols for each in group.members]
-    return chosen_protocol(ballots) == group.protocol_name
+    return group.protocol_name in leading_protocols(ballots)  # with equal votes the choice may stay
 
 
 def _instance_returns_skipping(on: Input) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from groupproof.protocol.messages import JoinMember, JoinProtocol
 
-__all__ = ["Member", "Members", "Parked", "chosen_protocol"]
+__all__ = ["Member", "Members", "Parked", "chosen_protocol", "first_of", "leading_protocols"]
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Make an open choice in the plainest way."""
+    return names[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class Members:
     leader: str | None = None
     joined: int = 0  # members with a parked JoinGroup
     syncing: int = 0  # members with a parked SyncGroup
+    elect: Callable[[Sequence[str]], str] = first_of
     _support: Counter[str] = field(default_factory=Counter)
 
     def __len__(self) -> int:
@@ -83,7 +89,7 @@ class Members:
         self.pending.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> Member | None:
-        """Remove a member or a pending id; a leader is followed by the longest-standing member (JOIN-07)."""
+        """Remove a member or a pending id; a leader is followed by whom `elect` names, by default the longest-standing member (JOIN-07)."""
         self.pending.pop(member_id, None)
         self.unsynced.pop(member_id, None)
         member = self.by_id.pop(member_id, None)
@@ -95,7 +101,7 @@ class Members:
         if member.group_instance_id is not None:
             del self.instances[member.group_instance_id]
         if self.leader == member_id:
-            self.leader = next(iter(self.by_id), None)
+            self.leader = self.elect(tuple(self.by_id)) if self.by_id else None
         return member
 
     def rename(self, member: Member, member_id: str) -> None:
@@ -145,7 +151,8 @@ class Members:
     def elect_joined(self) -> None:
         """Pass leadership to a member that joined when the leader did not (STATIC-12)."""
         if self.leader is not None and self.by_id[self.leader].join is None:
-            self.leader = next((member.member_id for member in self if member.join is not None), self.leader)
+            joined = tuple(member.member_id for member in self if member.join is not None)
+            self.leader = self.elect(joined) if joined else self.leader
 
     def listed(self, protocol_name: str | None) -> tuple[JoinMember, ...]:
         """Return the leader's list: every member with its bytes for the protocol (JOIN-14)."""
@@ -161,11 +168,17 @@ class Members:
 
 
 def chosen_protocol(ballots: Iterable[tuple[JoinProtocol, ...]]) -> str:
-    """Return the protocol with most votes: each ballot's first among those that all ballots name; of equals, the first voted for (JOIN-32)."""
+    """Return the protocol with most votes; of equals, the first voted for."""
+    return leading_protocols(ballots)[0]
+
+
+def leading_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:
+    """Return the protocols with most votes: each ballot's first among those that all ballots name (JOIN-32), in the order of their first votes."""
     lists = [[protocol.name for protocol in ballot] for ballot in ballots]
     candidates = set(lists[0]).intersection(*lists[1:])
     votes: dict[str, int] = {}
     for names in lists:
         choice = next(name for name in names if name in candidates)
         votes[choice] = votes.get(choice, 0) + 1
-    return max(votes, key=lambda name: votes[name])
+    most = max(votes.values())
+    return [name for name, count in votes.items() if count == most]
