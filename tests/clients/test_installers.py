@@ -74,6 +74,15 @@ def test_maven_is_asked_for_the_artifacts_alone(bin_folder: Path, tmp_path: Path
     assert not (tmp_path / "pom.xml").exists()
 
 
+def test_maven_is_asked_for_what_the_artifacts_depend_on_where_that_is_wanted(bin_folder: Path, tmp_path: Path) -> None:
+    _program(bin_folder / "mvn", f'read -r line < "$4"; echo "$line" > {tmp_path}/seen')
+    copy_artifacts(["org.x:y:1.2"], tmp_path, with_dependencies=True)
+
+    pom = (tmp_path / "seen").read_text()
+    assert "<artifactId>y</artifactId>" in pom
+    assert "exclusion" not in pom
+
+
 def test_an_artifact_that_maven_cannot_find_is_no_such_release(bin_folder: Path, tmp_path: Path) -> None:
     _program(bin_folder / "mvn", "echo '[ERROR] Could not find artifact org.x:y:jar:9.9 in central'; exit 1")
 

@@ -46,13 +46,13 @@ def install_wheels(requires: Sequence[str], folder: Path) -> None:
     raise ProvisionError(f"{' '.join(requires)} could not be installed: {_last_words(done.stderr)}; is the package index reachable?")
 
 
-def copy_artifacts(artifacts: Sequence[str], folder: Path) -> None:
+def copy_artifacts(artifacts: Sequence[str], folder: Path, *, with_dependencies: bool = False) -> None:
     """Copy the jars of Maven coordinates `group:artifact:version` into `folder`; raise `NoSuchRelease` or `ProvisionError`."""
     maven = shutil.which("mvn")
     if maven is None:
-        raise ProvisionError("no mvn on PATH: install Maven (Debian: apt-get install maven); the Java client comes by it")
+        raise ProvisionError("no mvn on PATH: install Maven (Debian: apt-get install maven); Kafka's Java client and its brokers come by it")
     pom = folder / "pom.xml"
-    pom.write_text(_pom(artifacts), "utf-8")
+    pom.write_text(_pom(artifacts, with_dependencies=with_dependencies), "utf-8")
     done = _run([maven, "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={folder}"])
     pom.unlink()
     if done.returncode == 0:
@@ -102,9 +102,9 @@ def _pip() -> list[str]:
     return [uv, "--quiet", "pip", "install", "--python", sys.executable]
 
 
-def _pom(artifacts: Sequence[str]) -> str:
-    """Return a project that depends on the artifacts and on nothing that they depend on."""
-    everything = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+def _pom(artifacts: Sequence[str], *, with_dependencies: bool) -> str:
+    """Return a project that depends on the artifacts, and without `with_dependencies` on nothing that they depend on."""
+    everything = "" if with_dependencies else "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{everything}</dependency>"
         for group, artifact, version in (escape(each).split(":") for each in artifacts)

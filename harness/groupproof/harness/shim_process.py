@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,7 +40,7 @@ class Program:
         return shlex.join((*(f"{name}={value}" for name, value in self.env.items()), *self.argv))
 
 
-async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncIterator[str]:
+async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[str, None]:
     """Yield lines without their ends; one longer than the contract's bound is cut there, so that memory stays flat."""
     pending = b""
     async for chunk in stream:

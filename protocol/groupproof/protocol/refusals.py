@@ -87,6 +87,17 @@ def _delete_groups(request: Body, code: int) -> dict[str, Any]:
     return {"results": tuple({"group_id": group, "error_code": code} for group in request.get("groups_names", ()))}
 
 
+def _delete_topics(request: Body, code: int) -> dict[str, Any]:
+    """Refuse topic by topic: up to v5 topics are named, from v6 on by name or id."""
+    asked = [*({"name": name} for name in request.get("topic_names", ())), *(_named(topic) for topic in request.get("topics") or ())]
+    return {"responses": tuple({**topic, "error_code": code} for topic in asked)}
+
+
+def _describe_configs(request: Body, code: int) -> dict[str, Any]:
+    resources = ({name: each[name] for name in ("resource_type", "resource_name")} for each in request.get("resources", ()))
+    return {"results": tuple({**each, "error_code": code} for each in resources)}
+
+
 def _init_producer_id(request: Body, code: int) -> dict[str, Any]:
     return {"error_code": code, "producer_id": -1, "producer_epoch": -1}
 
@@ -135,9 +146,11 @@ _REFUSALS: Final[dict[Api, Refuse]] = {
     Api.JOIN_GROUP: _join,
     Api.DESCRIBE_GROUPS: _describe_groups,
     Api.CREATE_TOPICS: _topics,
+    Api.DELETE_TOPICS: _delete_topics,
     Api.INIT_PRODUCER_ID: _init_producer_id,
     Api.OFFSET_FOR_LEADER_EPOCH: _by_partition("topics/partitions/partition", "topics/partitions/partition"),
     Api.TXN_OFFSET_COMMIT: _COMMIT,
+    Api.DESCRIBE_CONFIGS: _describe_configs,
     Api.DELETE_GROUPS: _delete_groups,
     Api.CONSUMER_GROUP_DESCRIBE: _describe_consumer_groups,
     Api.DESCRIBE_TOPIC_PARTITIONS: _topics,

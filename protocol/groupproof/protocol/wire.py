@@ -307,7 +307,9 @@ def _plain(value: Any) -> Any:
 
 
 # The last versions to have a field that the newest lacks: with the newest, all that must be loaded to know every field.
-_LAST_WITH: Final = {Api.PRODUCE: (12,), Api.FETCH: (12,), Api.METADATA: (10,), Api.OFFSET_COMMIT: (4, 9), Api.OFFSET_FETCH: (9,)}
+_LAST_WITH: Final = {
+    Api.PRODUCE: (12,), Api.FETCH: (12,), Api.METADATA: (10,), Api.OFFSET_COMMIT: (4, 9), Api.OFFSET_FETCH: (9,), Api.DELETE_TOPICS: (5,),
+}  # fmt: skip
 _KINDS: Final = {
     "error_code": "int16", "timedelta_i32": "int32", "timedelta_i64": "int64", "datetime_i64": "int64", "records": "bytes",
 }  # fmt: skip
