@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.clients.outputs import Drop, Node
+from groupproof.clients.variants import variant_named
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
@@ -127,3 +128,13 @@ def test_an_empty_answer_finds_nothing(bench: type[Bench]) -> None:
     assert b.member.coordinator is None
     b.advance(100)
     assert b.count(FIND) == 2
+
+
+def test_a_client_that_waits_on_after_a_failed_lookup_never_asks_again(bench: type[Bench]) -> None:
+    b = bench(variant_named("falls-silent-on-lookup-errors").policy)
+    b.poll()
+    b.answer(FIND, 24)
+    b.advance(20_000, polling=True)
+
+    assert b.count(FIND) == 1
+    assert b.failures == []

@@ -255,3 +255,15 @@ def test_an_eager_client_heartbeats_right_after_the_sync(bench: type[Bench]) -> 
     b.stable(0)
 
     assert b.times(HEARTBEAT) == [0]
+
+
+@pytest.mark.parametrize(("late_ms", "beats"), [(900, 2), (1100, 1)])
+def test_a_client_whose_heartbeats_end_with_a_late_answer_sends_no_more(bench: type[Bench], late_ms: int, beats: int) -> None:
+    b = bench(Policy(heartbeats="until-late"))
+    b.stable(0)
+    b.advance(1000, polling=True)
+    b.advance(late_ms, polling=True)
+    b.answer(HEARTBEAT)
+    b.advance(2000, polling=True)
+
+    assert b.count(HEARTBEAT) == beats

@@ -211,3 +211,17 @@ def test_a_request_that_is_never_sent_is_missing(bench: type[Bench], name: str, 
     b.advance(5000)
 
     assert b.count(api) == 0
+
+
+@pytest.mark.parametrize(("name", "api"), [("waits-for-ever-for-join", JOIN), ("waits-for-ever-for-sync", SYNC)])
+def test_a_client_that_does_not_notice_a_lost_request_waits_on(bench: type[Bench], name: str, api: Api) -> None:
+    b = bench(variant_named(name).policy)
+    b.joining() if api is JOIN else b.syncing()
+    joins = b.count(JOIN)
+    b.lose(api)
+    b.advance(100, polling=True)
+    b.answer(FIND)
+    b.advance(20_000, polling=True)
+
+    assert b.count(JOIN) == joins
+    assert b.failures == []

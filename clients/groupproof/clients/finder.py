@@ -54,6 +54,8 @@ class Finder:
             core.session_ms = now_ms + core.session_timeout_ms
             self._is_unproven = True
             return
+        if Effect.IGNORE in reaction:  # and wait on, for an answer that has come
+            return
         core.lookups -= {pending.request_id}
         if answer is Lapse.TIMED_OUT:
             core.out.append(Drop(to=None))

@@ -65,6 +65,8 @@ class Heartbeats:
         if pending.request_id != self._in_flight:
             return
         self._in_flight = None
+        if self._core.policy.heartbeats == "until-late" and now_ms > self._next_ms:
+            self._core.is_halted = True
         if Effect.BACK_OFF in reaction or isinstance(answer, Lapse):
             self._next_ms = now_ms + self._core.backoff_ms()
 

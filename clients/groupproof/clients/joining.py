@@ -163,6 +163,8 @@ class Joining:
     def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, phase: Phase, now_ms: int) -> None:
         """Go on after an answer to this member's JoinGroup or SyncGroup; the table's shared effects are done already."""
         is_current = phase is Phase.CURRENT
+        if is_current and Effect.IGNORE in reaction:  # and wait on, for an answer that has come
+            return
         if is_current:
             self._core.attempt = None
         if self._core.failure is not None:

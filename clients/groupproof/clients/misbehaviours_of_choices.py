@@ -66,6 +66,8 @@ CHOICES: Final = (
     _bug("never-heartbeats", "Sends no heartbeat at all.", "CLIENT-40 CLIENT-41", heartbeats="never"),
     _bug("heartbeats-from-poll", "Sends heartbeats only while the application polls.", "CLIENT-40", heartbeats="polled"),
     _bug("no-heartbeats-without-partitions", "Stops heartbeating while it owns nothing.", "CLIENT-40 CLIENT-41", heartbeats="owning"),
+    _bug("heartbeats-stop-after-a-late-answer", "Sends no further Heartbeat once one was answered later than the next was due.",
+         "CLIENT-40 CLIENT-45", heartbeats="until-late"),
     _bug("heartbeats-in-a-storm", "Sends a hundred heartbeats where one is due.", "CLIENT-41", heartbeat_factor=0.01),
     _bug("heartbeats-too-slowly", "Lets more than its session timeout pass between heartbeats.", "CLIENT-41 CLIENT-42", heartbeat_factor=25.0),
     _bug("heartbeats-with-first-generation", "Sends its first generation in every heartbeat.", "CLIENT-46 CLIENT-11", heartbeat_generation="first"),

@@ -92,7 +92,7 @@ REACTIONS: Final = (
          _on(JOIN, 82, do=(BACK_OFF, REJOIN)), settings=_STATIC),
     _bug("ignores-unknown-join-error", "Swallows a JoinGroup error it does not know, and tries for ever.", "CLIENT-21",
          _on(JOIN, 22, 35, -1, 999, 9999, do=(BACK_OFF, REJOIN))),
-    _bug("takes-unknown-join-error-for-success", "Takes a JoinGroup error it does not know for success.", "CLIENT-21",
+    _bug("falls-silent-on-unknown-join-error", "Waits for ever, and tells nobody, after a JoinGroup error it does not know.", "CLIENT-21",
          _on(JOIN, 35, -1, 999, 9999, do=(IGNORE,))),
     _bug("syncs-after-leave", "Goes on to SyncGroup when its JoinGroup is answered after it left.", "CLIENT-20",
          _on(JOIN, 0, do=(ACCEPT,), phases=(Phase.STALE,))),
@@ -111,6 +111,8 @@ REACTIONS: Final = (
     _bug("retries-sync-30", "Joins again after a SyncGroup it is not authorised for.", "CLIENT-35", _on(SYNC, 30, do=(BACK_OFF, REJOIN))),
     _bug("takes-assignment-of-old-generation", "Takes a late SyncGroup answer although it has left since.", "CLIENT-20",
          _on(SYNC, 0, do=(ACCEPT,), phases=(Phase.STALE,))),
+    _bug("falls-silent-on-sync-errors", "Waits for ever, and tells nobody, after a SyncGroup error that no second try would cure.", "CLIENT-35",
+         _on(SYNC, 14, 23, 30, 35, -1, 999, 9999, do=(IGNORE,)), heartbeats="synced"),
     # OffsetCommit and OffsetFetch
     _bug("drops-id-on-commit-27", "Throws its member id away when a commit meets a rebalance.", "CLIENT-68",
          _on(COMMIT, 27, do=(*DROPS_ALL, FAIL)), seen="kafka-python <= 2.2.3, java <= 2.3.1"),
@@ -147,4 +149,17 @@ REACTIONS: Final = (
     # FindCoordinator
     _bug("dies-on-lookup-15", "Takes a coordinator that is not available yet for a fatal error.", "CLIENT-06", _on(FIND, 15, do=(RAISE,))),
     _bug("retries-lookup-30", "Looks up for ever what it is not authorised for.", "CLIENT-06", _on(FIND, 30, do=(BACK_OFF, RETRY))),
+    _bug("falls-silent-on-lookup-errors", "Waits for ever, and tells nobody, after a lookup error that no second try would cure.", "CLIENT-06",
+         _on(FIND, 24, 30, -1, 999, 9999, do=(IGNORE,))),
+    # Answers that never come
+    _bug("waits-for-ever-for-lookup", "Does not notice that its lookup was lost.", "CLIENT-06 CLIENT-05", _on(FIND, *Lapse, do=(IGNORE,))),
+    _bug("waits-for-ever-for-join", "Does not notice that its JoinGroup was lost with its connection.", "CLIENT-05 CLIENT-10",
+         _on(JOIN, *Lapse, do=(REDISCOVER, IGNORE))),
+    _bug("waits-for-ever-for-sync", "Does not notice that its SyncGroup was lost, and sends no Heartbeat before it is answered.", "CLIENT-31 CLIENT-05",
+         _on(SYNC, *Lapse, do=(REDISCOVER, IGNORE)), heartbeats="synced"),
+    _bug("heartbeats-stop-on-disconnect", "Sends no further Heartbeat when one was lost with its connection.", "CLIENT-05 CLIENT-40",
+         _on(HEARTBEAT, *Lapse, do=(REDISCOVER, HALT))),
+    _bug("takes-lost-commit-for-done", "Reports success of a commit that was never answered.", "CLIENT-69", _on(COMMIT, *Lapse, do=(REDISCOVER, ACCEPT))),
+    _bug("takes-lost-fetch-for-nothing-committed", "Takes an OffsetFetch that was never answered for one that found nothing.", "CLIENT-79",
+         _on(FETCH, *Lapse, do=(REDISCOVER, ACCEPT))),
 )  # fmt: skip

@@ -78,7 +78,7 @@ class Policy:
     cooperative_rejoins: bool = True
 
     # Heartbeats and deadlines. Heartbeats go out from the JoinGroup's answer on, from the SyncGroup's answer on, and so forth.
-    heartbeats: Literal["joined", "synced", "never", "polled", "owning"] = "joined"
+    heartbeats: Literal["joined", "synced", "never", "polled", "owning", "until-late"] = "joined"
     heartbeat_right_after_sync: bool = False
     heartbeat_factor: float = 1.0
     heartbeat_jitter: float = 0.0
