@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from tests.harness.virtual import judged
 
-from groupproof.harness.case import Case
+from groupproof.harness.case import Case, plan_of
 from groupproof.harness.plan import Arm, Await, Mark, plan_from_json, plan_to_json
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
@@ -61,13 +61,13 @@ def test_a_case_needs_only_what_a_shim_can_claim(case: Case) -> None:
 
 @every_case
 def test_a_plan_survives_a_schedule_file(case: Case) -> None:
-    assert plan_from_json(json.loads(json.dumps(plan_to_json(case.plan)))) == case.plan
+    assert plan_from_json(json.loads(json.dumps(plan_to_json(plan_of(case))))) == case.plan
 
 
 @every_case
 def test_a_plan_refers_to_marks_and_faults_that_come_before(case: Case) -> None:
     known: set[str] = set()
-    for step in case.plan.steps:
+    for step in plan_of(case).steps:
         if isinstance(step, Mark):
             known.add(step.name)
         elif isinstance(step, Arm):
@@ -78,7 +78,7 @@ def test_a_plan_refers_to_marks_and_faults_that_come_before(case: Case) -> None:
 
 @every_case
 def test_a_members_poll_deadline_is_no_shorter_than_its_session(case: Case) -> None:
-    for member in case.plan.members:
+    for member in plan_of(case).members:
         assert member.settings.get("max_poll_interval_ms", 30_000) >= member.settings.get("session_timeout_ms", 6_000), "librdkafka refuses that"
 
 

@@ -1,4 +1,4 @@
-"""A case: a plan to carry out, and the judges that read its trace."""
+"""A case: a plan or a script to carry out, and the judges that read its trace."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.plan import Plan
+from groupproof.harness.script import Script
 from groupproof.harness.verdicts import Finding, Level
 
-__all__ = ["Case", "Judge"]
+__all__ = ["Case", "Judge", "plan_of", "script_of"]
 
 Judge = Callable[[Evidence], Iterable[Finding]]
 """Reads the evidence of one run and says what it shows; pure. It may raise `NotReached`: the case is then INCONCLUSIVE."""
@@ -19,7 +20,9 @@ Judge = Callable[[Evidence], Iterable[Finding]]
 class Case:
     """One conformance test; `id` is `area/dialect/name`, `requirements` the catalogue ids it judges.
 
-    `needs` are shim capabilities without which it is UNIMPLEMENTED; `isolated` asks for a process of each member's own (kill, freeze);
+    `plan` is a plan for cases of the client side, a script for those of the coordinator side, whose answers the oracle judges beside the
+    judges named here. `needs` are shim capabilities, or of a coordinator what its ApiVersions must say (`needs.py`), without
+    which it is UNIMPLEMENTED; `isolated` asks for a process of each member's own (kill, freeze);
     `level` is the gravest level of its judges; `required` puts it on its level's list, without which the grade is PARTIAL.
     """
 
@@ -27,10 +30,24 @@ class Case:
     title: str
     requirements: tuple[str, ...]
     level: Level
-    plan: Plan
+    plan: Plan | Script
     judges: tuple[Judge, ...]
     needs: frozenset[str] = field(default_factory=frozenset)
     isolated: bool = False
     preview: bool = False
     required: bool = True
     side: str = "client"
+
+
+def plan_of(case: Case) -> Plan:
+    """Return the plan of a client case; raise `TypeError` for a case of the other side."""
+    if not isinstance(case.plan, Plan):
+        raise TypeError(f"{case.id} is a case of the {case.side} side")
+    return case.plan
+
+
+def script_of(case: Case) -> Script:
+    """Return the script of a coordinator case; raise `TypeError` for a case of the other side."""
+    if not isinstance(case.plan, Script):
+        raise TypeError(f"{case.id} is a case of the {case.side} side")
+    return case.plan

@@ -12,11 +12,13 @@ import trio
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.actor import Actor
 from groupproof.harness.canary import Canary
-from groupproof.harness.case import Case
+from groupproof.harness.case import Case, plan_of
 from groupproof.harness.driver import Driver, Limits
-from groupproof.harness.judging import LAG_MS_MAX
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.judging import LAG_MS_MAX, Judgement, judge_run
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.subjects import Subject
+from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Recorder, Trace
 
 __all__ = ["COORDINATOR_DEFAULTS", "Play", "Stage", "seed_of"]
@@ -30,11 +32,12 @@ FLOOD = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """What a run leaves behind."""
+    """What a run leaves behind; with `trouble`, what ended it from outside, nothing is said of the subject."""
 
     trace: Trace
     stderr: Mapping[str, list[str]]
     duration_s: float
+    trouble: Trouble | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +54,16 @@ class Stage:
     canary: Canary | None = None
     on_started: Callable[[Case, Actor], Awaitable[None]] | None = None
 
+    @property
+    def is_virtual(self) -> bool:
+        return self.subject.is_virtual
+
+    def judge(self, case: Case, trace: Trace) -> Judgement:
+        """Judge one run by the case's judges and those of every case."""
+        return judge_run(case, trace, UNIVERSAL)
+
     def network(self, recorder: Recorder) -> Network:
-        if self.subject.is_virtual:
+        if self.is_virtual:
             return MemoryNetwork()
         network = LoopbackNetwork(self.bind, self.advertise)
         network.is_flooded = lambda: len(recorder.trace) > FLOOD
@@ -84,7 +95,7 @@ class Stage:
         return {"run": f"{self.seed:x}.{key}", "case": case.id, "seed": self.seed, "clock": clock}
 
     def _cluster(self, case: Case, recorder: Recorder) -> Cluster:
-        plan = case.plan
+        plan = plan_of(case)
         return Cluster(
             profile=self.profile,
             settings={**COORDINATOR_DEFAULTS, **plan.coordinator},
@@ -101,7 +112,7 @@ class Stage:
                 await self.on_started(case, actor)
 
         return Driver(
-            case.plan,
+            plan_of(case),
             cluster,
             network,
             recorder,

@@ -18,6 +18,8 @@ from groupproof.harness.judging import RUNS, Judgement, Ruling, judge_run, rule_
 from groupproof.harness.pace import Pace
 from groupproof.harness.plan import Arm, Await, Command, Pass, Step
 from groupproof.harness.play import Play, Stage
+from groupproof.harness.script import Pass as ScriptPass
+from groupproof.harness.script import Script
 from groupproof.harness.troubles import KitFailure, Trouble
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.faults import Hold
@@ -152,6 +154,8 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 def length_ms(case: Case) -> int:
     """Estimate how long a case takes: what it lets pass, keeps back and makes its members sleep, and a little for each step that waits."""
+    if isinstance(case.plan, Script):
+        return sum(step.ms if isinstance(step, ScriptPass) else 50 for step in case.plan.steps)
     handing_over: int = sum(member.settings.get("on_revoked", {}).get("sleep_ms", 0) for member in case.plan.members)
     return handing_over + sum(_length_ms(step) for step in case.plan.steps)
 

@@ -89,7 +89,8 @@ class Ask:
     `member` is the client id, and the name of the connection unless `over` names another. `version` None is the newest that both sides
     speak. `label` names the exchange for `Answered`. `to` is "coordinator" of `Group`, "other" (a broker that is not), or "any". `code` is the error that kafka-4.1
     answers, None where the answer is none of the case's business; with `is_parked` no answer may come before the next step. `settles`
-    False: the script goes on at once, so that this request and the next may be taken up in either order.
+    False: the script goes on at once, so that this request and the next may be taken up in either order. The step is left out where the
+    newest version that both sides speak is below `since`.
     """
 
     member: str
@@ -104,6 +105,7 @@ class Ask:
     code: int | None = None
     is_parked: bool = False
     settles: bool = True
+    since: int = 0
     kind: ClassVar[str] = "ask"
 
 
@@ -168,7 +170,7 @@ class ReadAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveGroup:
-    """Make another broker the coordinator of `group`, and wait until it says so: the old one is stopped, or told to hand over."""
+    """Make another broker the coordinator of `group`, and wait until it says so: the old one is stopped."""
 
     group: str = "g"
     within_ms: int = 30_000

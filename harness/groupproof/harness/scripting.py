@@ -31,7 +31,7 @@ __all__ = [
 SESSION_MS = 6_000
 REBALANCE_MS = 10_000
 
-_OF_ASK = frozenset({"label", "version", "over", "to", "wait", "within_ms", "code", "is_parked", "settles"})
+_OF_ASK = frozenset({"label", "version", "over", "to", "wait", "within_ms", "code", "is_parked", "settles", "since"})
 GROUP = Group()
 
 
@@ -60,10 +60,10 @@ def join(member: str, *, protocols: Sequence[str] = ("range",), metadata: Any = 
 
 
 def joined(member: str, **given: Any) -> tuple[ScriptStep, ...]:
-    """Join as a newcomer does: dynamic members are first given their id (79) where the version says so, then join with it."""
+    """Join as a newcomer does: dynamic members are first given their id (79) where the version says so (from v4 on), then join with it."""
     if given.get("instance") is not None or (given.get("version") is not None and given["version"] < 4):
         return (join(member, **given),)
-    first = {**given, "wait": True, "label": f"id {member}", "code": ErrorCode.MEMBER_ID_REQUIRED, "is_parked": False}
+    first = {**given, "wait": True, "label": f"id {member}", "code": ErrorCode.MEMBER_ID_REQUIRED, "is_parked": False, "since": 4}
     return (join(member, **first), join(member, **given))
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from groupproof.harness.case import plan_of
 from groupproof.harness.plan import Await, Command, Grow, Member, MoveCoordinator, Pass, Plan, Seen, Stable, Step
 from groupproof.harness.report.plan_words import condition_in_words, fault_in_words, members_in_words, plan_in_words
 from groupproof.harness.suites import CASES
@@ -70,6 +71,6 @@ def test_a_member_is_told_with_what_is_not_as_usual() -> None:
 
 def test_every_step_of_every_case_is_a_sentence() -> None:
     for case in CASES:
-        words = plan_in_words(case.plan)
-        assert len(words) == len(case.plan.steps)
+        words = plan_in_words(plan_of(case))
+        assert len(words) == len(plan_of(case).steps)
         assert all(each[0].isupper() and each.endswith(".") and " object at " not in each for each in words)

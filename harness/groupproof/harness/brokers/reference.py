@@ -1,0 +1,125 @@
+"""The kit's own cluster as the subject: in this process, over streams in memory, so that a run can take virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from groupproof.coordinator.cluster import Cluster
+from groupproof.coordinator.settings import Settings, UnknownSetting
+from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
+from groupproof.harness.network import Address, MemoryNetwork
+from groupproof.harness.version import release
+from groupproof.protocol.faults import Move
+from groupproof.protocol.trace import Recorder
+
+__all__ = ["ReferenceBrokers"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceBrokers:
+    """A cluster of this project in `profile`; `seed` is that of its member ids."""
+
+    profile: str
+    seed: int = 0
+    name: str = "groupproof"
+    spec: str = "groupproof"
+    release: str | None = None
+    is_virtual: bool = True
+
+    @property
+    def version(self) -> str | None:
+        return release()
+
+    @asynccontextmanager
+    async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
+        """Raise `UnknownProfile`."""
+        unmet = {name: why for name, value in settings.items() if (why := _why_not(name, value, self.profile))}
+        taken = {name: value for name, value in settings.items() if name not in unmet}
+        recorder = Recorder(lambda: round(trio.current_time() * 1e9), keeps=False)
+        cluster = Cluster(profile=self.profile, settings=taken, brokers=brokers, topics=topics, seed=self.seed, recorder=recorder)
+        running = _Running(cluster, unmet)
+        async with trio.open_nursery() as nursery:
+            await nursery.start(cluster.run)
+            async with running.network.opened(running) as addresses:
+                running.opened = addresses
+                yield running
+            nursery.cancel_scope.cancel()
+
+
+def _why_not(name: str, value: Any, profile: str) -> str | None:
+    if name == "socket.request.max.bytes":
+        return None
+    try:
+        Settings.of({name: value}, profile)
+    except UnknownSetting as error:
+        return str(error)
+    return None
+
+
+class _Running:
+    """Stands between the network and the cluster, so that a stopped broker's connections end and nobody reaches it any more."""
+
+    provided_by = "in process"
+
+    def __init__(self, cluster: Cluster, unmet: Mapping[str, str]) -> None:
+        self.network = MemoryNetwork()
+        self.unmet = unmet
+        self.opened: list[Address] = []
+        self._cluster = cluster
+        self._connections: dict[int, set[trio.CancelScope]] = {node: set() for node in cluster.nodes}
+        self._stopped: set[int] = set()
+        self._node_of: dict[Address, int] = {}
+
+    @property
+    def addresses(self) -> list[Address]:
+        return [address for address in self.opened if self._node_of[address] not in self._stopped]
+
+    @property
+    def nodes(self) -> Sequence[int]:
+        return self._cluster.nodes
+
+    def advertise(self, node_id: int, host: str, port: int) -> None:
+        self._node_of[host, port] = node_id
+        self._cluster.advertise(node_id, host, port)
+
+    async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
+        scope = trio.CancelScope()
+        self._connections[node_id].add(scope)
+        with scope:
+            await self._cluster.serve_connection(node_id, stream, peer)
+        self._connections[node_id].discard(scope)
+        if scope.cancelled_caught:
+            await trio.aclose_forcefully(stream)
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        if self._node_of.get((host, port)) in self._stopped:
+            raise ConnectionRefusedError(f"nobody listens on {host}:{port}")
+        return await self.network.connect(host, port)
+
+    async def stop(self, node_id: int) -> None:
+        """Move the broker's groups to another, and end its connections without a word; raise `CannotStop`."""
+        others = [node for node in self._cluster.nodes if node != node_id and node not in self._stopped]
+        if node_id not in self._cluster.nodes or node_id in self._stopped:
+            raise CannotStop(f"no broker {node_id} is running here")
+        if not others:
+            raise CannotStop(f"broker {node_id} is the last one")
+        self._stopped.add(node_id)
+        for scope in tuple(self._connections[node_id]):
+            scope.cancel()
+        await trio.lowlevel.checkpoint()
+        self._cluster.move(Move(to=others[0], parked="drop", state="kept"))
+
+    def used(self, groups: Iterable[str]) -> None:
+        """Nothing to note: the groups go with the cluster."""
+
+    def deaths(self) -> list[str]:
+        return []
+
+    def logs(self) -> list[Path]:
+        return []

@@ -1,0 +1,80 @@
+"""What a coordinator case needs of the broker's ApiVersions, without which it is UNIMPLEMENTED. Pure.
+
+A need is an API's name (`OffsetDelete`: any version), with a version that must be spoken (`JoinGroup=0`), or with the least that the newest
+must be (`JoinGroup>=5`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from groupproof.harness.case import Case, script_of
+from groupproof.harness.script import Ask
+from groupproof.protocol.vocabulary import Api, api_named
+from groupproof.protocol.wire import VERSIONS
+
+__all__ = ["CORE_APIS", "common_versions", "is_core", "needs_of", "unspoken"]
+
+CORE_APIS = frozenset(
+    {
+        Api.JOIN_GROUP,
+        Api.SYNC_GROUP,
+        Api.HEARTBEAT,
+        Api.LEAVE_GROUP,
+        Api.OFFSET_COMMIT,
+        Api.OFFSET_FETCH,
+        Api.FIND_COORDINATOR,
+        Api.API_VERSIONS,
+        Api.METADATA,
+    }
+)
+"""What every coordinator of the classic protocol speaks, in some version; a case that needs no more can be on its level's required list."""
+
+_NEED = re.compile(r"(?P<api>\w+)(?:(?P<how>>=|=)(?P<version>\d+))?")
+
+
+def needs_of(case: Case) -> frozenset[str]:
+    """Return what the case names, and what its script asks for: each version that a step insists on, and each API."""
+    asks = [step for step in script_of(case).steps if isinstance(step, Ask)]
+    exact = {f"{step.api.title}={step.version}" for step in asks if step.version is not None}
+    return case.needs | exact | {step.api.title for step in asks}
+
+
+def is_core(case: Case) -> bool:
+    """Tell whether a coordinator of the classic protocol must be able to take the case, whatever its age."""
+    return all(not need.group("how") and api_named(need.group("api")) in CORE_APIS for need in map(_read, needs_of(case)))
+
+
+def unspoken(needs: Iterable[str], ranges: Mapping[Api, tuple[int, int]]) -> list[str]:
+    """Return the needs that are not met by a broker that speaks `ranges`, in words."""
+    return [_said(need, ranges) for need in sorted(needs) if not _is_met(_read(need), ranges)]
+
+
+def common_versions(api: Api, ranges: Mapping[Api, tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the oldest and the newest version that both sides speak, or None."""
+    theirs, ours = ranges.get(api), VERSIONS[api]
+    if theirs is None or max(ours[0], theirs[0]) > min(ours[1], theirs[1]):
+        return None
+    return max(ours[0], theirs[0]), min(ours[1], theirs[1])
+
+
+def _read(need: str) -> re.Match[str]:
+    found = _NEED.fullmatch(need)
+    if found is None:
+        raise ValueError(f"{need!r} is no need: write JoinGroup, JoinGroup=5 or JoinGroup>=5")
+    return found
+
+
+def _is_met(need: re.Match[str], ranges: Mapping[Api, tuple[int, int]]) -> bool:
+    common = common_versions(api_named(need.group("api")), ranges)
+    if common is None or not need.group("how"):
+        return common is not None
+    version = int(need.group("version"))
+    return common[1] >= version and (need.group("how") == ">=" or common[0] <= version)
+
+
+def _said(need: str, ranges: Mapping[Api, tuple[int, int]]) -> str:
+    theirs = ranges.get(api_named(_read(need).group("api")))
+    wanted = need.replace(">=", " v").replace("=", " v") + (" or newer" if ">=" in need else "")
+    return f"{wanted} (its ApiVersions say {f'v{theirs[0]} to v{theirs[1]}' if theirs else 'nothing of it'})"

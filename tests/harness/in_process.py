@@ -1,0 +1,37 @@
+"""Scripts carried out against the reference cluster, in this process and in virtual time."""
+
+from __future__ import annotations
+
+import trio
+
+from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.script import Script
+from groupproof.harness.script_names import Names, topics_of
+from groupproof.harness.scripted import perform
+from groupproof.harness.virtual_time import run_virtually
+from groupproof.harness.whereabouts import Whereabouts
+from groupproof.protocol.trace import Recorder, Trace
+
+__all__ = ["SETTINGS", "performed"]
+
+SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
+
+
+def performed(script: Script, *, seed: int = 1, profile: str = "kafka-4.1", steps_s: float = 120.0) -> Trace:
+    """Carry `script` out on a cluster of its own."""
+    recorders: list[Recorder] = []
+
+    async def main() -> None:
+        subject = ReferenceBrokers(profile=profile, seed=seed)
+        settings = {**SETTINGS, **script.settings}
+        async with subject.cluster(settings=settings, brokers=script.brokers, topics=topics_of(script.topics)) as cluster:
+            where = Whereabouts(cluster)
+            await where.learn()
+            began = trio.current_time()
+            recorders.append(Recorder(lambda: round((trio.current_time() - began) * 1e9)))
+            names = Names(case="join/classic/x", key="1", topics=script.topics)
+            await perform(script, where, recorders[0], names=names, steps_s=steps_s)
+            await where.close()
+
+    run_virtually(main, seed=seed)
+    return recorders[0].trace

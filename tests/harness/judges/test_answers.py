@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.harness.in_process import performed
+
+from groupproof.harness.evidence import Evidence
+from groupproof.harness.judges.answers import answers_as_written
+from groupproof.harness.script import Answered, Ask, Script
+from groupproof.harness.scripting import answered, beat, joined, stable, sync
+from groupproof.harness.verdicts import Finding, Proof, Verdict
+
+STEPS = (*stable("a"), *joined("b", is_parked=True), beat("a", code=27))
+
+
+def judged(script: Script, profile: str = "kafka-4.1") -> list[Finding]:
+    return list(answers_as_written(script, "HB-03")(Evidence(performed(script, profile=profile))))
+
+
+def wrong(found: list[Finding]) -> list[Finding]:
+    return [each for each in found if each.verdict is not Verdict.OK]
+
+
+def test_a_course_that_is_as_written_is_ok() -> None:
+    found = judged(Script(steps=STEPS))
+
+    assert not wrong(found)
+    assert {each.expected for each in found} >= {"join b is not answered before the next step.", "beat a is answered 27 REBALANCE_IN_PROGRESS."}
+
+
+def test_another_code_is_told_with_its_answer() -> None:
+    (found,) = wrong(judged(Script(steps=(*stable("a"), beat("a", code=25)))))
+
+    assert (found.expected, found.observed) == ("beat a is answered 25 UNKNOWN_MEMBER_ID.", "beat a was answered 0 NONE.")
+    assert (found.requirement, found.proof) == ("HB-03", Proof.SAFETY)
+    assert found.seq is not None
+
+
+def test_what_is_answered_though_it_should_be_parked_is_told() -> None:
+    (found,) = wrong(judged(Script(steps=(*joined("a", is_parked=True), answered("join a", code=0)))))
+
+    assert found.observed == "join a was answered 0 NONE at once."
+
+
+def test_an_answer_that_never_comes_is_an_absence() -> None:
+    (found,) = wrong(judged(Script(steps=(*STEPS, answered("join b", code=0, within_ms=10)))))
+
+    assert (found.observed, found.proof) == ("join b was not answered.", Proof.LIVENESS)
+
+
+def test_steps_that_were_left_out_or_name_no_code_are_not_judged() -> None:
+    steps = [replace(step, code=None) if isinstance(step, Ask | Answered) and step.label != "id a" else step for step in stable("a")]
+
+    assert [each.expected for each in judged(Script(steps=tuple(steps)))] == ["id a is answered 79 MEMBER_ID_REQUIRED."]
+    assert judged(Script(steps=tuple(steps)), profile="kafka-1.1") == []
+
+
+def test_a_label_means_its_newest_exchange() -> None:
+    found = judged(Script(steps=(*stable("a", "b"), sync("a", code=0), sync("a", wait=False), answered("sync a", code=0))))
+
+    assert not wrong(found)
