@@ -184,14 +184,20 @@ def test_a_member_that_heartbeats_but_does_not_rejoin_holds_the_phase_for_five_m
 
 
 @pytest.mark.requirement("DJOIN-19", "HB-59")
-def test_an_evicted_members_timer_causes_no_further_rebalance(scene: Scene) -> None:
-    leader, _ = scene.stable(2, session_ms=400_000)
-    scene.join(leader, session_ms=400_000)
-    scene.after(300_000)
-    scene.sync(leader, 2)
-    scene.after(399_999)
+@pytest.mark.parametrize(("profile", "ends"), [("kafka-4.1", (STABLE, 2)), ("kafka-1.1", (PREPARING, 2))])
+def test_an_evicted_members_timer_causes_no_further_rebalance_but_in_1_1(
+    scene_of: Callable[..., Scene], profile: str, ends: tuple[GroupState, int]
+) -> None:
+    witness = scene_of("kafka-1.1", group_max_session_timeout_ms=1_800_000)
+    scene = scene_of(profile, group_max_session_timeout_ms=1_800_000)
+    for each in {witness, scene}:
+        leader, _ = each.stable(2, session_ms=400_000, version=2)
+        each.join(leader, session_ms=400_000, version=2)
+        each.after(300_000)
+        each.sync(leader, 2)
+        each.after(399_999)
 
-    assert (scene.state(), scene.generation()) == (STABLE, 2)
+    assert (scene.state(), scene.generation()) == ends
 
 
 @pytest.mark.requirement("DJOIN-05")

@@ -14,7 +14,7 @@ def test_every_profile_has_every_default() -> None:
 
 
 @pytest.mark.parametrize(("name", "session_ms", "retention_minutes"), [
-    ("kafka-1.1", 300_000, 1_440), ("kafka-2.4", 1_800_000, 10_080), ("kafka-4.1", 1_800_000, 10_080),
+    ("kafka-1.1", 300_000, 1_440), ("kafka-2.4", 1_800_000, 10_080), ("kafka-3.9", 1_800_000, 10_080), ("kafka-4.1", 1_800_000, 10_080),
 ])  # fmt: skip
 def test_what_grew_with_the_releases(name: str, session_ms: int, retention_minutes: int) -> None:
     assert DEFAULTS[name]["group.max.session.timeout.ms"] == session_ms

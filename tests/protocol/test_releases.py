@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from groupproof.protocol.spec import On, State, profile, profiles, rule_name, state_name
-from groupproof.protocol.spec.releases import COVERED, DELTAS, NEWEST_FIELDS, RELEASES
+from groupproof.protocol.spec import On, State, profile, profiles, rule_name, state_name, unreachable
+from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, RELEASES
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 LIVE = (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
@@ -24,18 +24,19 @@ def _named(name: str, on: On) -> set[str]:
 
 def test_deltas_stand_newest_first_and_say_what_came() -> None:
     assert all(newer.since > older.since for newer, older in pairwise(DELTAS))
-    assert all(delta.what and (delta.was or delta.before_group or delta.fields) for delta in DELTAS)
+    assert all(delta.what and (delta.was or delta.before_group or delta.fields or delta.effects or delta.guards) for delta in DELTAS)
 
 
-def test_every_profile_says_what_it_covers() -> None:
-    assert COVERED.keys() == RELEASES.keys() == set(profiles())
-    assert COVERED["kafka-4.1"] == frozenset(On)
+def test_profiles_stand_oldest_first_and_each_for_one_release() -> None:
+    assert list(RELEASES) == list(profiles()) == sorted(profiles())
+    assert all(name == f"kafka-{release[0]}.{release[1]}" for name, release in RELEASES.items())
+    assert list(RELEASES.values()) == sorted(RELEASES.values())
 
 
-def test_what_the_deltas_hold_of_inputs_that_no_older_profile_covers_whole() -> None:
-    changed = {change.on for delta in DELTAS for change in delta.was}
-
-    assert changed - COVERED["kafka-1.1"] == {On.SYNC_GROUP, On.LEFT}
+def test_2_8_is_a_release_with_the_sync_deadline() -> None:
+    assert RELEASES["kafka-2.8"] >= (2, 8, 1)
+    assert (On.SYNC_DEADLINE, GroupState.STABLE) in unreachable("kafka-2.4")
+    assert (On.SYNC_DEADLINE, GroupState.STABLE) not in unreachable("kafka-2.8")
 
 
 def test_heartbeat_in_2_4_while_completing() -> None:
@@ -79,13 +80,14 @@ def test_an_unknown_instance_is_overlooked_before_3_0() -> None:
 
 
 def test_the_order_of_checks_before_the_group() -> None:
-    order = {name: [row.name for row in profile(name).before_group[On.JOIN_GROUP]] for name in profiles()}
+    order = {name: " ".join(row.name for row in profile(name).before_group[On.JOIN_GROUP]) for name in profiles()}
+    scala = "group-id-empty not-active loading not-coordinator session-timeout"
+    java = "not-active group-id-empty session-timeout loading not-coordinator"
 
     assert order == {
-        "kafka-1.1": ["not-active", "group-id-empty", "not-coordinator", "loading", "session-timeout"],
-        "kafka-2.4": ["group-id-empty", "not-active", "loading", "not-coordinator", "session-timeout"],
-        "kafka-4.1": ["not-active", "group-id-empty", "session-timeout", "loading", "not-coordinator"],
-    }
+        "kafka-1.1": "not-active group-id-empty not-coordinator session-timeout",
+        **dict.fromkeys(("kafka-2.4", "kafka-2.8", "kafka-3.9"), scala), **dict.fromkeys(("kafka-4.0", "kafka-4.1"), java),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "code"), [("kafka-1.1", None), ("kafka-2.4", 27), ("kafka-4.1", 14)])
@@ -95,10 +97,10 @@ def test_a_sync_while_loading(name: str, code: int | None) -> None:
     assert next((row.answer for row in cell if row.name == "loading"), None) == code
 
 
-def test_only_live_and_dead_cells_and_the_missing_group_changed() -> None:
+def test_cells_of_every_state_changed() -> None:
     states = {state for delta in DELTAS for change in delta.was for state in change.states}
 
-    assert states == {*LIVE, GroupState.DEAD, None}
+    assert states == {*LIVE, GroupState.EMPTY, GroupState.DEAD, None}
     assert {state_name(state) for state in states} >= {"none"}
 
 

@@ -45,6 +45,10 @@ def _not_led_here(on: Input) -> bool:
     return not on.gate.led
 
 
+def _not_loaded_here(on: Input) -> bool:
+    return not on.gate.led or on.gate.loading
+
+
 # who asks
 
 
@@ -117,6 +121,14 @@ def _group_is_full(on: Input) -> bool:
     return member is None and len(members) >= limit
 
 
+def _group_is_full_by_size(on: Input) -> bool:
+    members, limit = on.here.members, on.settings.group_max_size
+    member = members.get(on.member_id)
+    if member is None:
+        return not on.member_id and len(members) >= limit  # an id that was pending is admitted beyond the limit
+    return member.join is None and len(members) > limit
+
+
 def _protocols_unfit(on: Input) -> bool:
     names = tuple(protocol.name for protocol in on.join.protocols)
     if on.group is None or on.group.state is GroupState.EMPTY:
@@ -176,6 +188,10 @@ def _newcomer_and_time_left(on: Input) -> bool:
     return on.here.newcomer_came and on.here.budget_ms != 0
 
 
+def _newcomer_at_first_and_time_left(on: Input) -> bool:
+    return on.here.generation == 0 and _newcomer_and_time_left(on)
+
+
 def _joins_missing(on: Input) -> bool:
     return not on.here.members.all_joined
 
@@ -217,6 +233,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS: _session_timeout_out_of_bounds,
     Guard.LOADING: _loading,
     Guard.NOT_LED_HERE: _not_led_here,
+    Guard.NOT_LOADED_HERE: _not_loaded_here,
     Guard.HAS_MEMBER_ID: _has_member_id,
     Guard.NO_MEMBER_ID: _no_member_id,
     Guard.STRANGER: _stranger,
@@ -231,6 +248,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.PROTOCOL_DIFFERS: _protocol_differs,
     Guard.VERSION_9: _version_9,
     Guard.GROUP_IS_FULL: _group_is_full,
+    Guard.GROUP_IS_FULL_BY_SIZE: _group_is_full_by_size,
     Guard.PROTOCOLS_UNFIT: _protocols_unfit,
     Guard.INSTANCE_RETURNS_UNCHANGED: _instance_returns_unchanged,
     Guard.INSTANCE_RETURNS_SKIPPING: _instance_returns_skipping,
@@ -243,6 +261,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.NEWCOMER_PARKED: _newcomer_parked,
     Guard.INITIAL_DELAY_RUNS: _initial_delay_runs,
     Guard.NEWCOMER_AND_TIME_LEFT: _newcomer_and_time_left,
+    Guard.NEWCOMER_AT_FIRST_AND_TIME_LEFT: _newcomer_at_first_and_time_left,
     Guard.JOINS_MISSING: _joins_missing,
     Guard.SUBSCRIPTION_BREAKS: _subscription_breaks,
     Guard.ONLY_ABSENT_STATIC: _only_absent_static,

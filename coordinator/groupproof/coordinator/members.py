@@ -58,6 +58,7 @@ class Members:
     instances: dict[str, str] = field(default_factory=dict)
     pending: dict[str, None] = field(default_factory=dict)
     unsynced: dict[str, None] = field(default_factory=dict)
+    evicted: dict[str, None] = field(default_factory=dict)  # ids that are members no more, but whose timers run on (KAFKA-7196)
     leader: str | None = None
     joined: int = 0  # members with a parked JoinGroup
     syncing: int = 0  # members with a parked SyncGroup
@@ -98,8 +99,8 @@ class Members:
         self.park_join(member, None)
         self.park_sync(member, None)
         self._count(member, -1)
-        if member.group_instance_id is not None:
-            del self.instances[member.group_instance_id]
+        if self.instances.get(member.group_instance_id or "") == member_id:
+            del self.instances[member.group_instance_id or ""]
         if self.leader == member_id:
             self.leader = self.elect(tuple(self.by_id)) if self.by_id else None
         return member

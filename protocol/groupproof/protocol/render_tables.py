@@ -8,9 +8,10 @@ from typing import Final
 
 from groupproof.protocol.markdown import generated, table
 from groupproof.protocol.spec.classic_member import REACTIONS, Answer, Phase, Reaction, Reactions
+from groupproof.protocol.spec.deltas import Change, Delta
 from groupproof.protocol.spec.profiles import Profile, unreachable
-from groupproof.protocol.spec.releases import DELTAS, Change, Delta
-from groupproof.protocol.spec.terms import REQUESTS, Form, On, Row, State, state_name
+from groupproof.protocol.spec.releases import DELTAS
+from groupproof.protocol.spec.terms import REQUESTS, Effect, Form, On, Row, State, state_name
 from groupproof.protocol.vocabulary import ErrorCode, error_named
 
 __all__ = ["group_dot", "group_markdown", "member_markdown"]
@@ -79,6 +80,9 @@ def _delta(delta: Delta) -> Iterator[str]:
     yield from (f"- {_change(change)}" for change in delta.was)
     for on, checks in delta.before_group.items():
         yield f"- {on.value}, before the group is looked at: {', then '.join(f'{check.guard.value} → {_answer(on, check)}' for check in checks)}."
+    yield from (f"- Everywhere: {_instead(effect, was)}" for effect, was in delta.effects.items())
+    yield from (f"- Everywhere: in place of “{guard.value}”, “{was.value}”." for guard, was in delta.guards.items())
+    yield from (f"- {on.value} in {state_name(state)} could not come up: {reason}." for (on, state), reason in delta.unreachable.items())
     yield from (f"- `{name}` was {value}." for name, value in delta.fields.items())
     yield ""
 
@@ -86,8 +90,15 @@ def _delta(delta: Delta) -> Iterator[str]:
 def _change(change: Change) -> str:
     where = f"{change.on.value} in {', '.join(state_name(state) for state in change.states)}"
     what = "the whole cell" if change.name is None else f"`{change.name}`"
+    if change.effects:
+        return f"{where}, {what}: {' '.join(_instead(effect, was) for effect, was in change.effects.items())}"
     rows = "; ".join(f"{row.guard.value} → {_answer(change.on, row)} ({row.requirement})" for row in change.rows)
     return f"{where}: in place of {what}, {rows}." if rows else f"{where}: no {what}."
+
+
+def _instead(effect: Effect, was: tuple[Effect, ...]) -> str:
+    others = "; ".join(each.value for each in was)
+    return f"in place of “{effect.value}”, “{others}”." if others else f"no “{effect.value}”."
 
 
 def _moves(profile: Profile) -> dict[tuple[str, str], list[str]]:

@@ -4,6 +4,8 @@ import pytest
 from tests.harness.cli.calling import Call
 
 from groupproof.harness.suites import CASES
+from groupproof.protocol.spec import profiles
+from groupproof.protocol.spec.verified import verification
 
 
 def test_cases_are_listed_with_level_and_title(groupproof: Call) -> None:
@@ -42,3 +44,13 @@ def test_a_wrong_name_is_answered_with_the_nearest(arguments: list[str], said: s
 
     assert called.code == 3
     assert said in called.complaint
+
+
+def test_a_profile_tells_its_release_and_whether_it_is_verified(groupproof: Call) -> None:
+    called = groupproof("list", "profiles", "--json")
+
+    assert [each["name"] for each in called.json] == list(profiles())
+    for each in called.json:
+        found = verification(each["name"])
+        assert each["state"] == ("read in the sources" if found is None else f"verified with {found.release}")
+        assert (each["verified"] is None) == (found is None)

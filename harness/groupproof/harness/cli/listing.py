@@ -67,11 +67,22 @@ def _requirements(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> l
 
 def _profiles(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
     from groupproof.protocol.spec.profiles import NEWEST, profile, profiles
+    from groupproof.protocol.spec.verified import verification
 
     rows: list[Row] = []
     for name in profiles():
-        covered = sorted(each.value for each in profile(name).covered)
-        rows.append({"name": name, "title": "the default" if name == NEWEST else "", "covered": covered})
+        with_broker = verification(name)
+        rows.append(
+            {
+                "name": name,
+                "release": ".".join(map(str, profile(name).release)),
+                "state": "read in the sources" if with_broker is None else f"verified with {with_broker.release}",
+                "verified": None
+                if with_broker is None
+                else {"release": with_broker.release, "date": f"{with_broker.date}", "steps": with_broker.steps},
+                "title": "the default" if name == NEWEST else "",
+            }
+        )
     return _filtered(rows, "name", only, skip)
 
 
@@ -137,6 +148,6 @@ _ROWS: dict[str, Callable[[tuple[str, ...], tuple[str, ...], str], list[Row]]] =
 _COLUMNS = {
     "cases": ("id", "level", "title"),
     "requirements": ("id", "level", "text"),
-    "profiles": ("name", "title"),
+    "profiles": ("name", "release", "state", "title"),
     "subjects": ("name", "release", "title"),
 }

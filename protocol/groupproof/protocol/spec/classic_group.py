@@ -8,6 +8,7 @@ otherwise, the row follows the broker and its note says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from groupproof.protocol.spec.classic_timers import CONSEQUENCES, TIMERS, UNREACHABLE_TIMERS
@@ -44,9 +45,15 @@ _GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, INVALID_GROUP_ID, "JOIN-
 _LOADING = Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "FIND-10")
 _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, NOT_COORDINATOR, "FIND-08")
 
+_UNNAMED = (Effect.BLANK_MEMBER_ID,)
+_THREAD = "read in GroupCoordinatorService 4.0: an error met on the coordinator's thread is answered without the member id"
+
 # Checked before the group is looked at; when none holds, the group's state decides.
 BEFORE_GROUP: Final[Mapping[On, tuple[Row, ...]]] = {
-    On.JOIN_GROUP: (_NOT_ACTIVE, _GROUP_ID, _SESSION_BOUNDS, _LOADING, _LED_ELSEWHERE),
+    On.JOIN_GROUP: (
+        _NOT_ACTIVE, _GROUP_ID, _SESSION_BOUNDS,
+        replace(_LOADING, effects=_UNNAMED, note=_THREAD), replace(_LED_ELSEWHERE, effects=_UNNAMED, note=_THREAD),
+    ),
     On.SYNC_GROUP: (
         _NOT_ACTIVE, _GROUP_ID,
         Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "SYNC-22", note=f"{READ}: the Java coordinator lost the 27 of 2.0 to 4.0"),
@@ -78,7 +85,12 @@ def _membership(requirement: str) -> tuple[Row, ...]:
 _JOINING = "adding new member"
 _FULL = Row("group-full", Guard.GROUP_IS_FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "JOIN-56", effects=(Effect.REJECT,))
 _WITH_INSTANCE = Row(
-    "pending-with-instance", Guard.PENDING_WITH_INSTANCE, ErrorCode.UNKNOWN_SERVER_ERROR, "PEND-12", note=f"{READ}: an IllegalStateException"
+    "pending-with-instance",
+    Guard.PENDING_WITH_INSTANCE,
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+    "PEND-12",
+    effects=(Effect.BLANK_MEMBER_ID,),
+    note=f"{READ}: an IllegalStateException",
 )
 
 
@@ -105,7 +117,7 @@ def _newcomers(requirement: str, id_needed: str, effects: tuple[Effect, ...], af
 
 
 _ADMIT = (Effect.ADMIT, Effect.START_NEWCOMER_TIMER)
-_REPLACE = (Effect.REPLACE_INSTANCE, Effect.TAKE_TIMEOUTS)
+_REPLACE = (Effect.REPLACE_INSTANCE, Effect.END_NEWCOMER, Effect.TAKE_TIMEOUTS)
 _UPDATE = (Effect.UPDATE, Effect.TAKE_TIMEOUTS)
 _ABORT = (Effect.ABORT_SYNCS,)
 _END_SYNC = (Effect.END_SYNC_DEADLINE,)
@@ -118,7 +130,7 @@ _SELECTED = "KAFKA-10284 (2.6.1, 2.7): the group is stored; a rebalance only if 
 _JOIN: Final[Mapping[State, tuple[Row, ...]]] = {
     NO_GROUP: (
         Row("stranger", Guard.HAS_MEMBER_ID, UNKNOWN_MEMBER, "TR-002"),
-        _unfit("JOIN-10"),
+        replace(_unfit("JOIN-10"), effects=(Effect.CREATE_GROUP, Effect.STORE_GROUP), note=f"{READ}: the group stays, Empty"),
         _id_needed("TR-003", Effect.CREATE_GROUP, Effect.STORE_GROUP),
         Row(
             "first-member", Guard.ALWAYS, None, "TR-001",

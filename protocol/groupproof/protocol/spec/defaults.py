@@ -22,5 +22,8 @@ NEWEST_DEFAULTS: Final[Mapping[str, int]] = {
 DEFAULTS: Final[Mapping[str, Mapping[str, int]]] = {
     "kafka-1.1": {**NEWEST_DEFAULTS, "group.max.session.timeout.ms": 300_000, "offsets.retention.minutes": 1_440},
     "kafka-2.4": NEWEST_DEFAULTS,
+    "kafka-2.8": NEWEST_DEFAULTS,
+    "kafka-3.9": NEWEST_DEFAULTS,
+    "kafka-4.0": NEWEST_DEFAULTS,
     "kafka-4.1": NEWEST_DEFAULTS,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from groupproof.protocol.spec.profiles import Profile, profile, profiles, unreachable
+from groupproof.protocol.spec.profiles import Profile, profile, profiles
 from groupproof.protocol.spec.terms import Form, On, Row, State, rule_name, state_name
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -37,15 +37,13 @@ def stale(folder: Path = SNAPSHOTS) -> list[str]:
 def _lines(table: Profile) -> Iterator[str]:
     yield f"# {table.name}: the resolved table. Generated; {REMEDY}"
     yield "# rule | guard | answer | requirement | effects | then | after"
-    if len(table.covered) < len(On):
-        yield f"# its own: {', '.join(sorted(on.value for on in table.covered))}, the checks before the group; the rest is the newest release's"
     for on, checks in table.before_group.items():
         yield from ("", *(_line(f"{on.value}/before/{row.name}", row) for row in checks))
     for on, states in table.cells.items():
         for state, cell in states.items():
             yield from ("", *(_line(rule_name(on, state, row), row) for row in cell))
     yield ""
-    yield from (f"unreachable {on.value}/{state_name(state)}: {reason}" for (on, state), reason in sorted(unreachable().items(), key=_place))
+    yield from (f"unreachable {on.value}/{state_name(state)}: {reason}" for (on, state), reason in sorted(table.unreachable.items(), key=_place))
     yield ""
     yield from (f"field {name} = {value}" for name, value in table.fields.items())
     yield from (f"default {name} = {value}" for name, value in table.defaults.items())

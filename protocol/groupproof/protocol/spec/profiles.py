@@ -9,11 +9,12 @@ from functools import lru_cache
 from groupproof.protocol.spec.api_versions import API_VERSIONS, Range
 from groupproof.protocol.spec.classic_group import BEFORE_GROUP, TABLE, UNREACHABLE
 from groupproof.protocol.spec.defaults import DEFAULTS
-from groupproof.protocol.spec.releases import COVERED, DELTAS, NEWEST_FIELDS, RELEASES, Change
-from groupproof.protocol.spec.terms import On, Row, State, rule_name, state_name
+from groupproof.protocol.spec.deltas import Cell, Delta, applied, place, with_effects, with_guards
+from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, RELEASES
+from groupproof.protocol.spec.terms import On, Row, State, rule_name
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Profile", "UnknownProfile", "api_versions", "applied", "profile", "profiles", "rows", "unreachable"]
+__all__ = ["Profile", "UnknownProfile", "api_versions", "profile", "profiles", "rows", "unreachable"]
 
 NEWEST = "kafka-4.1"
 
@@ -26,8 +27,8 @@ class UnknownProfile(ValueError):
 class Profile:
     """The group protocol as one release keeps it.
 
-    `before_group` holds the checks made before the group is looked at, `cells` the rows by input and state. `covered` are the inputs whose
-    cells are this release's own; those of the others are still the newest release's.
+    `before_group` holds the checks made before the group is looked at, `cells` the rows by input and state; `unreachable` says why a cell
+    is not there.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Profile:
     fields: Mapping[str, int]
     api_versions: Mapping[Api, Range]
     defaults: Mapping[str, int]
-    covered: frozenset[On]
+    unreachable: Mapping[tuple[On, State], str]
 
     def rules(self) -> Iterator[tuple[On, State, Row]]:
         """Yield every row of every cell, in the table's order."""
@@ -70,30 +71,30 @@ def _resolved(name: str) -> Profile:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(RELEASES)}")
     release = RELEASES[name]
     cells = {on: dict(states) for on, states in TABLE.items()}
-    before_group, fields = dict(BEFORE_GROUP), dict(NEWEST_FIELDS)
+    before_group, fields, unreachable = dict(BEFORE_GROUP), dict(NEWEST_FIELDS), dict(UNREACHABLE)
     for delta in DELTAS:
         if delta.since <= release:
             continue
-        for change in delta.was:
-            for state in change.states:
-                cells[change.on][state] = applied(change, cells[change.on][state], where=f"{change.on.value}/{state_name(state)}")
+        _undo(delta, cells)
         before_group.update(delta.before_group)
         fields.update(delta.fields)
+        unreachable.update(delta.unreachable)
     return Profile(
-        name=name, release=release, before_group=before_group, cells=cells, fields=fields,
-        api_versions=API_VERSIONS[name], defaults=DEFAULTS[name], covered=COVERED[name],
+        name=name, release=release, before_group=before_group, fields=fields,
+        cells={on: {state: cell for state, cell in states.items() if cell} for on, states in cells.items()},
+        unreachable={where: reason for where, reason in unreachable.items() if not cells.get(where[0], {}).get(where[1])},
+        api_versions=API_VERSIONS[name], defaults=DEFAULTS[name],
     )  # fmt: skip
 
 
-def applied(change: Change, cell: tuple[Row, ...], *, where: str = "") -> tuple[Row, ...]:
-    """Return `cell` as it was before the change; raise `ValueError` for a row that is not there: the delta is stale."""
-    if change.name is None:
-        return change.rows
-    names = [row.name for row in cell]
-    if change.name not in names:
-        raise ValueError(f"a delta changes {where}/{change.name}, which is not there: {names}")
-    index = names.index(change.name)
-    return (*cell[:index], *change.rows, *cell[index + (not change.keeps) :])
+def _undo(delta: Delta, cells: dict[On, dict[State, Cell]]) -> None:
+    """Bring the cells to what held before the delta: first its changes, then its words, wherever they stand."""
+    for change in delta.was:
+        for state in change.states:
+            cells[change.on][state] = applied(change, cells[change.on].get(state, ()), where=place(change, state))
+    for states in cells.values():
+        for state, cell in states.items():
+            states[state] = tuple(with_guards(with_effects(row, delta.effects), delta.guards) for row in cell)
 
 
 def rows(name: str = NEWEST) -> tuple[tuple[On, State, Row], ...]:
@@ -106,6 +107,6 @@ def api_versions(name: str = NEWEST) -> dict[Api, Range]:
     return dict(profile(name).api_versions)
 
 
-def unreachable() -> Mapping[tuple[On, State], str]:
-    """Return the cells that cannot come up, each with the reason."""
-    return UNREACHABLE
+def unreachable(name: str = NEWEST) -> Mapping[tuple[On, State], str]:
+    """Return the cells of a profile that cannot come up, each with the reason."""
+    return profile(name).unreachable

@@ -1,0 +1,48 @@
+"""Which profiles were compared with a real broker of their release: `verified.toml`, which only a differential run fills."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from importlib.resources import files
+
+from groupproof.protocol.spec.releases import RELEASES
+
+__all__ = ["Verification", "verification", "verifications"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """One comparison: with which broker, when, over how many steps; `divergences` are those that remain, each explained."""
+
+    profile: str
+    release: str
+    date: date
+    steps: int
+    divergences: int
+
+
+def verification(profile: str) -> Verification | None:
+    """Return the comparison that makes a profile verified, or None: then it is only read in the sources."""
+    return verifications().get(profile)
+
+
+@cache
+def verifications(text: str | None = None) -> Mapping[str, Verification]:
+    """Return every comparison by profile; raise `ValueError` for an entry of no profile, of another release, or without a step."""
+    text = files("groupproof.protocol.spec").joinpath("verified.toml").read_text(encoding="utf-8") if text is None else text
+    return {profile: _checked(Verification(profile=profile, **entry)) for profile, entry in tomllib.loads(text).items()}
+
+
+def _checked(entry: Verification) -> Verification:
+    if entry.profile not in RELEASES:
+        raise ValueError(f"verified.toml names {entry.profile!r}; there are {', '.join(RELEASES)}")
+    family = ".".join(map(str, RELEASES[entry.profile][:2]))
+    if not entry.release.startswith(f"{family}."):
+        raise ValueError(f"verified.toml has {entry.profile} verified with {entry.release}, which is no {family}")
+    if entry.steps <= 0 or entry.divergences < 0:
+        raise ValueError(f"verified.toml has {entry.profile} verified over {entry.steps} steps with {entry.divergences} divergences")
+    return entry
