@@ -141,6 +141,21 @@ def test_a_second_join_while_the_first_is_parked_is_not_strict(again: bool, expe
     assert verdict(joins_once("m0", after="parked", requirement="CLIENT-22"), story.end()) is expected
 
 
+def test_a_join_after_the_answer_is_no_second_one_while_waiting() -> None:
+    story = Story().mark("parked")
+    story.join()
+    story.join(member=ID, generation=2)
+
+    assert verdict(joins_once("m0", after="parked", requirement="CLIENT-22"), story.end()) is Verdict.NON_STRICT
+
+    waiting = Story()
+    request = waiting.request(Api.JOIN_GROUP)
+    waiting.mark("parked")
+    waiting.answer(request)
+    waiting.join(member=ID, generation=2)
+    assert verdict(joins_once("m0", after="parked", requirement="CLIENT-22"), waiting.end()) is Verdict.OK
+
+
 @pytest.mark.parametrize(("instance", "expected"), [("i0", Verdict.OK), ("i1", Verdict.FAILED), (None, Verdict.FAILED)])
 def test_a_static_member_says_who_it_is(instance: str | None, expected: Verdict) -> None:
     story = Story()

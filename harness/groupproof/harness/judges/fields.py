@@ -177,11 +177,13 @@ def where_honoured(client: str, setting: str, asked: Judge) -> Judge:
 
 
 def joins_once(client: str, *, after: str, before: str | None = None, requirement: str) -> Judge:
-    """Judge that after a JoinGroup was parked, or its answer held back, no other comes while its connection lives."""
+    """Judge that after a JoinGroup was parked, or its answer held back, no other comes while its connection lives and no answer has come."""
     claim = Claim(requirement=requirement, expected="The client waits for the answer to its JoinGroup and sends no second.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing if before is None else before)
+        last = ev.closing if before is None else before
+        answer = next(iter(ev.responses(Api.JOIN_GROUP, client, after, last)), None)
+        joins = ev.requests(Api.JOIN_GROUP, client, after, last if answer is None else answer.seq)
         yield claim.tolerated("It sent another.", joins[0]) if joins else claim.ok("It did.")
 
     return judge

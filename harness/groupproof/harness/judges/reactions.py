@@ -132,7 +132,7 @@ def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10
     return judge
 
 
-def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 4_000) -> Judge:
+def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 3_000) -> Judge:
     """Judge that each assignment from `after` on is taken up, unless the client joins again before that is due: its application is told of it.
 
     A member that heartbeats and never tells holds partitions that nobody reads. Of an assignment without partitions a heartbeat is enough.

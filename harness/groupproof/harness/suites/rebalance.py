@@ -190,8 +190,8 @@ _CHANGES: tuple[Case, ...] = (
                 mark("change"),
                 command("m0", "resubscribe", topics=["u"]),
                 delivered("slow", go_on=True),
-                stable("m0", after="slow", within_ms=6_000, go_on=True),
-                passing(7_000),  # a leader without metadata of u joins once more, as slowly
+                stable("m0", after="slow", within_ms=4_500, go_on=True),
+                passing(5_000),  # a leader without metadata of u joins once more, as slowly
             ],
         ),
         subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),
@@ -231,7 +231,7 @@ _CHANGES: tuple[Case, ...] = (
                 mark("grown"),
                 grow("t", 4),
                 delivered("slow", go_on=True),
-                stable("m0", after="slow", within_ms=6_000, go_on=True),
+                stable("m0", after="slow", within_ms=4_500, go_on=True),
                 passing(500),
             ],
         ),

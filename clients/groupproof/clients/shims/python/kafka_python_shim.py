@@ -1,7 +1,8 @@
 """kafka-python behind the shim contract: releases 1.4.4 to 3.x, one consumer and one thread for each member.
 
 What differs between releases is asked of the library, not of its number: static membership is a key of `KafkaConsumer.DEFAULT_CONFIG`,
-an assignor a module. From 3.0 rebalance listeners run on the client's own event loop, where its documentation asks for
+an assignor a module. It subscribes and polls as any application does and asks for nothing beforehand: what the first join meets, with or without
+metadata, is the client's own doing. From 3.0 rebalance listeners run on the client's own event loop, where its documentation asks for
 `AsyncConsumerRebalanceListener`, so that is what this application uses there.
 """
 
@@ -79,9 +80,6 @@ class KafkaPythonMember(Member):
         if subscribe.take("protocol", "classic") != "classic":
             raise Unimplemented("kafka-python has the classic group protocol only")
         self.consumer = KafkaConsumer(**self._settings(subscribe))
-        # With metadata at hand the first join is final. 3.0 abandons a rejoin that metadata began and that outlasts one poll: a case about
-        # resubscription shows it, and no other case should hang on the luck of its first join.
-        self.consumer.topics()
         self.resubscribe(subscribe.topics)
 
     def _settings(self, subscribe: Subscribe) -> dict[str, Any]:
