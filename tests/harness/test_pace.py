@@ -100,3 +100,18 @@ def test_a_slot_is_given_back_however_its_run_ends() -> None:
         assert pace.running == 0
 
     virtually(main)
+
+
+def test_an_eager_pace_lets_all_in_at_once_and_steps_back_all_the_same() -> None:
+    async def main() -> None:
+        canary = Canary()
+        pace = Pace(FEWEST + 30, canary, is_eager=True)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(pace.run)
+            await crowd(pace, nursery, FEWEST + 30)
+            assert pace.running == FEWEST + 30
+            canary.tell("loop", LATE_MS)
+            assert pace.allowed < FEWEST + 30
+            nursery.cancel_scope.cancel()
+
+    virtually(main)

@@ -66,7 +66,7 @@ def _run(
         if said is not None:
             said.append((progress, case.id))
 
-    runner = Runner(stage, universal=UNIVERSAL, jobs=jobs, say=say)
+    runner = Runner(stage, jobs=jobs, say=say)
 
     async def main() -> None:
         with trio.fail_after(600):

@@ -34,13 +34,13 @@ def _fewest() -> int:
 
 
 class Pace:
-    """Lets up to `jobs` runs in, and without a canary (virtual time) that many at once."""
+    """Lets up to `jobs` runs in; without a canary (virtual time), or where it `is_eager`, that many from the start."""
 
-    def __init__(self, jobs: int, canary: Canary | None = None) -> None:
+    def __init__(self, jobs: int, canary: Canary | None = None, *, is_eager: bool = False) -> None:
         self._jobs = jobs
         self._canary = canary
         self._fewest = min(jobs, _fewest())
-        self.allowed = jobs if canary is None else self._fewest
+        self.allowed = jobs if canary is None or is_eager else self._fewest
         self.running = 0
         self._stepped_back_at = -math.inf
         self._waiting = trio.lowlevel.ParkingLot()

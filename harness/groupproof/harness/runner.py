@@ -1,4 +1,4 @@
-"""Runs cases side by side, each with a coordinator of its own, and rules on each; repetition, blame and interruption are settled here.
+"""Runs cases side by side and rules on each; repetition, blame and interruption are settled here.
 
 A case of which a process shared with others died is run again with processes of its own, for the death may not be its doing. Absence and
 lateness are looked for again, in parallel and under the same schedule. Nothing is retried until it is green.
@@ -7,24 +7,28 @@ lateness are looked for again, in parallel and under the same schedule. Nothing 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 import trio
 
-from groupproof.harness.case import Case, Judge
-from groupproof.harness.judging import RUNS, Judgement, Ruling, judge_run, rule_on
+from groupproof.harness.canary import Canary
+from groupproof.harness.case import Case
+from groupproof.harness.judging import RUNS, Judgement, Ruling, rule_on
 from groupproof.harness.pace import Pace
 from groupproof.harness.plan import Arm, Await, Command, Pass, Step
-from groupproof.harness.play import Play, Stage
+from groupproof.harness.play import Play
 from groupproof.harness.script import Pass as ScriptPass
 from groupproof.harness.script import Script
 from groupproof.harness.troubles import KitFailure, Trouble
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.faults import Hold
+from groupproof.protocol.trace import Trace
 
-__all__ = ["CaseResult", "Progress", "Runner", "length_ms", "trouble_in"]
+__all__ = ["CaseResult", "Progress", "Runner", "Staged", "length_ms", "trouble_in"]
 
 
 class Progress(Enum):
@@ -49,26 +53,58 @@ class CaseResult:
 Say = Callable[[Progress, Case, CaseResult | None], None]
 
 
-class Runner:
-    """One run over one stage. `results` fills as cases end, so that an interrupted run keeps what it reached."""
+class Staged(Protocol):
+    """Runs a case once, and judges what that leaves behind."""
 
-    def __init__(self, stage: Stage, *, universal: Sequence[Judge], jobs: int, say: Say) -> None:
+    @property
+    def is_virtual(self) -> bool: ...
+
+    @property
+    def canary(self) -> Canary | None: ...
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play: ...
+
+    def judge(self, case: Case, trace: Trace) -> Judgement: ...
+
+
+class Runner:
+    """One run over one stage. `results` fills as cases end, so that an interrupted run keeps what it reached.
+
+    With `is_eager` as many cases as `jobs` allows begin at once, where each costs little but its waits.
+    """
+
+    def __init__(self, stage: Staged, *, jobs: int, say: Say, is_eager: bool = False) -> None:
         self.results: list[CaseResult] = []
         self._stage = stage
-        self._universal = universal
-        self._pace = Pace(jobs, stage.canary)
+        self._pace = Pace(jobs, stage.canary, is_eager=is_eager)
         self._say = say
         self._numbers = itertools.count(1)
 
     async def run(self, cases: Sequence[Case]) -> None:
         """Run every case, the longest first, and return when all are ruled on; the kit's own failures are among the results."""
+        async with self.paced():
+            await self.rule(cases)
+
+    @asynccontextmanager
+    async def paced(self) -> AsyncIterator[None]:
+        """Keep the pace for as long as the context lasts: several sets of cases can be ruled on in it, one after the other or at once."""
         async with trio.open_nursery() as keeper:
             keeper.start_soon(self._pace.run)
-            async with trio.open_nursery() as nursery:
-                for case in sorted(cases, key=length_ms, reverse=True):
-                    await self._pace.enter()
-                    nursery.start_soon(self._rule, case)
+            yield
             keeper.cancel_scope.cancel()
+
+    async def rule(self, cases: Sequence[Case]) -> None:
+        """Run the cases, the longest first, and return when they are ruled on."""
+        async with trio.open_nursery() as nursery:
+            for case in sorted(cases, key=length_ms, reverse=True):
+                await self._pace.enter()
+                nursery.start_soon(self._rule, case)
+
+    def give_up(self, cases: Sequence[Case], trouble: Trouble) -> None:
+        """Take down that the cases cannot be run at all."""
+        for case in cases:
+            self.results.append(_unfinished(case, [], trouble))
+            self._say(Progress.DONE, case, self.results[-1])
 
     async def _rule(self, case: Case) -> None:
         self._say(Progress.STARTED, case, None)
@@ -105,17 +141,22 @@ class Runner:
 
     async def _once(self, case: Case, plays: list[Play]) -> Judgement:
         play, judgement = await self._played(case, alone=False)
-        if judgement.is_blurred:
+        if judgement is not None and judgement.is_blurred:
             play, judgement = await self._played(case, alone=True)
         plays.append(play)
+        if judgement is None:
+            assert play.trouble is not None
+            raise play.trouble
         return judgement
 
-    async def _played(self, case: Case, *, alone: bool) -> tuple[Play, Judgement]:
+    async def _played(self, case: Case, *, alone: bool) -> tuple[Play, Judgement | None]:
         play = await self._stage.play(case, key=f"c{next(self._numbers)}", alone=alone)
-        if self._stage.subject.is_virtual:
-            return play, judge_run(case, play.trace, self._universal)
+        if play.trouble is not None:
+            return play, None
+        if self._stage.is_virtual:
+            return play, self._stage.judge(case, play.trace)
         # In real time the cases beside it go on while a long trace is judged.
-        return play, await trio.to_thread.run_sync(judge_run, case, play.trace, self._universal)
+        return play, await trio.to_thread.run_sync(self._stage.judge, case, play.trace)
 
 
 def _unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:

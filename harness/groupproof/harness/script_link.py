@@ -102,7 +102,9 @@ class ScriptLink:
     async def read(self) -> None:
         """Take answers in until the connection ends."""
         while self.is_open:
-            await self._may_read.wait()
+            if not self._may_read.is_set():
+                await self._may_read.wait()
+                continue
             with trio.CancelScope() as self._reading:
                 await self._read_on()
 

@@ -4,8 +4,9 @@ A request that is not waited for is given time to be taken up before the next is
 answered a Heartbeat of nobody's for the same group that was sent a while after it (`settles`). Those Heartbeats are in no trace.
 
 In the trace the requests and answers are who `member`, with the frames in `raw` and the exchange's label in `detail`; connections are who
-`link`; who `kit` are: `ground` (what was there: settings, versions, names), `step`, `timeout` (`waiting`), `unanswered` (the connection ended
-where an answer was due), `garbage` (an answer that cannot be read), `unimplemented`, `unmet`, `moved`, `end`, `closed`.
+`link`; who `kit` are: `ground` (what was there: settings, versions, names), `coordinator` (who coordinates a group), `step`, `settled` (a
+request that is not answered has been taken up), `timeout` (`waiting`), `unanswered` (the connection ended where an answer was due), `garbage`
+(an answer that cannot be read), `unimplemented`, `unmet`, `moved`, `end`, `closed`.
 """
 
 from __future__ import annotations
@@ -146,7 +147,8 @@ class _Performance:
 
     async def _coordinator(self, group: str) -> Node:
         if group not in self._coordinators:
-            self._coordinators[group] = await self._where.coordinator_of(group)
+            found = self._coordinators[group] = await self._where.coordinator_of(group)
+            self._note("coordinator", group=group, node=found.node_id)
         return self._coordinators[group]
 
     async def _opened(self, name: str, node: Node) -> ScriptLink:
@@ -214,6 +216,7 @@ class _Performance:
         group = exchange.columns.get("group")
         if not exchange.done.is_set() and group and link.node_id is not None:
             await self._barrier(group, link.node_id)
+            self._note("settled", label=exchange.label, connection=link.number, correlation=exchange.columns["correlation"])
 
     async def _barrier(self, group: str, node_id: int) -> None:
         """Return when the broker has answered a Heartbeat of nobody's for `group`; raise `BrokenEnvironment` when it is gone."""

@@ -15,7 +15,6 @@ from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case
 from groupproof.harness.expectations import Known, Settled
 from groupproof.harness.grade import grade_of
-from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import Ruling
 from groupproof.harness.plan import Member, Plan, Start
 from groupproof.harness.play import Play, Stage
@@ -43,7 +42,7 @@ def played(*ids: str, variant: str | None = None) -> tuple[CaseResult, ...]:
         company = ReferenceSubject(run_shim)
         async with subject.opened(), company.opened():
             stage = Stage(subject=subject, company=company, profile="kafka-4.1", seed=1)
-            runner = Runner(stage, universal=UNIVERSAL, jobs=4, say=lambda progress, case, result: None)
+            runner = Runner(stage, jobs=4, say=lambda progress, case, result: None)
             await runner.run([BY_ID[id] for id in ids])
             results.extend(runner.results)
 

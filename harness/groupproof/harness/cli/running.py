@@ -24,7 +24,6 @@ from groupproof.harness.driver import Limits
 from groupproof.harness.expectations import Expectations, Known, Observed, settle
 from groupproof.harness.grade import exit_code, grade_of
 from groupproof.harness.hold import Hold
-from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import Ruling
 from groupproof.harness.pauses import set_aside, short_pauses
 from groupproof.harness.play import Stage
@@ -144,7 +143,7 @@ class Run:
 
     async def _rule(self, stage: Stage) -> None:
         able = stage.subject.hello.capabilities
-        runner = Runner(stage, universal=UNIVERSAL, jobs=self._order.jobs, say=self._told)
+        runner = Runner(stage, jobs=self._order.jobs, say=self._told)
         self._results = runner.results
         for case in self._order.cases:
             if not case.needs <= able:
