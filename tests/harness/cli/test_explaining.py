@@ -29,6 +29,28 @@ def test_every_case_can_be_explained(groupproof: Call) -> None:
         assert groupproof("explain", case.id).code == 0
 
 
+def test_two_profiles_are_told_apart(groupproof: Call) -> None:
+    called = groupproof("explain", "--profile", "kafka-2.4", "--against", "kafka-2.8")
+
+    assert called.code == 0
+    assert "Heartbeat in CompletingRebalance: completing" in called.out
+    assert "JoinGroup: 0–6 | 0–7" in called.out
+    assert groupproof("explain", "kafka-2.4", "--against", "kafka-2.8").out == called.out
+    assert groupproof("explain", "--profile", "kafka-2.4", "--against", "kafka-2.4").out == "kafka-2.4 and kafka-2.4 differ in nothing\n"
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ([], "two profiles: --profile A --against B"),
+    (["--profile", "kafka-2.4"], "two profiles: --profile A --against B"),
+    (["--profile", "kafka-2.4", "--against", "kafka-9"], "no profile is called 'kafka-9'"),
+])  # fmt: skip
+def test_half_a_comparison_is_refused(arguments: list[str], said: str, groupproof: Call) -> None:
+    called = groupproof("explain", *arguments)
+
+    assert called.code == 3
+    assert said in called.complaint
+
+
 def test_an_unknown_name_is_answered_with_the_nearest(groupproof: Call) -> None:
     called = groupproof("explain", "hb-3")
 

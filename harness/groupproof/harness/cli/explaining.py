@@ -18,14 +18,42 @@ _WIDTH = 110
 
 
 @click.command(name="explain", short_help="Explain one of them in full, with its source.")
-@click.argument("name", metavar="ID")
-def command(name: str) -> int:
-    """Explain one case, requirement, profile or subject: what it asks, where that was read, and what judges it."""
+@click.argument("name", metavar="[ID]", required=False)
+@click.option("--profile", "one", metavar="PROFILE", help="With --against: the profile to compare.")
+@click.option("--against", "other", metavar="PROFILE", help="Tell what this profile does otherwise.")
+def command(name: str | None, one: str | None, other: str | None) -> int:
+    """Explain one case, requirement, profile or subject: what it asks, where that was read, and what judges it.
+
+    `--profile A --against B` tells what two profiles do differently.
+    """
+    if name is None or other is not None:
+        click.echo("\n".join(_contrast(one or name, other)))
+        return 0
     for lines in (_case(name), _requirement(name), _profile(name), _subject(name)):
         if lines is not None:
             click.echo("\n".join(lines))
             return 0
     raise _unknown(name)
+
+
+def _contrast(one: str | None, other: str | None) -> list[str]:
+    from groupproof.harness.troubles import WrongUsage
+    from groupproof.protocol.spec.contrast import contrast
+    from groupproof.protocol.spec.profiles import UnknownProfile, profile
+
+    if one is None or other is None:
+        raise WrongUsage("name what to explain, or two profiles: --profile A --against B")
+    try:
+        found = contrast(profile(one), profile(other))
+    except UnknownProfile as unknown:
+        raise WrongUsage(str(unknown)) from None
+    if not found:
+        return [f"{one} and {other} differ in nothing"]
+    lines = [f"{one} against {other}; where two values stand, {one}'s comes first"]
+    for difference in found.behaviour:
+        lines += ["", *_wrapped(f"- {difference.says}", ""), *_wrapped("; ".join(difference.rules), "    ")]
+    lines += _listed("Fields of answers", found.fields) + _listed("Default settings", found.settings)
+    return lines + _listed("API versions", found.versions)
 
 
 def _unknown(name: str) -> Exception:
@@ -49,6 +77,7 @@ def _case(name: str) -> list[str] | None:
 
 
 def _case_lines(case: Case) -> Iterator[str]:
+    from groupproof.harness.case import plan_of
     from groupproof.protocol.spec.requirements import by_id
 
     yield f"{case.id}  ({case.level.value}, a case of the {case.side} side{', preview' if case.preview else ''})"
@@ -63,7 +92,7 @@ def _case_lines(case: Case) -> Iterator[str]:
         yield f"Needs of the shim: {', '.join(sorted(case.needs))}"
     yield ""
     yield "Course"
-    yield from _plan_lines(case.plan)
+    yield from _plan_lines(plan_of(case))
     yield ""
     yield "Judged"
     for judge in case.judges:
