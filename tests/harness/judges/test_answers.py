@@ -5,10 +5,11 @@ from dataclasses import replace
 from tests.harness.in_process import performed
 
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.judges.answers import answers_as_written
-from groupproof.harness.script import Answered, Ask, Script
+from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, connections_end_as_written
+from groupproof.harness.script import Answered, Ask, Closed, Group, Raw, Script
 from groupproof.harness.scripting import answered, beat, joined, stable, sync
 from groupproof.harness.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import Api
 
 STEPS = (*stable("a"), *joined("b", is_parked=True), beat("a", code=27))
 
@@ -59,3 +60,20 @@ def test_a_label_means_its_newest_exchange() -> None:
     found = judged(Script(steps=(*stable("a", "b"), sync("a", code=0), sync("a", wait=False), answered("sync a", code=0))))
 
     assert not wrong(found)
+
+
+def test_of_what_is_beside_groups_alone_it_can_be_asked() -> None:
+    find = Ask(member="a", api=Api.FIND_COORDINATOR, fields={"coordinator_keys": (Group(),)}, label="find", to="any", code=15)
+    trace = performed(script := Script(steps=(find, *stable("a"), beat("a", code=25))))
+
+    (found,) = answers_as_written(script, "FIND-01", BESIDE_GROUPS)(Evidence(trace))
+    assert (found.verdict, found.observed) == (Verdict.FAILED, "find was answered 0 NONE.")
+
+
+def test_connections_end_where_the_script_says_so() -> None:
+    steps = (Raw(connection="r", data=b"\xff\xff\xff\xff"), Closed(connection="r"), *stable("a"), Closed(connection="a", within_ms=10))
+    script = Script(steps=steps)
+
+    ended, stayed = connections_end_as_written(script, "FRAME-01")(Evidence(performed(script)))
+    assert (ended.verdict, ended.observed) == (Verdict.OK, "It ended connection r.")
+    assert (stayed.verdict, stayed.observed, stayed.proof) == (Verdict.FAILED, "Connection a stayed open.", Proof.LIVENESS)

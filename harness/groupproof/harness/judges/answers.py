@@ -1,21 +1,27 @@
-"""Holds a script's own words against its trace: the codes that its steps name, which are kafka-4.1's, and what they say stays parked.
+"""Holds a script's own words against its trace: the codes that its steps name, which are kafka-4.1's, what they say stays parked, and which
+connections they see ended.
 
-The oracle says more, of any release. This judge keeps the hand-written course of each case honest, and with it the oracle.
+Of answers about groups the oracle says more, of any release, and this judge keeps the hand-written course of each case honest. Of anything
+else (what finds a coordinator, what is no request at all) it is the judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.script import Answered, Ask, Script
+from groupproof.harness.script import Answered, Ask, Closed, Script
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import error_named
+from groupproof.protocol.typed import GROUP_APIS
+from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["answers_as_written"]
+__all__ = ["BESIDE_GROUPS", "answers_as_written", "connections_end_as_written"]
+
+BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
+"""The APIs of whose answers the rules of a group say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +33,17 @@ class _Asked:
     next_step: int
 
 
-def answers_as_written(script: Script, requirement: str) -> Judge:
-    """Judge that each answer has the code that the script names, and that what it calls parked is not answered before the next step."""
+def answers_as_written(script: Script, requirement: str, apis: Collection[Api] = frozenset(Api)) -> Judge:
+    """Judge that each answer has the code that the script names, and that what it calls parked is not answered before the next step.
+
+    Only requests of `apis` are judged.
+    """
 
     def judge(evidence: Evidence) -> Iterator[Finding]:
         asked: dict[str, _Asked] = {}
         for index, begin, end in _steps(evidence):
             step = script.steps[index]
-            if isinstance(step, Ask):
+            if isinstance(step, Ask) and step.api in apis:
                 request = next(evidence.select("request", after=begin, before=end), None)
                 if request is None:
                     continue
@@ -44,6 +53,28 @@ def answers_as_written(script: Script, requirement: str) -> Judge:
                 yield _of_code(step.label, step.code, asked[step.label], requirement)
 
     return judge
+
+
+def connections_end_as_written(script: Script, requirement: str) -> Judge:
+    """Judge that the broker ends the connections that the script waits for it to end."""
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        for index, begin, end in _steps(evidence):
+            step = script.steps[index]
+            if isinstance(step, Closed):
+                yield _of_end(step.connection, evidence, begin, end, requirement)
+
+    return judge
+
+
+def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requirement: str) -> Finding:
+    """Return whether the step, which began at `begin`, came to its end by the connection's."""
+    expected = f"The broker ends connection {connection}."
+    timeouts = evidence.select("event", after=begin, before=end)
+    if any(seen.who == "kit" and seen.body.get("name") == "timeout" for seen in timeouts):
+        observed = f"Connection {connection} stayed open."
+        return Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, proof=Proof.LIVENESS, seq=begin)
+    return Finding(verdict=Verdict.OK, requirement=requirement, expected=expected, observed=f"It ended connection {connection}.", seq=begin)
 
 
 def _steps(evidence: Evidence) -> Iterator[tuple[int, int, int]]:

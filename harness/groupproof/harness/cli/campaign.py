@@ -1,0 +1,203 @@
+"""One whole run, of whichever side: its selected cases run and ruled on, the known failures settled, and summed up for the report.
+
+An interruption ends it early and keeps what was reached. A subject of which none of the first cases can be had is not asked for more: the
+rest would say the same.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+import trio
+
+from groupproof.harness.canary import Canary
+from groupproof.harness.case import Case
+from groupproof.harness.expectations import Expectations, Known, Observed, settle
+from groupproof.harness.grade import exit_code, grade_of
+from groupproof.harness.hold import Hold
+from groupproof.harness.pauses import set_aside, short_pauses
+from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.runner import CaseResult, Progress, trouble_in
+from groupproof.harness.signals import mind_signals
+from groupproof.harness.verdicts import Verdict
+from groupproof.harness.version import release
+from groupproof.harness.virtual_time import run_virtually
+
+__all__ = ["BROKEN_MAX", "Campaign", "Order", "Outcome", "Say"]
+
+BROKEN_MAX = 8
+"""How many cases in a row, from the first on, may be BROKEN, or fail by the environment, before the run is given up."""
+
+Say = Callable[[Progress, Case, CaseReport | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be run, and how."""
+
+    cases: Sequence[Case]
+    profile: str
+    level: str
+    seed: int
+    jobs: int
+    command: Sequence[str]
+    timeout_s: float | None = None
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
+    fail_on: frozenset[str] = frozenset()
+    expectations: Expectations = field(default_factory=Expectations)
+    hold: Hold | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted."""
+
+    summary: RunSummary
+    exit_code: int
+    gave_up: str | None = None
+
+
+class Campaign(ABC):
+    """One run; `say` is told of each case. A side says how its cases are run, and what its subject is called."""
+
+    hint_where_broken = ""
+    """What to try where every case is BROKEN."""
+
+    def __init__(self, order: Order, catalogue: Sequence[Case], *, say: Say, is_virtual: bool) -> None:
+        self.order = order
+        self.canary = Canary()
+        self.is_virtual = is_virtual
+        self.results: Sequence[CaseResult] = ()
+        self._catalogue = catalogue
+        self._say = say
+        self._scope = trio.CancelScope()
+        self._is_interrupted = False
+        self._gave_up: str | None = None
+
+    @abstractmethod
+    async def work(self) -> None:
+        """Run the cases; `results` is to hold what is reached."""
+
+    @abstractmethod
+    def subject_info(self) -> SubjectInfo | None:
+        """Return what the report says of the subject; None where nothing is known of it yet, and nothing can be reported."""
+
+    @property
+    @abstractmethod
+    def release(self) -> str:
+        """The subject's release, for expectations."""
+
+    def go(self) -> Outcome:
+        """Block until the run is over. Raise `Trouble` when the subject can't be had at all; what goes wrong in a case is in its result.
+
+        `KeyboardInterrupt` comes out where there is nothing yet to report.
+        """
+        started, began = datetime.now(UTC), time.monotonic()
+        try:
+            with short_pauses():
+                self._run()
+        except ExceptionGroup as error:
+            raise trouble_in(error) from error
+        subject = self.subject_info()
+        if subject is None:
+            raise KeyboardInterrupt
+        return self._outcome(subject, started, time.monotonic() - began)
+
+    def _run(self) -> None:
+        if self.is_virtual:
+            run_virtually(self._main, seed=self.order.seed)
+        else:
+            trio.run(self._main, clock=None if self.order.hold is None else self.order.hold.clock)
+
+    async def _main(self) -> None:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(mind_signals, self._interrupted)
+            if not self.is_virtual:
+                nursery.start_soon(self.canary.run)
+            if self.order.hold is not None:
+                nursery.start_soon(self.order.hold.mind_keyboard)
+            with self._scope:
+                await self.work()
+            nursery.cancel_scope.cancel()
+
+    def _interrupted(self) -> None:
+        self._is_interrupted = True
+        self._scope.cancel()
+
+    def told(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
+        """Tell of a case, and give the run up where it is in vain."""
+        self._say(progress, case, None if result is None else CaseReport(result=result, excuse=self._excuse(result)))
+        if progress is Progress.DONE:
+            set_aside()
+        ran = [each for each in self.results if each.ruling.verdict is not Verdict.UNIMPLEMENTED]
+        if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_is_in_vain(each) for each in ran):
+            self._gave_up = self._why_in_vain(ran)
+            self._scope.cancel()
+
+    def _known(self) -> tuple[Known, ...]:
+        return self.order.expectations.about(self.release, self.order.profile)
+
+    def _excuse(self, result: CaseResult) -> Known | None:
+        return settle(self._known(), [_observed(result)], date.today()).excused.get(result.case.id)
+
+    def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> Outcome:
+        order, results = self.order, list(self.results)
+        settled = settle(self._known(), [_observed(each) for each in results], date.today())
+        summary = RunSummary(
+            suite=SuiteInfo(version=release(), profile=order.profile),
+            subject=subject,
+            run=self._run_info(started, duration_s),
+            results=results,
+            grade="NO_VERDICT",
+            selected=order.cases,
+            settled=settled,
+        )
+        summary = replace(summary, grade=grade_of(summary.counted, self._catalogue, order.level))
+        code = exit_code(summary.counted, summary.grade, stale=settled.stale, fail_on=order.fail_on, interrupted=self._is_interrupted)
+        return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up)
+
+    def _run_info(self, started: datetime, duration_s: float) -> RunInfo:
+        order = self.order
+        return RunInfo(
+            seed=order.seed,
+            started=started.isoformat(timespec="seconds"),
+            duration_s=duration_s,
+            jobs=order.jobs,
+            command=list(order.command),
+            environment=self.environment(),
+            clock="virtual" if self.is_virtual else "wall",
+            level=order.level,
+            fail_on=order.fail_on,
+            interrupted=self._is_interrupted,
+        )
+
+    def environment(self) -> dict[str, Any]:
+        """Return what the report says of where it ran."""
+        return {
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "cpus": os.cpu_count() or 1,
+            "lag_ms_worst": round(self.canary.worst_ms, 1),
+        }
+
+    def _why_in_vain(self, ran: Sequence[CaseResult]) -> str:
+        troubles = [each.trouble for each in ran if each.trouble is not None]
+        if troubles:
+            return f"none of the first {BROKEN_MAX} cases could be carried through: {troubles[0]}"
+        return f"the first {BROKEN_MAX} cases are all BROKEN{self.hint_where_broken}"
+
+
+def _is_in_vain(result: CaseResult) -> bool:
+    return result.trouble is not None or result.ruling.verdict is Verdict.BROKEN
+
+
+def _observed(result: CaseResult) -> Observed:
+    return Observed(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)
