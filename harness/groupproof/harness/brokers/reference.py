@@ -90,12 +90,15 @@ class _Running:
 
     async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
         scope = trio.CancelScope()
+        if node_id in self._stopped:
+            scope.cancel()
         self._connections[node_id].add(scope)
         with scope:
             await self._cluster.serve_connection(node_id, stream, peer)
         self._connections[node_id].discard(scope)
         if scope.cancelled_caught:
-            await trio.aclose_forcefully(stream)
+            with trio.CancelScope(shield=True):
+                await trio.aclose_forcefully(stream)
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         if self._node_of.get((host, port)) in self._stopped:

@@ -1,0 +1,91 @@
+"""Apache Kafka itself as the subject, in any release, by Docker's official image or out of Maven artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from groupproof.clients.store import Say
+from groupproof.harness.brokers.cluster import RunningCluster
+from groupproof.harness.brokers.docker_kafka import provision_docker
+from groupproof.harness.brokers.folders import Folders, folders
+from groupproof.harness.brokers.layout import CONTROLLER_ID, Layout, Node
+from groupproof.harness.brokers.maven_kafka import is_fetched, provision_maven
+from groupproof.harness.brokers.ports import reserve_port
+from groupproof.harness.brokers.readiness import create_topics
+from groupproof.harness.brokers.releases import releases
+from groupproof.harness.brokers.running_kafka import Distribution, RunningKafka
+from groupproof.harness.brokers.told import unmet_by
+
+__all__ = ["ApacheKafka"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApacheKafka:
+    """One release. `provider` is "docker" or "maven" where the user wants one of them; `logs` is where logs go, else under the cache.
+
+    `extra` are broker settings that the kit itself adds.
+    """
+
+    release: str
+    cache: Path
+    say: Say
+    spec: str = ""
+    asked_profile: str | None = None
+    provider: str | None = None
+    logs: Path | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+    name: str = "apache-kafka"
+    is_virtual: bool = False
+
+    @property
+    def version(self) -> str | None:
+        return self.release
+
+    @property
+    def profile(self) -> str:
+        return self.asked_profile or releases().needs_of(self.release).profile
+
+    @asynccontextmanager
+    async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
+        """Start the brokers; raise `BrokenEnvironment` with their last words where they do not come up."""
+        distribution = await trio.to_thread.run_sync(self._provision)
+        with folders(f"kafka-{self.release}", cache=self.cache, logs=self.logs) as own:
+            running = RunningKafka(distribution, self._layout(own, settings, brokers), own)
+            try:
+                await running.start()
+                await create_topics(running.connect, running.addresses[0], topics, replicas=brokers)
+                running.unmet = await unmet_by(running.connect, running.addresses[0], settings)
+                yield running
+            finally:
+                await running.end()
+
+    def _provision(self) -> Distribution:
+        """Return what runs the release: the image where there is one to be had, else its jars."""
+        if self.provider != "maven" and releases().images.contains(self.release):
+            image = provision_docker(self.release, self.say, pulls=self.provider == "docker" or not is_fetched(self.release, self.cache))
+            if image is not None:
+                return image
+        return provision_maven(self.release, self.cache, self.say)
+
+    def _layout(self, own: Folders, settings: Mapping[str, Any], brokers: int) -> Layout:
+        needs = releases().needs_of(self.release)
+        is_alone = brokers == 1
+        nodes = [
+            Node(
+                node_id=node_id,
+                data=own.data / f"broker-{node_id}",
+                port=reserve_port(),
+                controller_port=reserve_port() if is_alone and not needs.zookeeper else 0,
+            )
+            for node_id in range(brokers)
+        ]
+        if not is_alone and not needs.zookeeper:
+            nodes.insert(0, Node(node_id=CONTROLLER_ID, data=own.data / "controller", controller_port=reserve_port()))
+        fixed = {**releases().settings, **needs.settings, **self.extra}
+        return Layout(nodes=tuple(nodes), zookeeper_port=reserve_port() if needs.zookeeper else 0, fixed=fixed, asked=settings)

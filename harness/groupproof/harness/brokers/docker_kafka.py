@@ -1,0 +1,79 @@
+"""Apache Kafka by its official Docker image, where an engine and the image are there: one container a node, on the host's loopback."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from groupproof.clients.store import Say
+from groupproof.harness.brokers.folders import Folders
+from groupproof.harness.brokers.layout import Layout, Node, rendered
+from groupproof.harness.brokers.process import Command, guarded
+from groupproof.harness.brokers.releases import releases
+from groupproof.harness.troubles import BrokenEnvironment
+
+__all__ = ["Image", "provision_docker"]
+
+_ENGINE_S = 15
+_PULL_S = 300
+# Where the image looks for a configuration given by its user, and where it runs as a user of its own and may write.
+_CONFIGURED = "/mnt/shared/config"
+_DATA = "/tmp/kraft-logs"
+_CLUSTER_ID = "Z3JvdXBwcm9vZi1ydW4tMQ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """An image that is here."""
+
+    name: str
+
+    @property
+    def provided_by(self) -> str:
+        return f"docker ({self.name})"
+
+    def zookeeper(self, port: int, folders: Folders) -> Command:
+        """Raise `BrokenEnvironment`: no release that has an image is run with ZooKeeper."""
+        raise BrokenEnvironment(f"{self.name} is run without ZooKeeper")
+
+    def node(self, layout: Layout, node: Node, folders: Folders) -> Command:
+        """Write the node's configuration and return how to run its container; the image formats the storage itself."""
+        config = folders.data / f"config-{node.node_id}"
+        config.mkdir()
+        (config / "server.properties").write_text(rendered({**layout.properties(node), "log.dirs": _DATA}), "utf-8")
+        # The user of the image is another than this one.
+        config.chmod(0o755)
+        folders.data.chmod(0o755)
+        container = f"{folders.data.name}-{node.node_id}"
+        argv = (
+            "docker", "run", "--rm", "--name", container, "--network", "host", "--volume", f"{config}:{_CONFIGURED}:ro",
+            "--env", f"CLUSTER_ID={_CLUSTER_ID}", "--env", "KAFKA_HEAP_OPTS=-Xmx512m", self.name,
+        )  # fmt: skip
+        remove = ("docker", "rm", "--force", "--volumes", container)
+        log = folders.logs / f"{node.title.replace(' ', '-')}.log"
+        return Command(title=node.title, argv=guarded(argv, remove=[config], after=[remove]), log=log)
+
+
+def provision_docker(release: str, say: Say, *, pulls: bool) -> Image | None:
+    """Return the official image of `release`, pulled where `pulls` allows it; None where there is no engine, or no way to the image."""
+    if shutil.which("docker") is None or not _succeeds(["docker", "version", "--format", "{{.Server.Version}}"], _ENGINE_S):
+        return None
+    name = releases().image.format(release=release)
+    if _succeeds(["docker", "image", "inspect", name], _ENGINE_S):
+        return Image(name=name)
+    if not pulls:
+        return None
+    say(f"pulling {name}")
+    if _succeeds(["docker", "pull", "--quiet", name], _PULL_S):
+        return Image(name=name)
+    say(f"{name} can't be pulled here; the Maven artifacts are taken instead")
+    return None
+
+
+def _succeeds(argv: Sequence[str], within_s: float) -> bool:
+    try:
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=within_s, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

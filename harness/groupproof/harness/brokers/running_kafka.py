@@ -1,0 +1,88 @@
+"""A cluster of Apache Kafka while it runs: its processes, where they can be reached, and their end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import trio
+
+from groupproof.harness.brokers.cluster import CannotStop
+from groupproof.harness.brokers.folders import Folders
+from groupproof.harness.brokers.layout import Layout, Node
+from groupproof.harness.brokers.ports import LOOPBACK
+from groupproof.harness.brokers.process import BrokerProcess, Command
+from groupproof.harness.brokers.readiness import wait_until_coordinating, wait_until_up
+from groupproof.harness.network import Address
+
+__all__ = ["Distribution", "RunningKafka"]
+
+
+class Distribution(Protocol):
+    """What knows how to start a release: its jars, or its image."""
+
+    @property
+    def provided_by(self) -> str: ...
+
+    def zookeeper(self, port: int, folders: Folders) -> Command: ...
+
+    def node(self, layout: Layout, node: Node, folders: Folders) -> Command: ...
+
+
+class RunningKafka:
+    """Brokers are told apart by their node ids, 0 and up."""
+
+    def __init__(self, distribution: Distribution, layout: Layout, folders: Folders) -> None:
+        self._distribution, self._layout, self._folders = distribution, layout, folders
+        self._processes: dict[int | None, BrokerProcess] = {}
+        self._stopped: set[int] = set()
+        self.unmet: Mapping[str, str] = {}
+
+    @property
+    def addresses(self) -> list[Address]:
+        """Return where the brokers that were not stopped can be reached."""
+        return [(LOOPBACK, node.port) for node in self._layout.brokers if node.node_id not in self._stopped]
+
+    @property
+    def provided_by(self) -> str:
+        return self._distribution.provided_by
+
+    async def start(self) -> None:
+        """Start everything and wait until groups are coordinated; raise `BrokenEnvironment`."""
+        if self._layout.zookeeper_port:
+            zookeeper = self._distribution.zookeeper(self._layout.zookeeper_port, self._folders)
+            self._processes[None] = await BrokerProcess.start(zookeeper)
+        for node in self._layout.nodes:
+            self._processes[node.node_id] = await BrokerProcess.start(self._distribution.node(self._layout, node, self._folders))
+        await wait_until_up(self.connect, self.addresses, self.deaths)
+        partitions = int(self._layout.properties(self._layout.brokers[0])["offsets.topic.num.partitions"])
+        await wait_until_coordinating(self.connect, self.addresses[0], partitions, self.deaths)
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await trio.open_tcp_stream(host, port)
+
+    async def stop(self, node_id: int) -> None:
+        """Kill one broker by SIGKILL; its groups move once the others notice, after its session of 1.5 s. Raise `CannotStop`."""
+        if node_id not in {node.node_id for node in self._layout.brokers} - self._stopped:
+            raise CannotStop(f"no broker {node_id} is running here")
+        if len(self._layout.brokers) - len(self._stopped) == 1:
+            raise CannotStop(f"broker {node_id} is the last one")
+        self._stopped.add(node_id)
+        await self._processes[node_id].kill()
+
+    async def end(self) -> None:
+        """End every process, whatever happened before."""
+        with trio.CancelScope(shield=True):
+            async with trio.open_nursery() as nursery:
+                for process in self._processes.values():
+                    nursery.start_soon(process.kill)
+
+    def used(self, groups: Iterable[str]) -> None:
+        """Nothing to note: the groups go with the brokers."""
+
+    def deaths(self) -> list[str]:
+        return [death for process in self._processes.values() if (death := process.death()) is not None]
+
+    def logs(self) -> list[Path]:
+        return [process.log for process in self._processes.values()]

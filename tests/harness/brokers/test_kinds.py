@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from groupproof.harness.brokers.kinds import ALIASES, NAMES, subject_named
+from groupproof.harness.troubles import WrongUsage
+
+
+@pytest.mark.parametrize("name", [*NAMES, *ALIASES])
+def test_every_name_has_a_subject_that_keeps_what_the_user_wrote(name: str, tmp_path: Path) -> None:
+    subject = subject_named(name, cache=tmp_path)
+
+    assert subject.spec == name
+    assert subject.name == ALIASES.get(name, name)
+    assert subject.profile.startswith("kafka-")
+
+
+def test_a_release_is_named_after_the_at() -> None:
+    subject = subject_named("apache-kafka@1.1.0")
+
+    assert (subject.release, subject.profile, subject.is_virtual) == ("1.1.0", "kafka-1.1", False)
+
+
+def test_a_profile_that_is_asked_for_comes_before_the_releases_own() -> None:
+    assert subject_named("apache-kafka@4.1.0", profile="kafka-4.0").profile == "kafka-4.0"
+    assert subject_named("groupproof", profile="kafka-1.1").profile == "kafka-1.1"
+
+
+def test_a_wrong_name_is_answered_with_the_nearest_right_ones() -> None:
+    with pytest.raises(WrongUsage, match=r"no registered coordinator is called 'apache-kafak@4'; did you mean apache-kafka"):
+        subject_named("apache-kafak@4")
+    with pytest.raises(WrongUsage, match=r"'zzz'; there are: apache-kafka, .*HOST:PORT"):
+        subject_named("zzz")
+
+
+def test_a_release_that_is_no_number_is_wrong_usage() -> None:
+    with pytest.raises(WrongUsage, match="is not a release number"):
+        subject_named("apache-kafka@latest")
+
+
+def test_the_projects_own_coordinator_has_no_releases() -> None:
+    with pytest.raises(WrongUsage, match="no releases to choose from"):
+        subject_named("groupproof@1.0")
+
+
+def test_properties_are_for_brokers_that_are_there_already(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match="--properties tells how to reach"):
+        subject_named("apache-kafka", properties=tmp_path / "client.properties")

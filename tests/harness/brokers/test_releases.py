@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from packaging.version import Version
+
+from groupproof.harness.brokers.releases import releases
+from groupproof.harness.troubles import WrongUsage
+
+
+@pytest.mark.parametrize("release", releases().known)
+def test_every_known_release_has_one_entry_of_its_own_profile(release: str) -> None:
+    fitting = [each for each in releases().needs if each.releases.contains(release)]
+
+    assert len(fitting) == 1
+    assert fitting[0].profile == f"kafka-{Version(release).major}.{Version(release).minor}"
+
+
+@pytest.mark.parametrize(
+    ("release", "zookeeper", "artifact"),
+    [
+        ("1.1.0", True, "org.apache.kafka:kafka_2.12:1.1.0"),
+        ("2.4.1", True, "org.apache.kafka:kafka_2.12:2.4.1"),
+        ("2.8.2", True, "org.apache.kafka:kafka_2.13:2.8.2"),
+        ("3.9.1", False, "org.apache.kafka:kafka_2.13:3.9.1"),
+        ("4.1.0", False, "org.apache.kafka:kafka_2.13:4.1.0"),
+        ("3.5.2", False, "org.apache.kafka:kafka_2.13:3.5.2"),
+    ],
+)
+def test_a_release_tells_its_artifact_and_whether_it_needs_zookeeper(release: str, zookeeper: bool, artifact: str) -> None:
+    needs = releases().needs_of(release)
+
+    assert needs.zookeeper is zookeeper
+    assert needs.artifacts(release)[0] == artifact
+    assert all(each.count(":") == 2 for each in needs.artifacts(release))
+
+
+def test_a_release_that_is_not_known_is_taken_by_its_range() -> None:
+    assert releases().needs_of("4.7.0").profile == "kafka-4.1"
+    assert releases().needs_of("2.6.3").profile == "kafka-2.8"
+
+
+def test_the_default_is_a_known_release() -> None:
+    assert releases().default in releases().known
+
+
+def test_images_begin_with_3_7() -> None:
+    assert not releases().images.contains("3.6.2")
+    assert releases().images.contains("3.7.0")
+
+
+def test_what_is_no_release_number_is_answered_with_the_nearest_right_ones() -> None:
+    with pytest.raises(WrongUsage, match=r"'4\.1\.x' is not a release number; of apache-kafka there are 4\.1\.0"):
+        releases().needs_of("4.1.x")
+
+
+def test_a_release_older_than_any_that_can_be_run_says_which_can() -> None:
+    with pytest.raises(WrongUsage, match=r"apache-kafka@0\.8\.2 cannot be run by this kit; 1\.1\.0, "):
+        releases().needs_of("0.8.2")

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import trio
+
+from groupproof.harness.brokers.cluster import CannotStop
+from groupproof.harness.brokers.folders import Folders
+from groupproof.harness.brokers.layout import CONTROLLER_ID, Layout, Node
+from groupproof.harness.brokers.ports import reserve_port
+from groupproof.harness.brokers.process import Command, guarded
+from groupproof.harness.brokers.running_kafka import RunningKafka
+from groupproof.harness.troubles import BrokenEnvironment
+
+BROKER = Path(__file__).with_name("fake_kafka.py")
+
+
+@dataclass
+class _Fake:
+    """Starts a program that answers what a broker must to be up; the port is its argument."""
+
+    argument: str = "up"
+    provided_by: str = "fake"
+
+    def zookeeper(self, port: int, folders: Folders) -> Command:
+        return Command(title="ZooKeeper", argv=guarded([sys.executable, "-c", "import time; time.sleep(600)"]), log=folders.logs / "zookeeper.log")
+
+    def node(self, layout: Layout, node: Node, folders: Folders) -> Command:
+        ports = ",".join(str(each.port) for each in layout.brokers)
+        argv = [sys.executable, str(BROKER), str(node.port), ports, self.argument]
+        log, env = folders.logs / f"{node.node_id}.log", {"PYTHONPATH": os.pathsep.join(sys.path)}
+        return Command(title=node.title, argv=guarded(argv, remove=[node.data]), log=log, env=env)
+
+
+def _nodes(tmp_path: Path, *, brokers: int, zookeeper: bool = False) -> Layout:
+    nodes = [Node(node_id=node, data=tmp_path / "data" / str(node), port=reserve_port()) for node in range(brokers)]
+    fixed = {"offsets.topic.num.partitions": "3"}
+    controller = () if zookeeper else (Node(node_id=CONTROLLER_ID, data=tmp_path / "data" / "c", controller_port=1),)
+    return Layout(nodes=(*controller, *nodes), zookeeper_port=1 if zookeeper else 0, fixed=fixed, asked={})
+
+
+def _folders(tmp_path: Path) -> Folders:
+    (tmp_path / "data").mkdir()
+    return Folders(data=tmp_path / "data", logs=tmp_path / "logs")
+
+
+@pytest.mark.slow
+def test_brokers_come_up_and_one_can_be_killed_until_the_last(tmp_path: Path) -> None:
+    async def main() -> None:
+        running = RunningKafka(_Fake(), _nodes(tmp_path, brokers=2, zookeeper=True), _folders(tmp_path))
+        try:
+            await running.start()
+            assert len(running.addresses) == 2
+            await running.stop(0)
+            assert len(running.addresses) == 1
+            assert running.deaths() == []
+            for node, why in ((0, "no broker 0 is running"), (1, "the last one"), (9, "no broker 9 is running")):
+                with pytest.raises(CannotStop, match=why):
+                    await running.stop(node)
+            assert [each.name for each in running.logs()] == ["zookeeper.log", "0.log", "1.log"]
+        finally:
+            await running.end()
+        with pytest.raises(OSError, match="connect"):
+            await running.connect(*running.addresses[0])
+
+    trio.run(main)
+
+
+@pytest.mark.slow
+def test_a_broker_that_ends_while_it_starts_is_told_with_its_last_words(tmp_path: Path) -> None:
+    async def main() -> None:
+        running = RunningKafka(_Fake("down"), _nodes(tmp_path, brokers=1), _folders(tmp_path))
+        try:
+            await running.start()
+        finally:
+            await running.end()
+
+    with pytest.raises(BrokenEnvironment, match=r"did not come up: .*ended with status 1; its last words: ERROR the disk is full \(log: "):
+        trio.run(main)
