@@ -7,13 +7,13 @@ from typing import Any, Final
 from groupproof.harness.case import Case
 from groupproof.harness.script import MoveGroup, Ref
 from groupproof.harness.scripting import answered, beat, commit, describe, fetch, join, leave, stable, sync
-from groupproof.harness.scripts.making import PROMPT, Steps, alone, case
+from groupproof.harness.scripts.making import PROMPT, Steps, alone, case, passing
 from groupproof.harness.scripts.static import settled
 
 __all__ = ["CASES"]
 
 _LONG: Final[dict[str, Any]] = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
-_MOVE: Final = MoveGroup()
+_MOVE: Final = (passing(300), MoveGroup())
 
 
 def _moved(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, **given: Any) -> Case:

@@ -171,6 +171,7 @@ _RESTARTS = (
         ("TR-115", "HB-14"),
         settled("a", "b"),
         _returns("b", session_timeout_ms=1_200, wait=True, code=0),
+        beat("b2", instance="i-b", code=0),
         passing(1_700),
         beat("b2", instance="i-b", code=25),
         beat("a", instance="i-a", code=27),
