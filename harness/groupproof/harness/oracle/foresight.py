@@ -1,0 +1,86 @@
+"""The choices that the protocol leaves to a broker, as the recorded broker made them: read out of the answers that are still to come. Pure.
+
+What was chosen is checked for legality where it is used: a member id must be one that nobody was given before, a leader one of the
+candidates, a protocol one of those with most votes. What no answer tells is chosen as the reference would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from groupproof.coordinator.coordinator import Arrival
+from groupproof.harness.oracle.exchanges import Exchange
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["NEW_ID", "Foresight", "is_usual"]
+
+NEW_ID: Final = "a member id never given before"
+"""What an answer without a legal new id is held against."""
+
+_GIVING: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class Foresight:
+    """Makes one group's choices as its recorded answers tell; one for each time that the history is gone through.
+
+    `owners` are the clients of the ids given so far, `answered` the exchanges whose answers lie behind: what they told is past.
+    """
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self.answered: set[int] = set()
+        self.owners: dict[str, str] = {}
+        self._exchanges = {each.number: each for each in exchanges}
+        joined = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.answer is not None and each.code == ErrorCode.NONE]
+        joined.sort(key=lambda each: each.answered_ms or 0.0)
+        self._generations = [(each.number, each.answer or {}) for each in joined]
+        self._unclaimed = _unclaimed(exchanges)
+
+    def member_id(self, prefix: str, arrival: Arrival) -> str:
+        """Return the id that the answer to this JoinGroup tells; where none was seen, one that only other answers tell, or a made-up one."""
+        exchange = self._exchanges[int(str(arrival.token))]
+        told = str((exchange.answer or {}).get("member_id", ""))
+        if exchange.answer is None:
+            told = next((each for each in self._unclaimed if each.startswith(prefix) and each not in self.owners), "")
+        if not told or told in self.owners:
+            told = f"{NEW_ID} ({exchange.number})"
+        self.owners[told] = exchange.client
+        return told
+
+    def leader(self, group_id: str, candidates: Sequence[str]) -> str:
+        """Return the candidate that the next answers name as leader."""
+        return next((leader for leader in self._told("leader") if leader in candidates), candidates[0])
+
+    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+        """Return the tied protocol that the next generation has."""
+        chosen = next(self._told("protocol_name"), "")
+        return chosen if chosen in tied else tied[0]
+
+    def _told(self, field: str) -> Iterator[str]:
+        return (str(answer.get(field, "")) for number, answer in self._generations if number not in self.answered)
+
+
+def is_usual(member_id: str, prefix: str) -> bool:
+    """Tell whether a member id has Kafka's form: the client id, or the instance id, and a UUID (JOIN-03, STATIC-01)."""
+    return member_id.startswith(f"{prefix}-") and _UUID.fullmatch(member_id[len(prefix) + 1 :]) is not None
+
+
+def _unclaimed(exchanges: Iterable[Exchange]) -> list[str]:
+    """Return the ids that lists of members tell and no JoinGroup's answer gave: the owner never saw its own."""
+    given: set[str] = set()
+    listed: dict[str, None] = {}
+    for exchange in exchanges:
+        answer = exchange.answer or {}
+        if exchange.api is Api.JOIN_GROUP and exchange.code in _GIVING:
+            given.add(str(answer.get("member_id", "")))
+        if exchange.api in (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS):
+            listed.update(dict.fromkeys(_listed(answer)))
+    return [each for each in listed if each not in given]
+
+
+def _listed(answer: Any) -> Iterator[str]:
+    for holder in (answer, *(answer.get("groups") or ())):
+        for member in holder.get("members") or ():
+            yield str(member.get("member_id", ""))

@@ -1,0 +1,136 @@
+"""The oracle: what a profile's rules say to a recorded trace of scripted members (contract, "Verdicts"). Pure.
+
+For each group apart the reference machine is stepped with the recorded requests; the first answer that is not the machine's is the group's
+one finding, of the requirement of the rule that was not kept. Where another release's rules explain the whole history of the group, the finding is
+NON_STRICT and names that release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+from groupproof.coordinator.coordinator import Settings
+from groupproof.harness.evidence import Evidence
+from groupproof.harness.oracle.exchanges import History, histories
+from groupproof.harness.oracle.searching import WALKS_MAX, explained
+from groupproof.harness.oracle.telling import Prediction, finding_of, idle_findings, predictions_of, unusual_ids
+from groupproof.harness.oracle.tolerance import Tolerance
+from groupproof.harness.oracle.walking import Walked
+from groupproof.harness.verdicts import Finding, Verdict
+from groupproof.protocol.spec import profiles
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["Reading", "findings_of", "judge_of", "predictions", "read", "transitions"]
+
+_ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
+_OTHER_WALKS_MAX: Final = WALKS_MAX // 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A trace as a profile reads it. `findings` are what is not as the rules say, at most one adverse a group; `upheld` is one OK for each
+    requirement that was seen to be kept; `transitions` are the group's moves as the machine made them, to be drawn beside the frames."""
+
+    findings: tuple[Finding, ...]
+    upheld: tuple[Finding, ...]
+    predictions: tuple[Prediction, ...]
+    transitions: tuple[Observation, ...]
+
+
+def read(trace: Trace, *, profile: str, settings: Mapping[str, Any], tolerance: Tolerance | None = None, names_release: bool = True) -> Reading:
+    """Read a trace by `profile`, whose broker ran with `settings` (Kafka's dotted names; those that no rule asks for are left out).
+
+    With `names_release` an answer that is not the profile's is looked for in the other releases, the newest first.
+    """
+    exact = tolerance or Tolerance()
+    findings: list[Finding] = []
+    upheld: dict[str, Finding] = {}
+    told: list[Prediction] = []
+    moves: list[Observation] = []
+    for history in histories(trace):
+        walked = explained(history, profile=profile, settings=_settings(settings, profile), tolerance=exact)
+        findings += _findings(history, walked, profile, settings, exact, names_release=names_release)
+        upheld.update({each.requirement: each for each in _upheld(walked)})
+        told += predictions_of(history.group, walked)
+        moves += _observed(history.group, walked)
+    return Reading(
+        findings=tuple(findings), upheld=tuple(upheld.values()), predictions=tuple(sorted(told, key=lambda each: each.seq)),
+        transitions=tuple(sorted(moves, key=lambda each: each.at_ns)),
+    )  # fmt: skip
+
+
+def findings_of(trace: Trace, *, profile: str, settings: Mapping[str, Any], tolerance: Tolerance | None = None) -> list[Finding]:
+    """Return what is not as the profile's rules say; empty where all is."""
+    return list(read(trace, profile=profile, settings=settings, tolerance=tolerance).findings)
+
+
+def predictions(trace: Trace, *, profile: str, settings: Mapping[str, Any], tolerance: Tolerance | None = None) -> list[Prediction]:
+    """Return what the profile's rules give for each request, up to the group's first divergence."""
+    return list(read(trace, profile=profile, settings=settings, tolerance=tolerance, names_release=False).predictions)
+
+
+def transitions(trace: Trace, *, profile: str, settings: Mapping[str, Any]) -> list[Observation]:
+    """Return the groups' transitions as the machine makes them, as observations of the coordinator; their `seq` is 0."""
+    return list(read(trace, profile=profile, settings=settings, names_release=False).transitions)
+
+
+def judge_of(profile: str, settings: Mapping[str, Any]) -> Callable[[Evidence], Iterator[Finding]]:
+    """Return the oracle as the judge of a case: its findings, and one OK for each requirement that was kept."""
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        found = read(evidence.trace, profile=profile, settings=settings)
+        yield from found.findings
+        yield from found.upheld
+
+    return judge
+
+
+def _findings(
+    history: History, walked: Walked, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, names_release: bool
+) -> Iterator[Finding]:
+    yield from idle_findings(walked)
+    yield from unusual_ids(walked)
+    if walked.divergence is None:
+        return
+    finding = finding_of(walked.divergence, walked)
+    release = _other_release(history, profile, settings, tolerance) if names_release and finding.verdict in _ADVERSE else None
+    if release is not None:
+        finding = replace(finding, verdict=Verdict.NON_STRICT, observed=f"{finding.observed} As {release} does.")
+    yield finding
+
+
+def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> str | None:
+    """Return the newest other release whose rules explain the whole history."""
+    for other in reversed(profiles()):
+        if other == profile:
+            continue
+        walked = explained(history, profile=other, settings=_settings(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
+        if walked.divergence is None:
+            return other
+    return None
+
+
+def _upheld(walked: Walked) -> Iterator[Finding]:
+    wrong = None if walked.divergence is None else walked.divergence.step
+    for step in walked.steps:
+        requirement = step.answer_requirement or step.requirement
+        if step is not wrong and step.expected is not None and step.exchange.answer is not None and requirement:
+            yield Finding(
+                verdict=Verdict.OK, requirement=requirement, seq=step.exchange.seq,
+                expected=f"{step.exchange.api.title} is answered by the rule {step.answer_rule or step.rule}.", observed="It is.",
+            )  # fmt: skip
+
+
+def _observed(group: str, walked: Walked) -> Iterator[Observation]:
+    for at_ms, moved in walked.transitions:
+        yield Observation(
+            seq=0, at_ns=at_ms * 1_000_000, kind="transition", group=group, generation=moved.generation, rule=moved.rule, detail=moved.reason,
+            state_before=moved.before.value if moved.before else None, state_after=moved.after.value, body={"reason": moved.reason},
+        )  # fmt: skip
+
+
+def _settings(settings: Mapping[str, Any], profile: str) -> Settings:
+    known = {each.name for each in fields(Settings)}
+    return Settings.of({name: value for name, value in settings.items() if name.replace(".", "_") in known}, profile)

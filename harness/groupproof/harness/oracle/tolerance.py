@@ -1,0 +1,30 @@
+"""How exactly a recorded answer must keep to the rule's time (contract, "Verdicts", Time): early is judged strictly, late with an allowance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Tolerance"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """All in milliseconds but `late_share`.
+
+    A timer may go off `early_ms` before its deadline (clocks of brokers tick), and the later of `late_ms` and `late_share` of the wait after it. What
+    follows from a request at once may take `prompt_ms`. Requests that come within `reorder_ms` while both are under way may be
+    taken up in either order, and a request within `late_timer_ms` of a deadline before or after the timer. A new group may be unseen for
+    `unseen_ms`.
+    """
+
+    early_ms: float = 30.0
+    late_ms: float = 500.0
+    late_share: float = 0.1
+    prompt_ms: float = 1_000.0
+    reorder_ms: float = 250.0
+    late_timer_ms: float = 500.0
+    unseen_ms: float = 500.0
+
+    def allowance_ms(self, waited_ms: float) -> float:
+        """Return how late the end of a wait may come."""
+        return max(self.late_ms, self.late_share * waited_ms)

@@ -1,0 +1,334 @@
+"""One way to go through a group's history: the machine of a profile is stepped with the recorded requests, and every answer it gives is held
+against the one that came. Pure.
+
+A trace does not tell everything: which of two requests under way at once was taken up first, whether a timer went off before a request
+that came near its deadline, whether a request was taken up whose sender hung up. Each such question is a `Fork`; a walk takes the first
+way at every fork unless `turns` say otherwise, and `searching` tries other turns when the first way leads to a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from groupproof.coordinator.commits import known_part, with_unknown
+from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Settings, Transition, partition_of
+from groupproof.coordinator.topics import Topics
+from groupproof.harness.oracle.comparing import Difference, as_told, differences
+from groupproof.harness.oracle.exchanges import Exchange, History, Moved
+from groupproof.harness.oracle.foresight import Foresight
+from groupproof.harness.oracle.tolerance import Tolerance
+from groupproof.protocol.messages import GroupResponse, OffsetCommitRequest, OffsetCommitResponse
+from groupproof.protocol.spec import Row, rule_name
+from groupproof.protocol.spec import profile as profile_named
+from groupproof.protocol.typed import body_of
+from groupproof.protocol.vocabulary import Api, GroupState
+
+__all__ = ["Divergence", "Fork", "Step", "Turns", "Walk", "Walked"]
+
+Turns = Mapping[tuple[str, int, int], int]
+"""Which way to take at a fork, by its key; 0, the first, where it is not named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """A question that the trace leaves open, with so many `ways` to answer it."""
+
+    key: tuple[str, int, int]
+    ways: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Step:
+    """What the machine does with one request: taken up at `at_ms` in the state of `before`, by `rule`; answered `expected` at `due_ms`.
+
+    `before` is None where there was no group, `after` the group with the request parked. The `answer_rule` is the one that answers a parked request.
+    """
+
+    exchange: Exchange
+    at_ms: int
+    before: GroupView | None
+    rule: str = ""
+    requirement: str = ""
+    after: GroupView | None = None
+    due_ms: int | None = None
+    expected: Mapping[str, Any] | None = None
+    answer_rule: str = ""
+    answer_requirement: str = ""
+    idle: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """The first answer that is not the machine's: `kind` is other, unparked, early, late, missing or closed."""
+
+    kind: str
+    step: Step
+    differences: tuple[Difference, ...] = ()
+    matched: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """A walk's end: without `divergence` the machine did all that was seen. `names` are the clients of the member ids."""
+
+    steps: tuple[Step, ...]
+    forks: tuple[Fork, ...]
+    transitions: tuple[tuple[int, Transition], ...]
+    names: Mapping[str, str]
+    divergence: Divergence | None = None
+
+
+class _Diverged(Exception):
+    def __init__(self, kind: str, step: Step, found: tuple[Difference, ...] = ()) -> None:
+        super().__init__(kind)
+        self.kind, self.step, self.found = kind, step, found
+
+
+_CANDIDATES_MAX: Final = 4
+
+
+@dataclass(slots=True)
+class _Journal:
+    """What a walk writes down."""
+
+    steps: dict[int, Step] = field(default_factory=dict)
+    forks: list[Fork] = field(default_factory=list)
+    transitions: list[tuple[int, Transition]] = field(default_factory=list)
+    matched: int = 0
+    created_ms: int | None = None
+
+
+class Walk:
+    """Goes through `history` once."""
+
+    def __init__(self, history: History, *, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> None:
+        self._history = history
+        self._tolerance = tolerance
+        self._turns = turns
+        self._settings = settings
+        self._foresight = Foresight(history.exchanges)
+        self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
+        self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
+        self._answers = _answers_by_rule(profile)
+        self._topics = None if history.topics is None else _topics(history.topics)
+        self._queue = list(history.exchanges)
+        self._moves = list(history.moves)
+        self._parked: dict[int, Step] = {}
+        self._now_ms = 0
+        self._moving_ms = 0.0
+        self._told = _Journal()
+
+    def go(self) -> Walked:
+        divergence = None
+        try:
+            while self._queue:
+                self._take_up(self._next())
+            self._pass_timers(int(self._history.end_ms + self._tolerance.early_ms))
+            self._check_parked(float("inf"))
+        except _Diverged as met:
+            divergence = Divergence(kind=met.kind, step=met.step, differences=met.found, matched=self._told.matched)
+        told = self._told
+        return Walked(
+            steps=tuple(told.steps.values()), forks=tuple(told.forks), transitions=tuple(told.transitions),
+            names=dict(self._foresight.owners), divergence=divergence,
+        )  # fmt: skip
+
+    def _way(self, what: str, number: int, ways: int, count: int = 0) -> int:
+        key = (what, number, count)
+        self._told.forks.append(Fork(key=key, ways=ways))
+        return min(self._turns.get(key, 0), ways - 1)
+
+    # Whose turn it is
+
+    def _next(self) -> Exchange:
+        """Return the request that is taken up next: the first, or one that came while the first was under way, not long after it."""
+        first = self._queue[0]
+        until = min(first.ready_ms + self._tolerance.reorder_ms, first.taken_up_ms)
+        candidates = [first]
+        for other in self._queue[1:]:
+            if other.ready_ms >= until or len(candidates) == _CANDIDATES_MAX:
+                break
+            if all(other.request.connection != each.request.connection for each in candidates):
+                candidates.append(other)
+        chosen = candidates[self._way("order", first.number, len(candidates), len(self._told.steps)) if len(candidates) > 1 else 0]
+        self._queue.remove(chosen)
+        return chosen
+
+    def _is_taken_up(self, exchange: Exchange) -> bool:
+        """Tell whether the broker saw the request at all, which is not known where its sender hung up."""
+        if exchange.answer is not None or exchange.closed_by is None:
+            return exchange.answer is not None or not exchange.is_behind
+        if exchange.is_behind:
+            return self._way("behind", exchange.number, 2) == 1
+        return self._way("hung-up", exchange.number, 2) == 0
+
+    # One request
+
+    def _take_up(self, exchange: Exchange) -> None:
+        while self._moves and self._moves[0].done_ms <= exchange.ready_ms:
+            self._move(self._moves.pop(0))
+        if not self._is_taken_up(exchange):
+            return
+        at_ms = self._come_to(exchange)
+        self._check_parked(exchange.ready_ms)
+        if exchange.is_stray:
+            self._ask(exchange, at_ms, self._elsewhere)
+        else:
+            self._clean_up(exchange)
+            self._ask(exchange, at_ms, self._machine)
+
+    def _come_to(self, exchange: Exchange) -> int:
+        """Let the timers go off that do so before the request is taken up, and return when that is."""
+        ready_ms, count = int(exchange.ready_ms), 0
+        while (due_ms := self._machine.next_deadline_ms()) is not None:
+            if due_ms < ready_ms:
+                is_near = ready_ms - due_ms <= self._tolerance.late_timer_ms
+                if is_near and self._way("timer", exchange.number, 2, count) == 1:
+                    return max(self._now_ms, due_ms)
+            elif due_ms > self._latest(exchange, ready_ms) or self._way("timer", exchange.number, 2, count) == 0:
+                break
+            count += 1
+            self._pass_timers(due_ms)
+        return max(self._now_ms, ready_ms)
+
+    def _latest(self, exchange: Exchange, ready_ms: int) -> float:
+        answered_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
+        return min(answered_ms + self._tolerance.early_ms, ready_ms + self._tolerance.late_timer_ms)
+
+    def _clean_up(self, exchange: Exchange) -> None:
+        """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
+        view = self._machine.view(self._history.group)
+        if view is not None and view.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
+            self._perform(self._machine.clean_up(self._now_ms), self._now_ms, None)
+
+    def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
+        self._now_ms = at_ms
+        step = Step(exchange=exchange, at_ms=at_ms, before=machine.view(self._history.group))
+        self._told.steps[exchange.number] = step
+        self._parked[exchange.number] = step
+        arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
+        message = exchange.message
+        if isinstance(message, OffsetCommitRequest) and self._topics is not None and all(each.name for each in message.topics):
+            message = known_part(message, self._topics)
+            if not message.topics:
+                step.rule, step.requirement = "OffsetCommit/unknown-partitions", "COMMIT-50"
+                self._reply(step, OffsetCommitResponse(), at_ms, None)
+                return
+        self._perform(machine.handle(message, arrival, at_ms), at_ms, exchange)
+        step.after = machine.view(self._history.group)
+
+    # Time
+
+    def _pass_timers(self, until_ms: int) -> None:
+        while (due_ms := self._machine.next_deadline_ms()) is not None and due_ms <= until_ms:
+            self._now_ms = max(self._now_ms, due_ms)
+            self._perform(self._machine.advance(self._now_ms), self._now_ms, None)
+
+    def _move(self, moved: Moved) -> None:
+        """Unload the group and load what was stored of it, at once; how long that took on the broker is leeway for what is due later."""
+        begun_ms = max(self._now_ms, int(moved.begun_ms))
+        self._pass_timers(begun_ms)
+        partition = partition_of(self._history.group, self._settings.offsets_topic_num_partitions)
+        stored = self._machine.stored(partition)
+        self._now_ms = begun_ms
+        self._perform(self._machine.unload(partition, begun_ms), begun_ms, None)
+        self._perform(self._machine.load(partition, stored, begun_ms), begun_ms, None)
+        self._moving_ms += moved.done_ms - moved.begun_ms
+
+    def _check_parked(self, now_ms: float) -> None:
+        """Diverge where an answer came, well before `now_ms`, to what is still parked then."""
+        for step in self._parked.values():
+            answered_ms = step.exchange.answered_ms
+            if answered_ms is not None and answered_ms + self._tolerance.early_ms + self._moving_ms < now_ms:
+                raise _Diverged("unparked", step)
+
+    # What the machine puts out
+
+    def _perform(self, outputs: list[Output], at_ms: int, cause: Exchange | None) -> None:
+        last: Applied | None = None
+        for output in outputs:
+            if isinstance(output, Applied):
+                last = output
+                self._note_rule(output)
+            elif isinstance(output, Transition):
+                self._told.transitions.append((at_ms, output))
+                if output.before is None:
+                    self._told.created_ms = at_ms
+            elif (step := self._parked.get(int(str(output.token)))) is not None:
+                if last is not None and (not step.rule or self._answers.get(step.rule) is None):
+                    step.answer_rule, step.answer_requirement = last.rule, last.requirement
+                self._reply(step, output.message, at_ms, cause)
+
+    def _note_rule(self, applied: Applied) -> None:
+        step = None if applied.token is None else self._told.steps.get(int(str(applied.token)))
+        if step is not None and step.exchange.number in self._parked:
+            step.rule, step.requirement = applied.rule, applied.requirement
+
+    def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
+        exchange = step.exchange
+        del self._parked[exchange.number]
+        self._foresight.answered.add(exchange.number)
+        if isinstance(message, OffsetCommitResponse) and isinstance(exchange.message, OffsetCommitRequest) and self._topics is not None:
+            message = with_unknown(exchange.message, message)
+        step.due_ms, step.expected = at_ms, as_told(exchange.api, exchange.version, body_of(message))
+        if exchange.answer is None or exchange.answered_ms is None:
+            self._check_missing(step)
+            return
+        found = tuple(differences(step.expected, exchange.answer))
+        serious = tuple(each for each in found if not each.is_idle)
+        if serious and not self._is_passing(step):
+            raise _Diverged("other", step, serious)
+        self._check_time(step, cause)
+        step.idle = tuple(each for each in found if each.is_idle)
+        self._told.matched += 1
+
+    def _check_missing(self, step: Step) -> None:
+        exchange = step.exchange
+        assert step.due_ms is not None
+        latest_ms = step.due_ms + self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms) + self._moving_ms
+        if exchange.closed_by == "broker" and not self._history.moves and step.due_ms < exchange.gone_ms:
+            raise _Diverged("closed", step)
+        if latest_ms < exchange.gone_ms and not exchange.is_unread:
+            raise _Diverged("missing", step)
+
+    def _check_time(self, step: Step, cause: Exchange | None) -> None:
+        exchange = step.exchange
+        assert exchange.answered_ms is not None
+        assert step.due_ms is not None
+        is_caused = cause is not None and step.due_ms <= int(cause.ready_ms)
+        is_exact = is_caused and cause is not None and cause.ready_ms == cause.request.at_ms
+        earliest_ms = step.due_ms if is_exact else step.due_ms - self._tolerance.early_ms
+        if exchange.answered_ms < earliest_ms:
+            raise _Diverged("unparked" if is_caused and cause is not exchange else "early", step)
+        allowance_ms = self._tolerance.prompt_ms if is_caused else self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms)
+        if exchange.answered_ms > step.due_ms + allowance_ms + self._moving_ms and not exchange.is_unread:
+            raise _Diverged("late", step)
+
+    def _is_passing(self, step: Step) -> bool:
+        """Tell whether the difference is one that a new group shows for some milliseconds: it is Dead, or not listed, to whoever looks."""
+        created_ms = self._told.created_ms
+        if created_ms is None or step.exchange.ready_ms - created_ms > self._tolerance.unseen_ms:
+            return False
+        groups = (step.exchange.answer or {}).get("groups", [])
+        if step.exchange.api is Api.DESCRIBE_GROUPS:
+            return all(each.get("group_state") == GroupState.DEAD.value for each in groups)
+        return step.exchange.api is Api.LIST_GROUPS and not groups
+
+
+def _topics(partitions: Mapping[str, int]) -> Topics:
+    topics = Topics(0)
+    for name, count in partitions.items():
+        topics.grow(name, count)
+    return topics
+
+
+@cache
+def _answers_by_rule(profile: str) -> Mapping[str, Any]:
+    """Return what each row says to the request that it is applied to, by the row's name; None where it says nothing itself."""
+    rows: dict[str, Row] = {rule_name(on, state, row): row for on, state, row in profile_named(profile).rules()}
+    for on, cell in profile_named(profile).before_group.items():
+        rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
+    return {name: row.answer for name, row in rows.items()}

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.oracle.recording import Recording
+
+from groupproof.coordinator.coordinator import Arrival
+from groupproof.harness.oracle.exchanges import Exchange, histories
+from groupproof.harness.oracle.foresight import NEW_ID, Foresight, is_usual
+from groupproof.protocol.vocabulary import Api
+
+
+def recorded() -> tuple[Exchange, ...]:
+    told = Recording()
+    told.stable("a", "b")
+    return histories(told.end())[0].exchanges
+
+
+def arrival(exchange: Exchange) -> Arrival:
+    return Arrival(token=exchange.number, api_version=5, client_id=exchange.client, client_host="/127.0.0.1")
+
+
+@pytest.mark.requirement("JOIN-03")
+def test_a_member_gets_the_id_that_its_answer_tells_and_no_one_gets_it_again() -> None:
+    exchanges = recorded()
+    first = exchanges[0]
+    foresight = Foresight(exchanges)
+    told = foresight.member_id("a", arrival(first))
+
+    assert first.answer is not None
+    assert told == first.answer["member_id"]
+    assert foresight.owners == {told: "a"}
+    assert foresight.member_id("a", arrival(first)).startswith(NEW_ID)
+
+
+def test_the_next_leader_and_protocol_are_those_of_the_answers_to_come() -> None:
+    exchanges = recorded()
+    foresight = Foresight(exchanges)
+    leader = next(str(each.answer["leader"]) for each in exchanges if each.answer and each.answer.get("leader"))
+
+    assert foresight.leader("g", ("x", leader)) == leader
+    assert foresight.leader("g", ("x", "y")) == "x"
+    assert foresight.protocol("g", ("roundrobin", "range")) == "range"
+    foresight.answered = {each.number for each in exchanges}
+    assert foresight.leader("g", ("x", leader)) == "x"
+    assert foresight.protocol("g", ("roundrobin", "range")) == "roundrobin"
+
+
+def test_the_id_of_a_member_that_hung_up_is_read_in_the_leaders_list() -> None:
+    told = Recording()
+    told.join("a", version=3)
+    told.wait(5)
+    told.join("b", version=3, label="unseen")
+    told.wait(5)
+    told.join("a", version=3)
+    told.wait(5)
+    unseen = told.ids["b"]
+    trace = [seen for seen in told.end() if not (seen.kind == "response" and seen.detail == "unseen")]
+    exchanges = histories(trace)[0].exchanges
+    (exchange,) = [each for each in exchanges if each.label == "unseen"]
+
+    assert Foresight(exchanges).member_id("b", arrival(exchange)) == unseen
+
+
+@pytest.mark.parametrize(
+    ("member_id", "usual"),
+    [("app-0b5a7f9e-5f1c-4c3a-8f2b-3f1d2c4b5a69", True), ("app-1", False), ("other-0b5a7f9e-5f1c-4c3a-8f2b-3f1d2c4b5a69", False)],
+)
+def test_kafkas_form_of_an_id_is_known(member_id: str, usual: bool) -> None:
+    assert is_usual(member_id, "app") is usual
+
+
+def test_the_exchanges_that_count_are_joins() -> None:
+    assert {each.api for each in recorded()} == {Api.JOIN_GROUP, Api.SYNC_GROUP}

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.oracle.recording import SETTINGS, Recording
+
+from groupproof.harness.oracle import predictions
+from groupproof.harness.oracle.comparing import Difference
+from groupproof.harness.oracle.exchanges import histories
+from groupproof.harness.oracle.telling import finding_of
+from groupproof.harness.oracle.walking import Divergence, Step, Walked
+from groupproof.harness.verdicts import Proof, Verdict
+
+
+def sentences(told: Recording) -> dict[str, str]:
+    return {
+        each.label: each.sentence
+        for each in predictions(told.end(), profile="kafka-4.1", settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
+    }
+
+
+def test_what_a_parked_request_waits_for_is_told_by_its_clients_names() -> None:
+    told = Recording(settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
+    told.joined("a", label="first")
+    told.wait(400)
+    told.sync("a", "a", label="lead")
+    told.wait(5)
+    told.joined("b", label="second")
+    told.wait(5)
+    told.join("c", label="id of c")
+    told.wait(5)
+    told.join("a", label="rejoin")
+    told.wait(5)
+    told.join("c", label="third")
+    told.wait(5)
+    told.sync("b", label="follow")
+    told.wait(5)
+    found = sentences(told)
+
+    assert found["first"] == "JoinGroup of a (generation 0, Empty): parked until the initial delay ends, then 0 with generation 1, leader a"
+    assert found["second"].startswith("JoinGroup of b (generation 1, Stable): parked until a rejoins, then 0 with generation 2")
+    assert found["rejoin"].startswith("JoinGroup of a (generation 1, PreparingRebalance): parked until c joins")
+    assert found["follow"] == "SyncGroup of b (generation 2, CompletingRebalance): parked until a syncs"
+    assert found["id of c"] == "JoinGroup of c (generation 1, PreparingRebalance): 79 MEMBER_ID_REQUIRED"
+
+
+def diverged(requirement: str, kind: str = "other") -> tuple[Divergence, Walked]:
+    told = Recording()
+    told.stable("a")
+    told.beat("a")
+    told.wait(5)
+    exchange = histories(told.end())[0].exchanges[-1]
+    step = Step(
+        exchange=exchange, at_ms=20, before=None, rule="Heartbeat/Stable/alive", requirement=requirement, due_ms=20, expected={"error_code": 0}
+    )
+    found = (Difference(path="error_code", field="error_code", expected=0, observed=27),)
+    return Divergence(kind=kind, step=step, differences=found), Walked(steps=(step,), forks=(), transitions=(), names={})
+
+
+@pytest.mark.parametrize(
+    ("requirement", "verdict"), [("TR-118", Verdict.FAILED), ("IDJ-02", Verdict.NON_STRICT), ("TIMER-01", Verdict.INFORMATIONAL)]
+)
+def test_a_finding_is_as_grave_as_its_requirement(requirement: str, verdict: Verdict) -> None:
+    assert finding_of(*diverged(requirement)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "proof", "words"),
+    [
+        ("other", Proof.SAFETY, "0"),
+        ("early", Proof.SAFETY, "0, too early"),
+        ("late", Proof.TIMING, "0, too late"),
+        ("missing", Proof.LIVENESS, "no answer"),
+        ("closed", Proof.LIVENESS, "the broker closed the connection"),
+    ],
+)
+def test_each_kind_of_divergence_has_its_proof_and_its_words(kind: str, proof: Proof, words: str) -> None:
+    finding = finding_of(*diverged("TR-118", kind))
+
+    assert (finding.proof, finding.observed) == (proof, f"Heartbeat of a (no group): {words}.")

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.harness.oracle.recording import SETTINGS, Recording, in_order
+
+from groupproof.coordinator.coordinator import Settings
+from groupproof.harness.oracle.exchanges import histories
+from groupproof.harness.oracle.tolerance import Tolerance
+from groupproof.harness.oracle.walking import Turns, Walk, Walked
+from groupproof.protocol.trace import Trace
+
+
+def walked(trace: Trace, turns: Turns | None = None, **settings: Any) -> Walked:
+    (history,) = histories(trace)
+    named = {**SETTINGS, **{name.replace("_", "."): value for name, value in settings.items()}}
+    return Walk(history, profile="kafka-4.1", settings=Settings.of(named), tolerance=Tolerance(), turns=turns or {}).go()
+
+
+def forks(trace: Trace) -> dict[str, int]:
+    return {fork.key[0]: fork.ways for fork in walked(trace).forks}
+
+
+def divergence(trace: Trace, turns: Turns | None = None) -> str | None:
+    met = walked(trace, turns).divergence
+    return None if met is None else met.kind
+
+
+def test_requests_that_are_under_way_together_may_be_taken_up_in_either_order() -> None:
+    told = Recording(latency_ms=3)
+    told.stable("a")
+    told.join("b", settles=False)
+    told.join("c", settles=False)
+    told.wait(20)
+
+    assert forks(told.end())["order"] == 2
+
+
+def test_requests_that_were_made_sure_of_have_one_order() -> None:
+    told = Recording()
+    told.stable("a")
+    told.joined("b")
+    told.wait(20)
+    told.beat("a")
+
+    assert "order" not in forks(told.end())
+
+
+@pytest.mark.parametrize(("wait_ms", "forked"), [(5_000, False), (5_980, True), (6_200, True), (6_900, False)])
+def test_a_request_near_a_deadline_may_come_before_or_after_the_timer(wait_ms: int, forked: bool) -> None:
+    told = Recording(latency_ms=2)
+    told.stable("a")
+    told.wait(wait_ms)
+    told.beat("a")
+    told.wait(10)
+    trace = told.end()
+
+    assert ("timer" in {fork.key[0] for fork in walked(trace).forks if fork.key[1] == 3}) is forked
+
+
+def test_an_answer_that_a_late_timer_explains_is_legal_by_the_other_turn() -> None:
+    prompt, late = Recording(), Recording(settings={**SETTINGS, "group.min.session.timeout.ms": 99})
+    for told, session_ms in ((prompt, 6_000), (late, 6_300)):
+        told.stable("a", session_ms=session_ms)
+        told.wait(6_100)
+        told.beat("a", label="beat")
+        told.wait(10)
+    # The answer of a broker whose timer was late to a request that named the shorter session.
+    requests = [seen for seen in prompt.end() if seen.kind != "response"]
+    trace = in_order([*requests, *(seen for seen in late.end() if seen.kind == "response")])
+
+    assert divergence(trace) == "other"
+    (fork,) = [fork for fork in walked(trace).forks if fork.key[0] == "timer"]
+    assert divergence(trace, {fork.key: 1}) is None
+
+
+def test_a_request_whose_sender_hung_up_may_not_have_been_seen() -> None:
+    told = Recording()
+    told.stable("a")
+    told.joined("b")
+    told.close("b")
+    told.wait(10)
+    told.beat("a")
+    told.wait(10)
+    trace = told.end()
+    (fork,) = [fork for fork in walked(trace).forks if fork.key[0] == "hung-up"]
+
+    assert divergence(trace) is None
+    assert divergence(trace, {fork.key: 1}) == "other"  # then the heartbeat would have been answered 0
+
+
+def test_what_stands_behind_a_parked_request_is_not_taken_up() -> None:
+    told = Recording()
+    told.stable("a")
+    told.joined("b")
+    told.wait(5)
+    told.event("step")
+    trace = told.end()
+    labels = [step.exchange.label for step in walked(trace).steps]
+    told.beat("b", label="behind")
+    told.wait(2_000)
+    behind = [seen for seen in told.end() if not (seen.kind == "response" and seen.detail == "behind")]
+
+    assert [step.exchange.label for step in walked(behind).steps] == labels
+
+
+def test_a_connection_that_the_broker_ends_instead_of_answering_is_told() -> None:
+    told = Recording()
+    told.stable("a")
+    told.beat("a", label="beat")
+    told.wait(50)
+    told.close("a", by="broker")
+    told.wait(50)
+    trace = [seen for seen in told.end() if not (seen.kind == "response" and seen.detail == "beat")]
+
+    assert divergence(trace) == "closed"
+
+
+def test_a_move_answers_what_is_parked_and_keeps_the_stable_group() -> None:
+    told = Recording()
+    told.event("coordinator", group="g", node=0)
+    told.stable("a")
+    told.event("step", step="move_group")
+    told.wait(300)
+    told.event("moved", group="g", was=0, to=0)
+    told.wait(5)
+    told.beat("a", label="beat")
+    told.wait(10)
+    found = walked(told.end())
+
+    assert found.divergence is None
+    assert [moved.after.value for _, moved in found.transitions][-1] == "Dead"
+    assert found.steps[-1].rule == "Heartbeat/Stable/alive"
+
+
+@pytest.mark.requirement("FIND-08")
+def test_a_broker_that_does_not_coordinate_the_group_says_so() -> None:
+    told = Recording()
+    told.event("coordinator", group="g", node=7)
+    told.stable("a")
+    found = walked(told.end())
+
+    assert found.steps[0].rule == "JoinGroup/before/not-coordinator"
+    assert found.divergence is not None
+
+
+@pytest.mark.requirement("COMMIT-12")
+def test_a_commit_to_a_partition_that_is_not_there_is_refused_for_it_alone() -> None:
+    told = Recording()
+    told.event("ground", topics={"t": 1})
+    told.stable("a")
+    told.commit("a")
+    told.wait(10)
+    step = walked(told.end()).steps[-1]
+
+    assert step.expected is not None
+    assert [each["error_code"] for each in step.expected["topics"][0]["partitions"]] == [0, 3]
+
+
+def test_an_empty_group_may_be_cleaned_up_before_any_request() -> None:
+    told = Recording()
+    told.stable("a")
+    told.leave("a")
+    told.wait(10)
+    told.join("b", member_id="nobody")
+    told.wait(10)
+
+    assert forks(told.end())["cleanup"] == 2
