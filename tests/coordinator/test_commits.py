@@ -1,10 +1,25 @@
-"""OffsetCommit to partitions that do not exist."""
+"""Offsets of partitions that do not exist."""
 
 from __future__ import annotations
 
-from groupproof.coordinator.commits import known_part, with_unknown
+from groupproof.coordinator.commits import known_part, refused_wholly, with_unknown
 from groupproof.coordinator.topics import Topics
-from groupproof.protocol.messages import CommitPartition, CommittedPartition, CommittedTopic, CommitTopic, OffsetCommitRequest, OffsetCommitResponse
+from groupproof.protocol.messages import (
+    CommitPartition,
+    CommittedPartition,
+    CommittedTopic,
+    CommitTopic,
+    DeletedOffset,
+    DeletedOffsetTopic,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeletePartition,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteTopic,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
 
 
 def _request(**topics: tuple[int, ...]) -> OffsetCommitRequest:
@@ -36,5 +51,29 @@ def test_the_answer_tells_the_unknown_ones_in_the_order_of_the_request() -> None
     answered = OffsetCommitResponse(topics=(CommittedTopic(name="t", partitions=(CommittedPartition(partition_index=1, error_code=22),)),))
 
     completed = with_unknown(_request(u=(0,), t=(1, 2)), answered)
+    assert isinstance(completed, OffsetCommitResponse)
     codes = [(topic.name, each.partition_index, each.error_code) for topic in completed.topics for each in topic.partitions]
     assert codes == [("u", 0, 3), ("t", 1, 22), ("t", 2, 3)]
+
+
+def test_a_commit_to_nothing_that_exists_is_answered_without_the_coordinator() -> None:
+    message = _request(u=(0,))
+    within = TxnOffsetCommitRequest(transactional_id="x", group_id="g", producer_id=1, topics=message.topics)
+    unknown = (CommittedTopic(name="u", partitions=(CommittedPartition(partition_index=0, error_code=3),)),)
+
+    assert refused_wholly(message, known_part(message, _topics())) == OffsetCommitResponse(topics=unknown)
+    assert refused_wholly(within, known_part(within, _topics())) == TxnOffsetCommitResponse(topics=unknown)
+    assert refused_wholly(_request(t=(0,)), _request(t=(0,))) is None
+
+
+def test_about_a_deletion_the_coordinator_is_always_asked_and_an_error_of_the_group_is_all_that_is_told() -> None:
+    partitions = (OffsetDeletePartition(partition_index=0), OffsetDeletePartition(partition_index=2))
+    message = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=partitions),))
+    known = known_part(message, _topics())
+    deleted = OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=(DeletedOffset(partition_index=0, error_code=86),)),))
+    completed = (DeletedOffset(partition_index=0, error_code=86), DeletedOffset(partition_index=2, error_code=3))
+
+    assert known.topics[0].partitions == partitions[:1]
+    assert refused_wholly(message, OffsetDeleteRequest(group_id="g")) is None
+    assert with_unknown(message, deleted) == OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=completed),))
+    assert with_unknown(message, OffsetDeleteResponse(error_code=69)) == OffsetDeleteResponse(error_code=69)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from tests.coordinator.admin_witnesses import ADMIN_COURSES, ADMIN_REQUESTS
 
 from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 from groupproof.protocol.spec import On, profile, rows, rule_name
@@ -186,6 +187,7 @@ OTHERS: dict[str, Act] = {
     "OffsetCommit/Stable/commits": lambda s, c: s.commit(c.d, 1),
     "OffsetFetch/none/no-group": lambda s, c: s.fetch(0),
     "OffsetFetch/Empty/fetches": lambda s, c: s.fetch(0),
+    **ADMIN_REQUESTS,
 }  # fmt: skip
 
 
@@ -290,6 +292,7 @@ COURSES: dict[str, Callable[[Scene], object]] = {
     "Unloaded/CompletingRebalance/unloaded": lambda s: (_completing(s), _reloaded(s)),
     "Unloaded/Stable/unloaded": lambda s: (_stable(s), _reloaded(s)),
     "Unloaded/Dead/unloaded": lambda s: (_dead(s), _reloaded(s)),
+    **ADMIN_COURSES,
 }  # fmt: skip
 
 # Met with group.max.size 2 instead of the default, where three are about.
@@ -318,7 +321,7 @@ def test_every_row_has_a_witness_and_every_witness_a_row() -> None:
 @pytest.mark.parametrize("rule", [*JOINS, *OTHERS])
 def test_a_request_meets_its_rule_and_gets_its_answer(scene_of: Callable[..., Scene], rule: str) -> None:
     scene = scene_of(offsets_retention_check_interval_ms=7_000)  # so that a cleanup comes while the group is on its stage
-    cast = STAGES[rule.split("/")[1]](scene)
+    cast = STAGES["Empty" if rule.startswith("ListGroups") else rule.split("/")[1]](scene)
     before = len(scene.rules())
     asked = {**JOINS, **OTHERS}[rule](scene, cast)
 

@@ -12,7 +12,7 @@ from groupproof.coordinator.inputs import Gate, Input
 from groupproof.coordinator.members import Member
 from groupproof.coordinator.outputs import Arrival
 from groupproof.coordinator.settings import Settings
-from groupproof.protocol.messages import JoinGroupRequest, JoinProtocol, SyncGroupRequest
+from groupproof.protocol.messages import JoinGroupRequest, JoinProtocol, OffsetDeleteRequest, SyncGroupRequest
 from groupproof.protocol.spec import Guard, On
 from groupproof.protocol.vocabulary import GroupState
 
@@ -160,6 +160,8 @@ def test_a_guard_changes_nothing() -> None:
         on.request = JoinGroupRequest(group_id="g", session_timeout_ms=1, member_id="m", protocol_type="consumer", protocols=RANGE)
         if guard is Guard.PROTOCOL_DIFFERS:
             on.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m")
+        if guard is Guard.LAST_OFFSETS_NAMED:
+            on.request = OffsetDeleteRequest(group_id="g")
         holds(on)
 
     assert group.view() == before

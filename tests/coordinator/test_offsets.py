@@ -39,12 +39,42 @@ def test_without_topics_everything_is_fetched_by_topic() -> None:
     ]
 
 
-@pytest.mark.requirement("COMMIT-24")
-def test_what_is_as_old_as_the_cutoff_expires() -> None:
-    offsets = _committed(("t", 0, 1, 10), ("t", 1, 1, 11))
-    offsets.expire(10)
+def _pending(offsets: Offsets, producer: int, partition: int, offset: int) -> Offsets:
+    offsets.commit_pending(producer, "t", CommitPartition(partition_index=partition, committed_offset=offset), 0)
+    return offsets
+
+
+def test_what_is_pending_is_not_fetched_until_its_transaction_is_committed() -> None:
+    offsets = _pending(_committed(("t", 0, 1, 0)), 7, 0, 2)
+    asked = (FetchTopic(name="t", partition_indexes=(0, 1)),)
+    codes = [each.error_code for each in offsets.fetch(asked, require_stable=True)[0].partitions]
+    before = offsets.fetch(asked)[0].partitions[0].committed_offset
+    offsets.materialise(7)
+
+    assert (codes, before) == ([88, 0], 1)
+    assert offsets.fetch(asked, require_stable=True)[0].partitions[0].committed_offset == 2
+
+
+def test_of_two_transactions_the_later_record_holds_in_whichever_order_they_end() -> None:
+    offsets = _pending(_pending(Offsets(), 1, 0, 10), 2, 0, 20)
+    offsets.materialise(2)
+    offsets.materialise(1)
+
+    assert offsets.by_partition["t", 0].offset == 20
+
+
+def test_an_open_transaction_keeps_offsets_from_being_nothing() -> None:
+    offsets = _pending(Offsets(), 1, 0, 10)
+    offsets.delete("t", 0)
+    assert (bool(offsets), offsets.is_pending("t", 0)) == (True, False)
+
+    offsets.drop_pending(1)
+    assert not offsets
+
+
+def test_deleting_a_partition_leaves_the_others() -> None:
+    offsets = _pending(_committed(("t", 0, 1, 10), ("t", 1, 1, 11)), 1, 0, 3)
+    offsets.delete("t", 0)
+    offsets.materialise(1)
 
     assert list(offsets.by_partition) == [("t", 1)]
-    assert offsets
-    offsets.expire(11)
-    assert not offsets

@@ -10,7 +10,7 @@ from groupproof.coordinator.group import Group
 from groupproof.coordinator.members import Member
 from groupproof.coordinator.offsets import Committed, Offsets
 from groupproof.coordinator.storage import PartitionState, Stored, StoredGroup, partition_of
-from groupproof.protocol.messages import JoinProtocol
+from groupproof.protocol.messages import CommitPartition, JoinProtocol
 from groupproof.protocol.vocabulary import GroupState
 
 
@@ -56,6 +56,7 @@ def test_a_snapshot_does_not_follow_later_changes() -> None:
     state = PartitionState()
     state.offsets["g"] = Offsets({("t", 0): Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)})
     state.groups["g"] = StoredGroup.of(_group(), {})
+    state.offsets["g"].commit_pending(7, "t", CommitPartition(partition_index=1, committed_offset=3), 0)
     snapshot = state.snapshot()
     state.forget("g")
 
@@ -64,6 +65,8 @@ def test_a_snapshot_does_not_follow_later_changes() -> None:
     again = PartitionState.of(snapshot)
     assert again.snapshot() == snapshot
     assert again.offsets["g"].by_partition["t", 0].offset == 1
+    assert again.offsets["g"].pending[7]["t", 1].offset == 3
+    assert again.offsets["g"].records == 1
 
 
 @pytest.mark.requirement("FIND-02")

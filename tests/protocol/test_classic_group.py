@@ -108,7 +108,7 @@ def test_refusals_change_nothing_but_what_79_and_81_do() -> None:
     changing = {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.NONE}
     for _, on, state, row in EVERY_ROW:
         if isinstance(row.answer, ErrorCode) and row.answer not in changing:
-            allowed = _MAKING if state is None and on is On.JOIN_GROUP else {Effect.BLANK_MEMBER_ID}
+            allowed = _MAKING if state is None and on in (On.JOIN_GROUP, On.TXN_OFFSET_COMMIT) else {Effect.BLANK_MEMBER_ID}
             assert (set(row.effects) - allowed, row.then, row.after) == (set(), None, ()), rule_name(on, state, row)
 
 
@@ -157,7 +157,7 @@ def test_the_table_agrees_with_the_catalogue_s_response_matrix(api: str, name: s
         assert row.answer == said, state
 
 
-def test_the_offset_apis_allow_the_empty_group_id() -> None:
+def test_the_apis_of_offsets_and_admins_allow_the_empty_group_id() -> None:
     asking = {on for on, cell in BEFORE_GROUP.items() if Guard.GROUP_ID_EMPTY in {row.guard for row in cell}}
 
-    assert set(REQUESTS) - asking == {On.OFFSET_COMMIT, On.OFFSET_FETCH}
+    assert set(REQUESTS) - asking == {On.OFFSET_COMMIT, On.OFFSET_FETCH, On.DESCRIBE_GROUPS, On.DELETE_GROUPS, On.LIST_GROUPS}

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from groupproof.coordinator.describing import DESCRIPTIONS
 from groupproof.coordinator.inputs import Input
 from groupproof.coordinator.members import Member
 from groupproof.coordinator.offsets import Offsets
 from groupproof.protocol.messages import (
     CommittedPartition,
     CommittedTopic,
+    DeletedGroup,
+    DeletedOffset,
+    DeletedOffsetTopic,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribeGroupsResponse,
     FetchedGroup,
     FetchedPartition,
     FetchedTopic,
@@ -20,10 +27,16 @@ from groupproof.protocol.messages import (
     JoinGroupResponse,
     JoinMember,
     LeaveGroupResponse,
+    ListGroupsResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
     OffsetFetchResponse,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from groupproof.protocol.spec import Form, On
 from groupproof.protocol.vocabulary import ErrorCode
@@ -93,13 +106,33 @@ def _skip_assignment(on: Input) -> JoinGroupResponse:
     )  # fmt: skip
 
 
+def _not_appended(on: Input) -> JoinGroupResponse:
+    return join_error(on.refusal, "", on.version, -1)
+
+
+def _old_leader_not_appended(on: Input) -> JoinGroupResponse:
+    group = on.here
+    return JoinGroupResponse(
+        error_code=on.refusal, generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
+        leader=group.members.leader or "",
+    )  # fmt: skip
+
+
 def _own_assignment(on: Input) -> SyncGroupResponse:
     return own_assignment(on, on.member)
 
 
-def _committed(on: Input) -> OffsetCommitResponse:
+def _committed(on: Input) -> GroupResponse:
     longest = on.settings.offset_metadata_max_bytes
-    return _commit_answer(on.commit, lambda metadata: ErrorCode.OFFSET_METADATA_TOO_LARGE if is_too_long(metadata, longest) else ErrorCode.NONE)
+
+    def code(metadata: str | None) -> ErrorCode:
+        return on.refusal or (ErrorCode.OFFSET_METADATA_TOO_LARGE if is_too_long(metadata, longest) else ErrorCode.NONE)
+
+    return _commit_answer(on.commit, code)
+
+
+def _unverified(on: Input) -> GroupResponse:
+    return _commit_answer(on.commit, lambda _: on.verdict)
 
 
 def is_too_long(metadata: str | None, longest: int) -> bool:
@@ -107,23 +140,34 @@ def is_too_long(metadata: str | None, longest: int) -> bool:
     return metadata is not None and len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > longest
 
 
-def _commit_answer(request: OffsetCommitRequest, code: Callable[[str | None], ErrorCode]) -> OffsetCommitResponse:
-    return OffsetCommitResponse(
-        topics=tuple(
-            CommittedTopic(
-                name=topic.name,
-                partitions=tuple(
-                    CommittedPartition(partition_index=each.partition_index, error_code=code(each.committed_metadata)) for each in topic.partitions
-                ),
-            )
-            for topic in request.topics
+def _commit_answer(request: OffsetCommitRequest | TxnOffsetCommitRequest, code: Callable[[str | None], ErrorCode]) -> GroupResponse:
+    topics = tuple(
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(
+                CommittedPartition(partition_index=each.partition_index, error_code=code(each.committed_metadata)) for each in topic.partitions
+            ),
         )
+        for topic in request.topics
     )
+    return OffsetCommitResponse(topics=topics) if isinstance(request, OffsetCommitRequest) else TxnOffsetCommitResponse(topics=topics)
+
+
+def _offsets_deleted(on: Input) -> OffsetDeleteResponse:
+    assert isinstance(on.request, OffsetDeleteRequest)
+    topics = []
+    for topic in on.request.topics:
+        code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if on.here.is_subscribed_to(topic.name) else ErrorCode.NONE
+        deleted = tuple(DeletedOffset(partition_index=each.partition_index, error_code=code) for each in topic.partitions)
+        topics.append(DeletedOffsetTopic(name=topic.name, partitions=deleted))
+    return OffsetDeleteResponse(topics=tuple(topics))
 
 
 def _stored_offsets(on: Input) -> OffsetFetchResponse:
     assert on.fetch is not None
-    return fetch_answer(FetchedGroup(group_id=on.group_id, topics=(on.offsets or Offsets()).fetch(on.fetch.topics)))
+    assert isinstance(on.request, OffsetFetchRequest)
+    topics = (on.offsets or Offsets()).fetch(on.fetch.topics, require_stable=on.request.require_stable)
+    return fetch_answer(FetchedGroup(group_id=on.group_id, topics=topics))
 
 
 def _no_offsets(on: Input) -> OffsetFetchResponse:
@@ -150,16 +194,12 @@ def error_answer(on: Input, error: ErrorCode, fields: Mapping[str, int]) -> Grou
     if on.on is On.JOIN_GROUP:
         member_id = on.member_id if on.answered_id is None else on.answered_id
         return join_error(error, member_id, on.version, fields["join_error_generation"])
-    if on.on is On.SYNC_GROUP:
-        return sync_error(error)
-    if on.on is On.OFFSET_COMMIT:
-        return _commit_answer(on.commit, lambda _: error)  # repeated for every partition (COMMIT-12)
     if on.on is On.OFFSET_FETCH:
         assert on.fetch is not None
         topics = _every_partition(on.fetch, error) if on.version < 2 else ()
         return fetch_answer(FetchedGroup(group_id=on.group_id, topics=topics, error_code=error))
-    assert on.on is On.LEAVE_GROUP, f"{on.on.value} has no answer"
-    return LeaveGroupResponse(error_code=error)
+    assert on.on in _PLAIN, f"{on.on.value} has no answer"
+    return _PLAIN[on.on](on, error)
 
 
 def _every_partition(asked: FetchGroup, error: ErrorCode) -> tuple[FetchedTopic, ...]:
@@ -171,6 +211,17 @@ def _every_partition(asked: FetchGroup, error: ErrorCode) -> tuple[FetchedTopic,
     )
 
 
+_PLAIN: Final[Mapping[On, Callable[[Input, ErrorCode], GroupResponse]]] = {
+    On.SYNC_GROUP: lambda on, error: sync_error(error),
+    On.LEAVE_GROUP: lambda on, error: LeaveGroupResponse(error_code=error),
+    On.OFFSET_COMMIT: lambda on, error: _commit_answer(on.commit, lambda _: error),  # repeated for every partition (COMMIT-12)
+    On.TXN_OFFSET_COMMIT: lambda on, error: _commit_answer(on.commit, lambda _: error),
+    On.OFFSET_DELETE: lambda on, error: OffsetDeleteResponse(error_code=error),
+    On.DESCRIBE_GROUPS: lambda on, error: DescribeGroupsResponse(groups=(DescribedGroup(group_id=on.group_id, error_code=error),)),
+    On.DELETE_GROUPS: lambda on, error: DeleteGroupsResponse(results=(DeletedGroup(group_id=on.group_id, error_code=error),)),
+    On.LIST_GROUPS: lambda on, error: ListGroupsResponse(error_code=error),
+}
+
 FORMS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
     Form.CURRENT_GENERATION: _current_generation,
     Form.OLD_LEADER: _old_leader,
@@ -179,5 +230,10 @@ FORMS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
     Form.COMMITTED: _committed,
     Form.STORED_OFFSETS: _stored_offsets,
     Form.NO_OFFSETS: _no_offsets,
+    Form.NOT_APPENDED: _not_appended,
+    Form.OLD_LEADER_NOT_APPENDED: _old_leader_not_appended,
     Form.EACH_ENTRY: _each_entry,
+    Form.UNVERIFIED: _unverified,
+    Form.OFFSETS_DELETED: _offsets_deleted,
+    **DESCRIPTIONS,
 }

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import trio
 
-from groupproof.coordinator.commits import known_part, with_unknown
+from groupproof.coordinator.commits import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
 from groupproof.coordinator.coordinators import Coordinators, Ticket
 from groupproof.coordinator.data import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
 from groupproof.coordinator.interception import Interception
@@ -28,7 +28,7 @@ from groupproof.coordinator.metadata import (
     unsupported_api_versions,
 )
 from groupproof.coordinator.outputs import Arrival
-from groupproof.protocol.messages import FindCoordinatorRequest, GroupRequest, GroupResponse, OffsetCommitRequest, OffsetCommitResponse
+from groupproof.protocol.messages import FindCoordinatorRequest, GroupRequest, GroupResponse
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api
@@ -144,14 +144,14 @@ class Broker:
     # Groups
 
     async def _coordinate(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> Body:
-        if not isinstance(message, OffsetCommitRequest):
+        if not isinstance(message, OFFSET_REQUESTS):
             return body_of(await self._ask(message, arrived, peer, twice))
         known = known_part(message, self.world.topics)
-        if not known.topics:
+        refused = refused_wholly(message, known)
+        if refused is not None:
             self.recorder.record("processed", **arrived.columns)
-            return body_of(with_unknown(message, OffsetCommitResponse()))
+            return body_of(refused)
         answer = await self._ask(known, arrived, peer, twice)
-        assert isinstance(answer, OffsetCommitResponse)
         return body_of(answer if known is message else with_unknown(message, answer))
 
     async def _ask(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:

@@ -1,42 +1,74 @@
-"""OffsetCommit to partitions that do not exist: the broker refuses those (3) and asks the coordinator about the rest. Pure.
+"""Offsets of partitions that do not exist: the broker refuses those (3) and asks the coordinator about the rest. Pure.
 
-Source: Kafka's `KafkaApis.handleOffsetCommitRequest`; when nothing is left to ask about, the coordinator is not asked at all.
+Sources: Kafka's `KafkaApis.handleOffsetCommitRequest`, `handleTxnOffsetCommitRequest` and `handleOffsetDeleteRequest`. When nothing is left to
+commit the coordinator is not asked at all; about a deletion it is always asked, and an error of the whole group is all that is told.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 from groupproof.coordinator.topics import Topics
-from groupproof.protocol.messages import CommittedPartition, CommittedTopic, OffsetCommitRequest, OffsetCommitResponse
+from groupproof.protocol.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    DeletedOffset,
+    DeletedOffsetTopic,
+    GroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["known_part", "with_unknown"]
+__all__ = ["OFFSET_REQUESTS", "OffsetRequest", "known_part", "refused_wholly", "with_unknown"]
+
+OffsetRequest = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
+OFFSET_REQUESTS = (OffsetCommitRequest, TxnOffsetCommitRequest, OffsetDeleteRequest)
+Asked = TypeVar("Asked", bound=OffsetRequest)
 
 
-def known_part(message: OffsetCommitRequest, topics: Topics) -> OffsetCommitRequest:
+def known_part(message: Asked, topics: Topics) -> Asked:
     """Return the request without the partitions that do not exist, and without topics that are then empty."""
-    kept = []
+    kept: list[Any] = []
     for topic in message.topics:
         found = topics.named(topic.name)
         partitions = tuple(each for each in topic.partitions if found is not None and found.log(each.partition_index) is not None)
         if partitions:
-            kept.append(topic if len(partitions) == len(topic.partitions) else replace(topic, partitions=partitions))
-    return message if tuple(kept) == message.topics else replace(message, topics=tuple(kept))
+            kept.append(topic if len(partitions) == len(topic.partitions) else replace(cast(Any, topic), partitions=partitions))
+    return message if tuple(kept) == message.topics else replace(message, topics=cast(Any, tuple(kept)))
 
 
-def with_unknown(message: OffsetCommitRequest, answer: OffsetCommitResponse) -> OffsetCommitResponse:
+def refused_wholly(message: OffsetRequest, known: OffsetRequest) -> GroupResponse | None:
+    """Return the answer where nothing is left to ask the coordinator about, else None."""
+    if known.topics or isinstance(message, OffsetDeleteRequest):
+        return None
+    return with_unknown(message, OffsetCommitResponse() if isinstance(message, OffsetCommitRequest) else TxnOffsetCommitResponse())
+
+
+def with_unknown(message: OffsetRequest, answer: GroupResponse) -> GroupResponse:
     """Return the answer to the known part completed to one for `message`, in its order."""
+    assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
     codes = {(topic.name, each.partition_index): each.error_code for topic in answer.topics for each in topic.partitions}
-    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
-    topics = (
-        CommittedTopic(
-            name=topic.name,
-            partitions=tuple(
-                CommittedPartition(partition_index=each.partition_index, error_code=codes.get((topic.name, each.partition_index), unknown))
-                for each in topic.partitions
-            ),
+
+    def code(topic: str, index: int) -> int:
+        return codes.get((topic, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value)
+
+    asked = [(topic.name, [each.partition_index for each in topic.partitions]) for topic in message.topics]
+    if isinstance(answer, OffsetDeleteResponse):
+        if answer.error_code:
+            return answer
+        deleted = (
+            DeletedOffsetTopic(name=name, partitions=tuple(DeletedOffset(partition_index=each, error_code=code(name, each)) for each in indexes))
+            for name, indexes in asked
         )
-        for topic in message.topics
+        return OffsetDeleteResponse(topics=tuple(deleted))
+    committed = (
+        CommittedTopic(name=name, partitions=tuple(CommittedPartition(partition_index=each, error_code=code(name, each)) for each in indexes))
+        for name, indexes in asked
     )
-    return OffsetCommitResponse(topics=tuple(topics))
+    return type(answer)(topics=tuple(committed))

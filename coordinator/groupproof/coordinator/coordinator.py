@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Literal
 
+from groupproof.coordinator.batches import BATCHES, Batch
 from groupproof.coordinator.choices import Choices, Drawn, RandomBits
 from groupproof.coordinator.engine import Engine
 from groupproof.coordinator.group import Group
@@ -19,19 +20,19 @@ from groupproof.coordinator.settings import Settings
 from groupproof.coordinator.storage import PartitionState, Stored, partition_of
 from groupproof.coordinator.timers import TimerKey
 from groupproof.protocol.messages import (
-    FetchGroup,
     GroupRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
     OffsetCommitRequest,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
+    OffsetDeleteRequest,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
 from groupproof.protocol.spec import On
 from groupproof.protocol.spec import profile as profile_named
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = [
     "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "Stored", "Transition", "partition_of",
@@ -46,6 +47,8 @@ _REQUESTS: dict[type, On] = {
     HeartbeatRequest: On.HEARTBEAT,
     LeaveGroupRequest: On.LEAVE_GROUP,
     OffsetCommitRequest: On.OFFSET_COMMIT,
+    TxnOffsetCommitRequest: On.TXN_OFFSET_COMMIT,
+    OffsetDeleteRequest: On.OFFSET_DELETE,
 }
 
 
@@ -53,7 +56,8 @@ class Coordinator:
     """All groups whose offsets partition this broker leads; `partitions` are those it leads at the start (None: every one).
 
     What the protocol leaves open is decided by `choices`, or else as this reference does, with `random` for the member ids. `active` is
-    False while the broker starts or stops (FIND-09). `append_error` makes the log refuse group records (SYNC-11).
+    False while the broker starts or stops (FIND-09). `append_error` makes the log refuse records (SYNC-11),
+    `transaction_error` makes the transactions' coordinator confirm none (KIP-890).
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Coordinator:
     ) -> None:
         self.node_id = node_id
         self.active = True
+        self.transaction_error = ErrorCode.NONE
         self.settings = Settings.of({}, profile) if settings is None else settings
         if choices is None:
             if random is None:
@@ -92,8 +97,11 @@ class Coordinator:
         """Take up a request at `now_ms`; timers due before that go off first. Raise `TypeError` for FindCoordinator, which the cluster answers."""
         self._fire(now_ms - 1)
         self._come_to(now_ms)
-        if isinstance(message, OffsetFetchRequest):
-            self._fetch(message, arrival)
+        batch = BATCHES.get(type(message))
+        if batch is not None:
+            self._take_up_each(batch, message, arrival)
+        elif isinstance(message, ListGroupsRequest):
+            self._list(message, arrival)
         else:
             self._take_up(message, arrival)
         self._fire(now_ms)
@@ -103,6 +111,18 @@ class Coordinator:
         """Let every timer go off that is due at or before `now_ms`, each at its own instant."""
         self._fire(now_ms)
         self._come_to(now_ms)
+        return self._taken()
+
+    def end_transaction(self, producer_id: int, partitions: Iterable[int], now_ms: int, *, is_committed: bool) -> list[Output]:
+        """Take the marker of a producer's transaction for some partitions (WriteTxnMarkers): what it has pending there counts now, or never."""
+        self._fire(now_ms)
+        self._come_to(now_ms)
+        for group_id in [each for partition in partitions for each in self._of(partition)]:
+            offsets = self._offsets(group_id)
+            if offsets is not None and producer_id in offsets.pending:
+                on = self._input(On.TXN_MARKER, group_id)
+                on.producer_id, on.is_committed = producer_id, is_committed
+                self._engine.apply(on)
         return self._taken()
 
     def clean_up(self, now_ms: int) -> list[Output]:
@@ -185,37 +205,48 @@ class Coordinator:
         kind = _REQUESTS.get(type(message))
         if kind is None:
             raise TypeError(f"{type(message).__name__} is not for a group's coordinator")
-        assert not isinstance(message, OffsetFetchRequest)
-        on = self._input(kind, getattr(message, "group_id", ""))
-        on.request, on.arrival = message, arrival
+        on = self._asked(kind, getattr(message, "group_id", ""), message, arrival)
         on.member_id = getattr(message, "member_id", "")
         on.instance_id = getattr(message, "group_instance_id", None)
         on.generation = getattr(message, "generation_id", -1)
+        if self.transaction_error:
+            on.verdict = self._engine.answer_to(kind, self.transaction_error)
         self._decide(on)
 
+    def _asked(self, kind: On, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
+        on = self._input(kind, group_id)
+        on.request, on.arrival, on.gate, on.offsets = message, arrival, self._gate(group_id), self._offsets(group_id)
+        if self._engine.append_error:
+            on.refusal = self._engine.answer_to(kind, self._engine.append_error)
+        return on
+
     def _decide(self, on: Input) -> None:
-        on.gate = self._gate(on.group_id)
         if not self._engine.refuse(on):
             self._engine.apply(on)
             if on.group is not None:
                 on.group.check()
 
-    def _fetch(self, message: OffsetFetchRequest, arrival: Arrival) -> None:
-        """Answer each group of an OffsetFetch by itself, and all in one reply."""
-        first = len(self._engine.out)
-        for asked in message.groups:
-            self._fetch_one(asked, message, arrival)
-        replies = [each for each in self._engine.out[first:] if isinstance(each, Reply)]
-        self._engine.out[first:] = [each for each in self._engine.out[first:] if not isinstance(each, Reply)]
-        groups = tuple(group for reply in replies if isinstance(reply.message, OffsetFetchResponse) for group in reply.message.groups)
-        self._engine.reply(arrival.token, OffsetFetchResponse(groups=groups))
+    def _take_up_each(self, batch: Batch, message: GroupRequest, arrival: Arrival) -> None:
+        """Decide each group of the request by itself, and answer all in one reply."""
+        engine, first = self._engine, len(self._engine.out)
+        for group_id, fetch in batch.groups(message):
+            on = self._asked(batch.on, group_id, message, arrival)
+            on.fetch = fetch
+            self._decide(on)
+        replies = [each for each in engine.out[first:] if isinstance(each, Reply) and each.token == arrival.token]
+        engine.out[first:] = [each for each in engine.out[first:] if each not in replies]
+        engine.reply(arrival.token, batch.join([each.message for each in replies]))
 
-    def _fetch_one(self, asked: FetchGroup, message: OffsetFetchRequest, arrival: Arrival) -> None:
-        on = self._input(On.OFFSET_FETCH, asked.group_id)
-        on.request, on.arrival, on.fetch = message, arrival, asked
-        state = self._engine.partitions.get(self._partition(asked.group_id))
-        on.offsets = None if state is None else state.offsets.get(asked.group_id)
+    def _list(self, message: ListGroupsRequest, arrival: Arrival) -> None:
+        gate = Gate(active=self.active, loading=bool(self._loading))
+        groups = tuple(self._engine.groups.values())
+        on = Input(on=On.LIST_GROUPS, now_ms=self._now_ms, settings=self.settings, group_id="", request=message, arrival=arrival)
+        on.gate, on.groups = gate, groups
         self._decide(on)
+
+    def _offsets(self, group_id: str) -> Offsets | None:
+        state = self._engine.partitions.get(self._partition(group_id))
+        return None if state is None else state.offsets.get(group_id)
 
     def _fire(self, until_ms: int) -> None:
         while (due := self._engine.timers.pop_due(until_ms)) is not None:
@@ -235,22 +266,12 @@ class Coordinator:
 
     def _clean_up(self) -> None:
         """Expire what nobody needs, and let the groups die that hold nothing (COMMIT-24, COMMIT-25)."""
-        for group in tuple(self._engine.groups.values()):
-            offsets = self._engine.partition(group.group_id).offsets.get(group.group_id)
-            if offsets and group.state is GroupState.EMPTY:
-                self._expire(group, offsets)
-            on = self._input(On.CLEANUP, group.group_id)
-            on.offsets = offsets
-            self._engine.apply(on)
+        for group_id in tuple(self._engine.groups):
+            for kind in (On.RETENTION, On.CLEANUP):
+                on = self._input(kind, group_id)
+                on.offsets = self._offsets(group_id)
+                self._engine.apply(on)
         self._watch_retention()
-
-    def _expire(self, group: Group, offsets: Offsets) -> None:
-        """Count retention from when the group became Empty (KIP-211), for a group without members ever from each commit."""
-        cutoff_ms = self._now_ms - self.settings.offsets_retention_ms
-        if group.protocol_type is None:
-            offsets.expire(cutoff_ms)
-        elif group.since_ms <= cutoff_ms:
-            offsets.by_partition.clear()
 
     def _watch_retention(self) -> None:
         """Keep the periodic cleanup armed while there is a group to clean, and no longer."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from groupproof.coordinator.answers import is_too_long, own_assignment, sync_error
+from groupproof.coordinator.answers import own_assignment, sync_error
 from groupproof.coordinator.effects_join import JOIN_EFFECTS, evict, parked_request, refuse_join
 from groupproof.coordinator.inputs import Input
 from groupproof.coordinator.members import Member
+from groupproof.coordinator.offset_effects import OFFSET_EFFECTS
 from groupproof.coordinator.storage import StoredGroup
 from groupproof.coordinator.timers import TimerKey
 from groupproof.protocol.messages import LeaveGroupRequest, LeaveMember, LeftMember
@@ -36,12 +37,12 @@ def _mark_synced(engine: Engine, on: Input) -> None:
 
 def _store_assignment(engine: Engine, on: Input) -> None:
     assignment = {each.member_id: each.assignment for each in on.sync.assignments}
-    failed = engine.append_error is not ErrorCode.NONE
+    failed = on.refusal is not ErrorCode.NONE
     if not failed:
         engine.partition(on.group_id).groups[on.group_id] = StoredGroup.of(on.here, assignment)
     outcome = Input(
         on=On.APPEND_FAILED if failed else On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group,
-        generation=on.generation, assignment=assignment, error=engine.append_error,
+        generation=on.generation, assignment=assignment, error=on.refusal,
     )  # fmt: skip
     engine.apply(outcome)
 
@@ -166,20 +167,10 @@ def _answer_parked(engine: Engine, on: Input) -> None:
 
 
 def _store_group(engine: Engine, on: Input) -> None:
+    if engine.append_error is not ErrorCode.NONE:
+        return
     assignment = {member.member_id: member.assignment for member in on.here.members}
     engine.partition(on.group_id).groups[on.group_id] = StoredGroup.of(on.here, assignment)
-
-
-def _store_offsets(engine: Engine, on: Input) -> None:
-    offsets, longest = engine.offsets(on.group_id), engine.settings.offset_metadata_max_bytes
-    for topic in on.commit.topics:
-        for partition in topic.partitions:
-            if not is_too_long(partition.committed_metadata, longest):
-                offsets.commit(topic.name, partition, on.now_ms)
-
-
-def _delete_records(engine: Engine, on: Input) -> None:
-    engine.partition(on.group_id).forget(on.group_id)
 
 
 def _forget_group(engine: Engine, on: Input) -> None:
@@ -198,7 +189,6 @@ EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.REFRESH_SESSION: _refresh_session,
     Effect.STORE_ASSIGNMENT: _store_assignment,
     Effect.STORE_GROUP: _store_group,
-    Effect.STORE_OFFSETS: _store_offsets,
     Effect.ASSIGN: _assign,
     Effect.ANSWER_SYNCS: _answer_syncs,
     Effect.ABORT_SYNCS: _abort_syncs,
@@ -213,6 +203,6 @@ EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.LEAVE_ONE_BY_ONE: _leave_one_by_one,
     Effect.RESTART_SESSIONS: _restart_sessions,
     Effect.ANSWER_PARKED: _answer_parked,
-    Effect.DELETE_RECORDS: _delete_records,
     Effect.FORGET_GROUP: _forget_group,
+    **OFFSET_EFFECTS,
 }

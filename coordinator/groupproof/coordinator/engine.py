@@ -61,7 +61,7 @@ class Engine:
         self.groups: dict[str, Group] = {}
         self.timers = Timers()
         self.partitions: dict[int, PartitionState] = {}
-        self.append_error = ErrorCode.NONE  # what the log answers to appends of group records, for simulations of failing disks
+        self.append_error = ErrorCode.NONE  # what the log answers to appends of records, for simulations of failing disks
         self.out: list[Output] = []
         self.choices = choices
         self._cells = {
@@ -90,6 +90,10 @@ class Engine:
     def consequence(self, on: On, cause: Input) -> Row:
         """Apply an input that follows from another one, to the same group."""
         return self.apply(Input(on=on, now_ms=cause.now_ms, settings=self.settings, group_id=cause.group_id, group=cause.group))
+
+    def answer_to(self, on: On, error: ErrorCode) -> ErrorCode:
+        """Return what a request is answered when the log, or the coordinator of its transaction, says `error`."""
+        return ErrorCode(self.profile.appends.get(on, {}).get(error, error))
 
     def reply(self, token: Hashable, message: GroupResponse) -> None:
         self.out.append(Reply(token=token, message=message))

@@ -8,6 +8,7 @@ from typing import Final
 
 from groupproof.coordinator.members import Members, first_of, leading_protocols
 from groupproof.coordinator.outputs import GroupView, MemberView
+from groupproof.coordinator.subscriptions import topics_of
 from groupproof.protocol.vocabulary import GroupState
 
 __all__ = ["EDGES", "Group", "IllegalTransition"]
@@ -17,6 +18,7 @@ PREPARING: Final = GroupState.PREPARING_REBALANCE
 COMPLETING: Final = GroupState.COMPLETING_REBALANCE
 STABLE: Final = GroupState.STABLE
 DEAD: Final = GroupState.DEAD
+CONSUMER: Final = "consumer"
 
 # INV-01, Kafka's validPreviousStates: to each state, from where.
 EDGES: Final = {
@@ -47,6 +49,7 @@ class Group:
     delay_ms: int = 0
     budget_ms: int = 0
     since_ms: int = 0  # when it came into its state
+    subscriptions: tuple[bytes, ...] | None = None  # what the members of the last generation brought for its protocol; None before the first
 
     def move_to(self, state: GroupState, now_ms: int) -> None:
         """Move along an edge of INV-01; raise `IllegalTransition` for any other."""
@@ -58,8 +61,26 @@ class Group:
         """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09); of several with most votes `choose` one."""
         self.generation += 1
         self.protocol_name = choose(leading_protocols(each.protocols for each in self.members)) if len(self.members) else None
+        self.subscriptions = tuple(each.metadata(self.protocol_name) for each in self.members)
         self.members.unsynced.clear()
         self.newcomer_came = False
+
+    @property
+    def is_consumer(self) -> bool:
+        return self.protocol_type == CONSUMER
+
+    def subscribed_topics(self) -> frozenset[str] | None:
+        """Return the topics that the last generation subscribed to, None where they are not known (KIP-496)."""
+        if not self.is_consumer or self.subscriptions is None:
+            return None
+        read = [topics_of(each) for each in self.subscriptions]
+        known = [topics for topics in read if topics is not None]
+        return frozenset[str]().union(*known) if len(known) == len(read) else None
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Tell whether a member subscribes to `topic`; of a `consumer` group whose topics are not known, it is taken to be so."""
+        topics = self.subscribed_topics()
+        return self.is_consumer if topics is None else topic in topics
 
     def check(self) -> None:
         """Assert what always holds (INV-05, INV-06, INV-11); each in O(1)."""

@@ -8,13 +8,15 @@ from typing import Final
 from groupproof.coordinator.inputs import Input
 from groupproof.coordinator.members import chosen_protocol, leading_protocols
 from groupproof.coordinator.subscriptions import breaks_the_reader
+from groupproof.protocol.messages import OffsetDeleteRequest
 from groupproof.protocol.spec import Guard
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["GUARDS"]
 
 MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
 SKIP_ASSIGNMENT_SINCE: Final = 9  # JoinGroup, KIP-814
+LOAD_TOLD_SINCE: Final = 2  # TxnOffsetCommit, KAFKA-7296
 
 
 def _always(_: Input) -> bool:
@@ -47,6 +49,14 @@ def _not_led_here(on: Input) -> bool:
 
 def _not_loaded_here(on: Input) -> bool:
     return not on.gate.led or on.gate.loading
+
+
+def _loading_old(on: Input) -> bool:
+    return on.gate.loading and on.version < LOAD_TOLD_SINCE
+
+
+def _unverified(on: Input) -> bool:
+    return on.verdict is not ErrorCode.NONE
 
 
 # who asks
@@ -106,11 +116,32 @@ def _protocol_differs(on: Input) -> bool:
     return asked.protocol_type not in (None, group.protocol_type) or asked.protocol_name not in (None, group.protocol_name)
 
 
+def _stranger_named(on: Input) -> bool:
+    return bool(on.member_id) and _stranger(on)
+
+
+def _other_generation_named(on: Input) -> bool:
+    generation = 0 if on.group is None else on.group.generation
+    return on.generation >= 0 and on.generation != generation
+
+
+def _version_6(on: Input) -> bool:
+    return on.version >= 6
+
+
 def _version_9(on: Input) -> bool:
     return on.version >= 9
 
 
 # joins
+
+
+def _not_appended(on: Input) -> bool:
+    return on.refusal is not ErrorCode.NONE
+
+
+def _instance_returns_not_appended(on: Input) -> bool:
+    return _not_appended(on) and _instance_returns_unchanged(on)
 
 
 def _group_is_full(on: Input) -> bool:
@@ -218,6 +249,33 @@ def _no_members(on: Input) -> bool:
     return not len(on.here.members)
 
 
+# offsets
+
+
+def _not_consumer(on: Input) -> bool:
+    return not on.here.is_consumer
+
+
+def _topics_known(on: Input) -> bool:
+    return on.here.subscribed_topics() is not None
+
+
+def _never_had_members(on: Input) -> bool:
+    return on.here.protocol_type is None
+
+
+def _last_offsets_named(on: Input) -> bool:
+    assert isinstance(on.request, OffsetDeleteRequest)
+    named = {(topic.name, each.partition_index) for topic in on.request.topics for each in topic.partitions}
+    if on.offsets is None:
+        return bool(named)
+    return bool(named) and on.offsets.by_partition.keys() <= named and not on.offsets.pending
+
+
+def _txn_committed(on: Input) -> bool:
+    return on.is_committed
+
+
 def _offsets_remain(on: Input) -> bool:
     return bool(on.offsets)
 
@@ -234,6 +292,8 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.LOADING: _loading,
     Guard.NOT_LED_HERE: _not_led_here,
     Guard.NOT_LOADED_HERE: _not_loaded_here,
+    Guard.LOADING_OLD: _loading_old,
+    Guard.UNVERIFIED: _unverified,
     Guard.HAS_MEMBER_ID: _has_member_id,
     Guard.NO_MEMBER_ID: _no_member_id,
     Guard.STRANGER: _stranger,
@@ -246,7 +306,12 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.GENERATION_NEGATIVE: _generation_negative,
     Guard.NAMES_NOBODY: _names_nobody,
     Guard.PROTOCOL_DIFFERS: _protocol_differs,
+    Guard.STRANGER_NAMED: _stranger_named,
+    Guard.OTHER_GENERATION_NAMED: _other_generation_named,
+    Guard.VERSION_6: _version_6,
     Guard.VERSION_9: _version_9,
+    Guard.NOT_APPENDED: _not_appended,
+    Guard.INSTANCE_RETURNS_NOT_APPENDED: _instance_returns_not_appended,
     Guard.GROUP_IS_FULL: _group_is_full,
     Guard.GROUP_IS_FULL_BY_SIZE: _group_is_full_by_size,
     Guard.PROTOCOLS_UNFIT: _protocols_unfit,
@@ -267,6 +332,11 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.ONLY_ABSENT_STATIC: _only_absent_static,
     Guard.NOBODY_JOINED: _nobody_joined,
     Guard.NO_MEMBERS: _no_members,
+    Guard.NOT_CONSUMER: _not_consumer,
+    Guard.TOPICS_KNOWN: _topics_known,
+    Guard.NEVER_HAD_MEMBERS: _never_had_members,
+    Guard.LAST_OFFSETS_NAMED: _last_offsets_named,
+    Guard.TXN_COMMITTED: _txn_committed,
     Guard.OFFSETS_REMAIN: _offsets_remain,
     Guard.OVERSIZED: _oversized,
 }

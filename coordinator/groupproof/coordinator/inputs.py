@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from groupproof.coordinator.members import Member
 from groupproof.coordinator.offsets import Offsets
 from groupproof.coordinator.settings import Settings
-from groupproof.protocol.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest
+from groupproof.protocol.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest, TxnOffsetCommitRequest
 from groupproof.protocol.spec import On
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -36,7 +36,9 @@ _OPEN = Gate()
 class Input:
     """A request, a timer or a consequence. Guards read it; effects leave `answered_id`, `old_leader`, `left` and `error` for the answer.
 
-    `entry` is the index of a LeaveGroup's entry, or of an OffsetFetch's group. `generation` is -1 where the input has none.
+    `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
+    transaction's. `refusal` is what the log says to the request's records, `verdict` what the coordinator of its transaction says to it, both
+    as the client is told.
     """
 
     on: On
@@ -56,6 +58,11 @@ class Input:
     answered_id: str | None = None
     old_leader: str | None = None
     offsets: Offsets | None = None
+    groups: tuple[Group, ...] = ()
+    producer_id: int = -1
+    is_committed: bool = False
+    refusal: ErrorCode = ErrorCode.NONE
+    verdict: ErrorCode = ErrorCode.NONE
     left: list[LeftMember] = field(default_factory=list)
     members_left: int = 0
 
@@ -87,6 +94,6 @@ class Input:
         return self.request
 
     @property
-    def commit(self) -> OffsetCommitRequest:
-        assert isinstance(self.request, OffsetCommitRequest)
+    def commit(self) -> OffsetCommitRequest | TxnOffsetCommitRequest:
+        assert isinstance(self.request, OffsetCommitRequest | TxnOffsetCommitRequest)
         return self.request

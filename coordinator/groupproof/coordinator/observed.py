@@ -85,6 +85,16 @@ def _commit_request(body: Body) -> tuple[Columns, Columns]:
     return _who(body), {"offsets": tuple(offsets)}
 
 
+def _delete_request(body: Body) -> tuple[Columns, Columns]:
+    asked = ((topic["name"], each["partition_index"]) for topic in body.get("topics") or () for each in topic.get("partitions") or ())
+    return {"group": body.get("group_id")}, {"partitions": tuple(asked)}
+
+
+def _groups_request(body: Body) -> tuple[Columns, Columns]:
+    groups = body.get("groups") or body.get("groups_names") or ()
+    return {"group": groups[0] if groups else None}, {}
+
+
 def _offset_fetch_request(body: Body) -> tuple[Columns, Columns]:
     groups = body.get("groups") or ()
     first: Body = groups[0] if groups else {}
@@ -109,6 +119,10 @@ _REQUESTS: dict[Api, Callable[[Body], tuple[Columns, Columns]]] = {
     Api.LEAVE_GROUP: _leave_request,
     Api.OFFSET_COMMIT: _commit_request,
     Api.OFFSET_FETCH: _offset_fetch_request,
+    Api.TXN_OFFSET_COMMIT: _commit_request,
+    Api.OFFSET_DELETE: _delete_request,
+    Api.DESCRIBE_GROUPS: _groups_request,
+    Api.DELETE_GROUPS: _groups_request,
     Api.FETCH: _fetch_request,
 }
 

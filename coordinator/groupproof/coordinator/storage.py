@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.members import Member
-from groupproof.coordinator.offsets import Committed, Offsets
+from groupproof.coordinator.offsets import Committed, Key, Offsets
 from groupproof.protocol.messages import JoinProtocol
 from groupproof.protocol.vocabulary import GroupState
 
-__all__ = ["PartitionState", "Stored", "StoredGroup", "StoredMember", "partition_of"]
+__all__ = ["PartitionState", "Stored", "StoredGroup", "StoredMember", "StoredOffsets", "partition_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +54,7 @@ class StoredGroup:
             group_id=self.group_id, generation=self.generation, protocol_type=self.protocol_type, protocol_name=self.protocol_name,
             state=GroupState.STABLE if self.members else GroupState.EMPTY, since_ms=self.since_ms,
         )  # fmt: skip
+        group.subscriptions = tuple(each.subscription for each in self.members)
         for member in self.members:
             group.members.add(_restored(member, self.protocol_type or "", self.protocol_name or ""))
         if self.leader is not None and self.leader in group.members:
@@ -62,11 +63,30 @@ class StoredGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredOffsets:
+    """The offsets of one group: what is committed, and by producer id what is pending."""
+
+    group_id: str
+    committed: tuple[tuple[Key, Committed], ...]
+    pending: tuple[tuple[int, tuple[tuple[Key, Committed], ...]], ...] = ()
+
+    @classmethod
+    def of(cls, group_id: str, offsets: Offsets) -> StoredOffsets:
+        pending = ((producer_id, tuple(each.items())) for producer_id, each in offsets.pending.items())
+        return cls(group_id=group_id, committed=tuple(offsets.by_partition.items()), pending=tuple(pending))
+
+    def restore(self) -> Offsets:
+        pending = {producer_id: dict(each) for producer_id, each in self.pending}
+        every = (committed.record for each in (dict(self.committed), *pending.values()) for committed in each.values())
+        return Offsets(dict(self.committed), pending, records=max(every, default=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """A snapshot of one partition's records, fit to be loaded elsewhere."""
 
     groups: tuple[StoredGroup, ...] = ()
-    offsets: tuple[tuple[str, tuple[tuple[tuple[str, int], Committed], ...]], ...] = ()
+    offsets: tuple[StoredOffsets, ...] = ()
 
 
 @dataclass(slots=True)
@@ -78,10 +98,10 @@ class PartitionState:
 
     @classmethod
     def of(cls, stored: Stored) -> PartitionState:
-        return cls({group.group_id: group for group in stored.groups}, {group_id: Offsets(dict(records)) for group_id, records in stored.offsets})
+        return cls({group.group_id: group for group in stored.groups}, {each.group_id: each.restore() for each in stored.offsets})
 
     def snapshot(self) -> Stored:
-        offsets = ((group_id, tuple(offsets.by_partition.items())) for group_id, offsets in self.offsets.items())
+        offsets = (StoredOffsets.of(group_id, offsets) for group_id, offsets in self.offsets.items())
         return Stored(groups=tuple(self.groups.values()), offsets=tuple(offsets))
 
     def forget(self, group_id: str) -> None:

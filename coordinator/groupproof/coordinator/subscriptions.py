@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-__all__ = ["breaks_the_reader"]
+__all__ = ["breaks_the_reader", "topics_of"]
 
 
 class _CutShort(Exception):
@@ -33,10 +33,11 @@ class _Reader:
         self._at += size
         return int(value)
 
-    def skip(self, length: int) -> None:
+    def taken(self, length: int) -> bytes:
         if length < 0 or length > self.left:
             raise _Broken
         self._at += length
+        return self._data[self._at - length : self._at]
 
     @property
     def left(self) -> int:
@@ -45,18 +46,30 @@ class _Reader:
 
 def breaks_the_reader(metadata: bytes) -> bool:
     """Tell whether these subscription bytes keep a join phase from completing."""
-    reader = _Reader(metadata)
     try:
-        reader.integer(">h")  # the version; every version begins as version 0 does
-        topics = reader.integer(">i")
-        if not 0 <= topics <= reader.left:
-            return True
-        for _ in range(topics):
-            reader.skip(reader.integer(">h"))
-        user_data = reader.integer(">i")
-        reader.skip(max(user_data, 0))
+        _topics(metadata)
     except _CutShort:
         return False
     except _Broken:
         return True
     return False
+
+
+def topics_of(metadata: bytes) -> frozenset[str] | None:
+    """Return the topics that a subscription names, None where its bytes cannot be read."""
+    try:
+        return frozenset(_topics(metadata))
+    except (_CutShort, _Broken):
+        return None
+
+
+def _topics(metadata: bytes) -> list[str]:
+    """Read what every version begins with, as version 0 does."""
+    reader = _Reader(metadata)
+    reader.integer(">h")
+    count = reader.integer(">i")
+    if not 0 <= count <= reader.left:
+        raise _Broken
+    topics = [reader.taken(reader.integer(">h")) for _ in range(count)]
+    reader.taken(max(reader.integer(">i"), 0))  # user data
+    return [topic.decode(errors="replace") for topic in topics]

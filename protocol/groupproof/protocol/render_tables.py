@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from groupproof.protocol.markdown import generated, table
+from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.spec.classic_member import REACTIONS, Answer, Phase, Reaction, Reactions
 from groupproof.protocol.spec.deltas import Change, Delta
 from groupproof.protocol.spec.profiles import Profile, unreachable
@@ -42,7 +43,7 @@ def group_markdown(profile: Profile) -> str:
     for on, states in profile.cells.items():
         lines += [f"## {on.value}", "", *table(_COLUMNS, chain.from_iterable(_cell(on, state, cell) for state, cell in states.items()))]
     lines += ["## What cannot come up", "", "To meet one of these is a fault of the machine, never of a peer.", "", *_unreachable()]
-    lines += ["## What older releases did otherwise", "", *chain.from_iterable(_delta(delta) for delta in DELTAS)]
+    lines += ["## What older releases did otherwise", "", *chain.from_iterable(_delta(delta) for delta in (*DELTAS, *ADMIN_DELTAS))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -84,7 +85,12 @@ def _delta(delta: Delta) -> Iterator[str]:
     yield from (f"- Everywhere: in place of “{guard.value}”, “{was.value}”." for guard, was in delta.guards.items())
     yield from (f"- {on.value} in {state_name(state)} could not come up: {reason}." for (on, state), reason in delta.unreachable.items())
     yield from (f"- `{name}` was {value}." for name, value in delta.fields.items())
+    yield from (f"- {on.value} of which the log refuses the record: {_appends(answers)}." for on, answers in delta.appends.items())
     yield ""
+
+
+def _appends(answers: Mapping[int, int]) -> str:
+    return ", ".join(f"{error_named(log)} → {_code(told)}" for log, told in answers.items())
 
 
 def _change(change: Change) -> str:

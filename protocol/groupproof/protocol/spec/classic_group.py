@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from groupproof.protocol.spec.classic_admin import ADMIN, ADMIN_BEFORE_GROUP, UNREACHABLE_ADMIN
+from groupproof.protocol.spec.classic_offsets import OFFSETS, OFFSETS_BEFORE_GROUP, UNREACHABLE_OFFSETS
 from groupproof.protocol.spec.classic_timers import CONSEQUENCES, TIMERS, UNREACHABLE_TIMERS
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row, State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -63,6 +65,8 @@ BEFORE_GROUP: Final[Mapping[On, tuple[Row, ...]]] = {
     On.LEAVE_GROUP: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE),
     On.OFFSET_COMMIT: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),  # the empty group id is allowed
     On.OFFSET_FETCH: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
+    **OFFSETS_BEFORE_GROUP,
+    **ADMIN_BEFORE_GROUP,
 }  # fmt: skip
 
 
@@ -131,6 +135,7 @@ _JOIN: Final[Mapping[State, tuple[Row, ...]]] = {
     NO_GROUP: (
         Row("stranger", Guard.HAS_MEMBER_ID, UNKNOWN_MEMBER, "TR-002"),
         replace(_unfit("JOIN-10"), effects=(Effect.CREATE_GROUP, Effect.STORE_GROUP), note=f"{READ}: the group stays, Empty"),
+        Row("not-appended", Guard.NOT_APPENDED, Form.NOT_APPENDED, "TR-001", note=f"{READ}: a new group is written down before anyone is answered"),
         _id_needed("TR-003", Effect.CREATE_GROUP, Effect.STORE_GROUP),
         Row(
             "first-member", Guard.ALWAYS, None, "TR-001",
@@ -171,6 +176,7 @@ _JOIN: Final[Mapping[State, tuple[Row, ...]]] = {
     STABLE: (
         _FULL,
         _unfit("TR-114"),
+        Row("not-appended", Guard.INSTANCE_RETURNS_NOT_APPENDED, Form.OLD_LEADER_NOT_APPENDED, "TR-115", note=f"nothing is changed; {_SELECTED}"),
         Row("instance-returns-skipping", Guard.INSTANCE_RETURNS_SKIPPING, Form.SKIP_ASSIGNMENT, "TR-115",
             effects=(*_REPLACE, Effect.STORE_GROUP), note=f"KIP-814 (3.2); {_SELECTED}"),
         Row("instance-returns", Guard.INSTANCE_RETURNS_UNCHANGED, Form.OLD_LEADER, "TR-115",
@@ -324,6 +330,8 @@ TABLE: Final[Cells] = {
     On.LEFT: _LEFT,
     On.OFFSET_COMMIT: _COMMIT,
     On.OFFSET_FETCH: _FETCH,
+    **OFFSETS,
+    **ADMIN,
     **TIMERS,
     **CONSEQUENCES,
 }
@@ -332,5 +340,7 @@ UNREACHABLE: Final[Mapping[tuple[On, State], str]] = {
     (On.LEAVE_ENTRY, DEAD): "a Dead group answers the whole LeaveGroup",
     (On.LEFT, NO_GROUP): "where there is no group nobody was removed",
     (On.LEFT, DEAD): "a Dead group answers the whole LeaveGroup",
+    **UNREACHABLE_OFFSETS,
+    **UNREACHABLE_ADMIN,
     **UNREACHABLE_TIMERS,
 }

@@ -37,7 +37,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """What held before release `since`, and what came with it (`what`, with its KIP or issue)."""
+    """What held before release `since`, and what came with it (`what`, with its KIP or issue).
+
+    `appends` are the answers to requests whose record the log refuses, by request and the log's error.
+    """
 
     since: Release
     what: str
@@ -46,6 +49,7 @@ class Delta:
     guards: Mapping[Guard, Guard] = field(default_factory=dict)
     before_group: Mapping[On, Cell] = field(default_factory=dict)
     fields: Mapping[str, int] = field(default_factory=dict)
+    appends: Mapping[On, Mapping[int, int]] = field(default_factory=dict)
     unreachable: Mapping[tuple[On, State], str] = field(default_factory=dict)
 
 

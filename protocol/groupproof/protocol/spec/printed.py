@@ -46,8 +46,14 @@ def _lines(table: Profile) -> Iterator[str]:
     yield from (f"unreachable {on.value}/{state_name(state)}: {reason}" for (on, state), reason in sorted(table.unreachable.items(), key=_place))
     yield ""
     yield from (f"field {name} = {value}" for name, value in table.fields.items())
+    yield from (f"append {on.value} {told}" for on, answers in table.appends.items() for told in sorted(map(_append, answers.items())))
     yield from (f"default {name} = {value}" for name, value in table.defaults.items())
     yield from (f"versions {api.title} {oldest}-{newest}" for api, (oldest, newest) in sorted(table.api_versions.items()))
+
+
+def _append(answer: tuple[int, int]) -> str:
+    log, told = map(ErrorCode, answer)
+    return f"{log.name} -> {told.value} {told.name}"
 
 
 def _place(cell: tuple[tuple[On, State], str]) -> tuple[str, str]:

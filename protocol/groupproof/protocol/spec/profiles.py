@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.spec.api_versions import API_VERSIONS, Range
+from groupproof.protocol.spec.append_errors import NEWEST_APPENDS, Appends
 from groupproof.protocol.spec.classic_group import BEFORE_GROUP, TABLE, UNREACHABLE
 from groupproof.protocol.spec.defaults import DEFAULTS
 from groupproof.protocol.spec.deltas import Cell, Delta, applied, place, with_effects, with_guards
@@ -36,6 +38,7 @@ class Profile:
     before_group: Mapping[On, tuple[Row, ...]]
     cells: Mapping[On, Mapping[State, tuple[Row, ...]]]
     fields: Mapping[str, int]
+    appends: Appends
     api_versions: Mapping[Api, Range]
     defaults: Mapping[str, int]
     unreachable: Mapping[tuple[On, State], str]
@@ -71,16 +74,17 @@ def _resolved(name: str) -> Profile:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(RELEASES)}")
     release = RELEASES[name]
     cells = {on: dict(states) for on, states in TABLE.items()}
-    before_group, fields, unreachable = dict(BEFORE_GROUP), dict(NEWEST_FIELDS), dict(UNREACHABLE)
-    for delta in DELTAS:
+    before_group, fields, unreachable, appends = dict(BEFORE_GROUP), dict(NEWEST_FIELDS), dict(UNREACHABLE), dict(NEWEST_APPENDS)
+    for delta in sorted((*DELTAS, *ADMIN_DELTAS), key=lambda each: each.since, reverse=True):
         if delta.since <= release:
             continue
         _undo(delta, cells)
         before_group.update(delta.before_group)
         fields.update(delta.fields)
         unreachable.update(delta.unreachable)
+        appends.update(delta.appends)
     return Profile(
-        name=name, release=release, before_group=before_group, fields=fields,
+        name=name, release=release, before_group=before_group, fields=fields, appends=appends,
         cells={on: {state: cell for state, cell in states.items() if cell} for on, states in cells.items()},
         unreachable={where: reason for where, reason in unreachable.items() if not cells.get(where[0], {}).get(where[1])},
         api_versions=API_VERSIONS[name], defaults=DEFAULTS[name],

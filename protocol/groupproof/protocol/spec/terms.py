@@ -29,11 +29,18 @@ class On(Enum):
     LEAVE_ENTRY = "LeaveGroupEntry"  # one member of a LeaveGroup's list
     OFFSET_COMMIT = "OffsetCommit"
     OFFSET_FETCH = "OffsetFetch"
+    TXN_OFFSET_COMMIT = "TxnOffsetCommit"
+    OFFSET_DELETE = "OffsetDelete"
+    DESCRIBE_GROUPS = "DescribeGroups"  # one group of the request's list
+    DELETE_GROUPS = "DeleteGroups"  # likewise
+    LIST_GROUPS = "ListGroups"
     SESSION_END = "SessionEnd"  # the timer of a member, of a newcomer's first join, or of a pending id
     INITIAL_DELAY_END = "InitialDelayEnd"
     JOIN_DEADLINE = "JoinDeadline"
     SYNC_DEADLINE = "SyncDeadline"
+    RETENTION = "Retention"  # the periodic check, before Cleanup
     CLEANUP = "Cleanup"
+    TXN_MARKER = "TxnMarker"  # a transaction that committed offsets of the group ended
     LEFT = "Left"  # a LeaveGroup removed at least one entry
     JOIN_CHECK = "JoinCheck"  # a member joined or left: is the join phase over?
     ABSENCE_CHECK = "AbsenceCheck"  # a session ended: is the join phase over?
@@ -43,7 +50,10 @@ class On(Enum):
     UNLOADED = "Unloaded"
 
 
-REQUESTS: Final = (On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP, On.OFFSET_COMMIT, On.OFFSET_FETCH)
+REQUESTS: Final = (
+    On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP, On.OFFSET_COMMIT, On.OFFSET_FETCH, On.TXN_OFFSET_COMMIT, On.OFFSET_DELETE,
+    On.DESCRIBE_GROUPS, On.DELETE_GROUPS, On.LIST_GROUPS,
+)  # fmt: skip
 
 
 class Guard(Enum):
@@ -57,6 +67,8 @@ class Guard(Enum):
     LOADING = "the group's offsets partition is being loaded"
     NOT_LED_HERE = "this broker does not lead the group's offsets partition"
     NOT_LOADED_HERE = "this broker does not lead the group's offsets partition, or has not loaded it yet"
+    LOADING_OLD = "the group's offsets partition is being loaded, and the request is of v0 or v1"
+    UNVERIFIED = "the transaction's coordinator does not confirm the transaction"
     # who asks
     HAS_MEMBER_ID = "the member id is not empty"
     NO_MEMBER_ID = "the member id is empty"
@@ -71,8 +83,15 @@ class Guard(Enum):
     INSTANCE_NAMED = "no member id, and the group instance id is in the group"
     NAMES_NOBODY = "the generation is negative, and neither member id nor group instance id is given"
     PROTOCOL_DIFFERS = "the protocol type or name is given and is not the group's"
+    STRANGER_NAMED = "a member id is given, and is not in the group"
+    OTHER_GENERATION_NAMED = "a generation is given, and is not the group's"
+    VERSION_6 = "the request is DescribeGroups v6 or newer"
     VERSION_9 = "the request is OffsetCommit v9 or newer"
     # joins
+    NOT_APPENDED = "the log refuses the group's record"
+    INSTANCE_RETURNS_NOT_APPENDED = (
+        "no member id, the group instance id is in the group, the group's protocol choice stays, and the log refuses the record"
+    )
     GROUP_IS_FULL = "the group has group.max.size members and this is none of them"
     GROUP_IS_FULL_BY_SIZE = "no member id and the group has group.max.size members, or it has more and this member has not joined"
     PROTOCOLS_UNFIT = "protocol type or protocols do not fit the group's"
@@ -94,7 +113,13 @@ class Guard(Enum):
     ONLY_ABSENT_STATIC = "nobody joined, and static members remain"
     NOBODY_JOINED = "nobody joined"
     NO_MEMBERS = "no member is left"
-    OFFSETS_REMAIN = "committed offsets remain"
+    # offsets
+    NOT_CONSUMER = "the group's protocol type is not `consumer`"
+    TOPICS_KNOWN = "the group's protocol type is `consumer`, and its members' topics are known"
+    NEVER_HAD_MEMBERS = "the group never had a member"
+    LAST_OFFSETS_NAMED = "the partitions named are all that the group has offsets of, and no transaction is open"
+    TXN_COMMITTED = "the transaction was committed"
+    OFFSETS_REMAIN = "committed offsets, or an open transaction, remain"
     OVERSIZED = "the group has more than group.max.size members"
 
 
@@ -105,10 +130,22 @@ class Form(Enum):
     OLD_LEADER = "0 with the current generation, the leader from before the replacement and no member list"
     SKIP_ASSIGNMENT = "0 with the current generation; the leader gets the member list and skip_assignment"
     OWN_ASSIGNMENT = "0 with the member's own assignment"
-    COMMITTED = "0 for each partition, 12 where the metadata is too long"
-    STORED_OFFSETS = "0 with the committed offsets, -1 where there is none"
+    COMMITTED = "0 for each partition, 12 where the metadata is too long; the log's error throughout if it refuses the records"
+    STORED_OFFSETS = "0 with the committed offsets, -1 where there is none; 88 where one is pending and stable ones are required"
     NO_OFFSETS = "0 with offset -1 throughout"
+    NOT_APPENDED = "the log's error, without a member id"
+    OLD_LEADER_NOT_APPENDED = "the log's error with the current generation and its leader, without a member id"
     EACH_ENTRY = "0, and each member's own code"
+    UNVERIFIED = "what the transaction's coordinator said, for each partition"
+    OFFSETS_DELETED = "0 for each partition, 86 where the group is subscribed to the topic"
+    DESCRIBED_STABLE = "0 with the protocol, and each member's subscription and assignment"
+    DESCRIBED = "0 with the state, no protocol, and each member's last assignment"
+    DESCRIBED_BARE = "0 with the state, no protocol, and members without subscription and assignment"
+    DESCRIBED_DEAD = "0 with the state Dead and no members"
+    NOT_FOUND = "69 with a message, the state Dead and no members"
+    LISTED = "0 with the groups of the states and types asked for, in upper or lower case"
+    LISTED_EXACT = "0 with the groups of the states asked for, letter for letter"
+    LISTED_LOADING = "14 with the groups of the other partitions"
 
 
 class Effect(Enum):
@@ -132,6 +169,13 @@ class Effect(Enum):
     STORE_ASSIGNMENT = "store the leader's assignment, then Appended or AppendFailed"
     STORE_GROUP = "store the group"
     STORE_OFFSETS = "store the offsets"
+    STORE_PENDING_OFFSETS = "keep the offsets until their transaction ends"
+    MATERIALISE_OFFSETS = "store what the producer has pending, but where a later commit is stored"
+    DROP_PENDING_OFFSETS = "forget what the producer has pending"
+    DELETE_OFFSETS = "remove the offsets of the partitions named, pending ones too, but of no topic that is subscribed to"
+    EXPIRE_BY_COMMIT = "remove offsets when their retention is over, counted from the commit"
+    EXPIRE_SINCE_EMPTY = "remove offsets when their retention is over, counted from when the group became Empty"
+    EXPIRE_UNSUBSCRIBED = "remove offsets of topics without a subscriber when their retention is over, counted from the commit"
     ASSIGN = "record each member's assignment, empty where the leader named none"
     ANSWER_SYNCS = "answer each parked SyncGroup with the member's own assignment; restart those sessions"
     ABORT_SYNCS = "forget assignments; answer each parked SyncGroup 27; restart those sessions; end the sync deadline"

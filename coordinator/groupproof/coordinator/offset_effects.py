@@ -1,0 +1,95 @@
+"""The effects on committed offsets: stored, pending within a transaction, deleted, expired. Nothing else changes a group's offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from groupproof.coordinator.answers import is_too_long
+from groupproof.coordinator.inputs import Input
+from groupproof.coordinator.offsets import Committed
+from groupproof.protocol.messages import CommitPartition, OffsetDeleteRequest, TxnOffsetCommitRequest
+from groupproof.protocol.spec import Effect
+from groupproof.protocol.vocabulary import ErrorCode
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.engine import Engine
+
+__all__ = ["OFFSET_EFFECTS"]
+
+
+def _wanted(engine: Engine, on: Input) -> list[tuple[str, CommitPartition]]:
+    """Return what the commit may store: nothing while the log refuses records, and no metadata that is too long (COMMIT-28)."""
+    if on.refusal is not ErrorCode.NONE:
+        return []
+    longest = engine.settings.offset_metadata_max_bytes
+    partitions = ((topic.name, each) for topic in on.commit.topics for each in topic.partitions)
+    return [(name, each) for name, each in partitions if not is_too_long(each.committed_metadata, longest)]
+
+
+def _store_offsets(engine: Engine, on: Input) -> None:
+    offsets, retention_ms = engine.offsets(on.group_id), getattr(on.commit, "retention_time_ms", -1)
+    for topic, partition in _wanted(engine, on):
+        offsets.commit(topic, partition, on.now_ms, expires_ms=None if retention_ms < 0 else on.now_ms + retention_ms)
+
+
+def _store_pending_offsets(engine: Engine, on: Input) -> None:
+    offsets, asked = engine.offsets(on.group_id), on.commit
+    assert isinstance(asked, TxnOffsetCommitRequest)
+    for topic, partition in _wanted(engine, on):
+        offsets.commit_pending(asked.producer_id, topic, partition, on.now_ms)
+
+
+def _materialise_offsets(engine: Engine, on: Input) -> None:
+    engine.offsets(on.group_id).materialise(on.producer_id)
+
+
+def _drop_pending_offsets(engine: Engine, on: Input) -> None:
+    engine.offsets(on.group_id).drop_pending(on.producer_id)
+
+
+def _delete_offsets(engine: Engine, on: Input) -> None:
+    assert isinstance(on.request, OffsetDeleteRequest)
+    offsets = engine.offsets(on.group_id)
+    for topic in on.request.topics:
+        if not on.here.is_subscribed_to(topic.name):
+            for partition in topic.partitions:
+                offsets.delete(topic.name, partition.partition_index)
+
+
+def _expire(engine: Engine, on: Input, since_ms: Callable[[Committed], int], is_kept: Callable[[str], bool] | None = None) -> None:
+    """Remove what is older than the retention, but not what is pending or of a topic that is kept; `since_ms` tells from when the retention counts."""
+    offsets, retention_ms = engine.offsets(on.group_id), engine.settings.offsets_retention_ms
+    for (topic, index), committed in tuple(offsets.by_partition.items()):
+        due_ms = since_ms(committed) + retention_ms if committed.expires_ms is None else committed.expires_ms
+        if due_ms <= on.now_ms and not offsets.is_pending(topic, index) and not (is_kept is not None and is_kept(topic)):
+            offsets.delete(topic, index)
+
+
+def _expire_by_commit(engine: Engine, on: Input) -> None:
+    _expire(engine, on, lambda committed: committed.at_ms)
+
+
+def _expire_since_empty(engine: Engine, on: Input) -> None:
+    _expire(engine, on, lambda _: on.here.since_ms)
+
+
+def _expire_unsubscribed(engine: Engine, on: Input) -> None:
+    _expire(engine, on, lambda committed: committed.at_ms, on.here.is_subscribed_to)
+
+
+def _delete_records(engine: Engine, on: Input) -> None:
+    engine.partition(on.group_id).forget(on.group_id)
+
+
+OFFSET_EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
+    Effect.STORE_OFFSETS: _store_offsets,
+    Effect.STORE_PENDING_OFFSETS: _store_pending_offsets,
+    Effect.MATERIALISE_OFFSETS: _materialise_offsets,
+    Effect.DROP_PENDING_OFFSETS: _drop_pending_offsets,
+    Effect.DELETE_OFFSETS: _delete_offsets,
+    Effect.EXPIRE_BY_COMMIT: _expire_by_commit,
+    Effect.EXPIRE_SINCE_EMPTY: _expire_since_empty,
+    Effect.EXPIRE_UNSUBSCRIBED: _expire_unsubscribed,
+    Effect.DELETE_RECORDS: _delete_records,
+}

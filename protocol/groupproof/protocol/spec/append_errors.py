@@ -1,0 +1,41 @@
+"""What a client is answered when the log refuses a record, by the request that wanted it written.
+
+Sources: `GroupMetadataManager.storeGroup` and `maybeConvertOffsetCommitError` of the coordinator in Scala, `CoordinatorOperationExceptionHelper`
+and `appendGroupMetadataErrorToResponseError` of the one in Java (4.0). An error that is not named here is answered as it is. What a
+transaction's coordinator says against a TxnOffsetCommit (KIP-890) is answered likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from groupproof.protocol.spec.terms import On
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["NEWEST_APPENDS", "SCALA_APPENDS", "Appends"]
+
+Answers = Mapping[int, int]
+Appends = Mapping[On, Answers]
+
+_UNAVAILABLE: Final[Answers] = dict[int, int].fromkeys(
+    (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND),
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+)
+_MOVED: Final[Answers] = dict[int, int].fromkeys((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR), ErrorCode.NOT_COORDINATOR)
+_TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE)
+_COMMON: Final[Answers] = {**_UNAVAILABLE, **_MOVED}
+_UNKNOWN: Final[Answers] = dict[int, int].fromkeys(_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR)
+_UNREACHED: Final[Answers] = {ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+
+_JAVA: Final[Answers] = {**_COMMON, **_UNKNOWN, **_UNREACHED, ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE}
+_SCALA_GROUP: Final[Answers] = {**_COMMON, **_UNKNOWN, ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS}
+_SCALA_OFFSETS: Final[Answers] = {**_COMMON, **_UNREACHED, **dict[int, int].fromkeys(_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)}
+
+NEWEST_APPENDS: Final[Appends] = dict.fromkeys((On.JOIN_GROUP, On.SYNC_GROUP, On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT), _JAVA)
+
+# Before 4.0.
+SCALA_APPENDS: Final[Appends] = {
+    **dict.fromkeys((On.JOIN_GROUP, On.SYNC_GROUP), _SCALA_GROUP),
+    **dict.fromkeys((On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT), _SCALA_OFFSETS),
+}
