@@ -85,6 +85,7 @@ class Scene:
 
     def __init__(self, profile: str = "kafka-4.1", **settings: int) -> None:
         named = {name.replace("_", "."): value for name, value in settings.items()}
+        self.profile = profile
         self.coordinator = Coordinator(profile=profile, settings=Settings.of(named, profile), random=random.Random(7))
         self.now_ms = 0
         self.replies: dict[int, GroupResponse] = {}

@@ -1,0 +1,74 @@
+"""Situations and what each release answers in them: the cells of "Error tables per API and state" as parameters of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
+from groupproof.protocol.spec import api_versions, profiles
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+
+if TYPE_CHECKING:
+    from tests.coordinator.conftest import Asked, Scene
+
+__all__ = ["PARTITION", "Table", "cells", "completing", "dead", "leave", "newest", "preparing", "said", "stable"]
+
+PARTITION = 3  # of group g
+Table = Mapping[str, tuple[Callable[["Scene"], object], str]]
+"""Situation → what is done, and the answers of kafka-1.1, 2.4, 2.8, 3.9, 4.0, 4.1; `-` where the release has no such thing."""
+
+
+def cells(table: Table) -> list[Any]:
+    """Return one parameter set (profile, act, answer) for each cell of a table."""
+    sets = []
+    for situation, (act, answers) in table.items():
+        for profile, answer in zip(profiles(), answers.split(), strict=True):
+            if answer != "-":
+                sets.append(pytest.param(profile, act, answer, id=f"{situation} [{profile}]"))
+    return sets
+
+
+def said(outcome: object) -> str:
+    """Return an outcome as the tables say it: an error code, `parked`, a state, or a word of the situation's own."""
+    if isinstance(outcome, GroupState):
+        return outcome.value
+    if isinstance(outcome, ErrorCode):
+        return str(int(outcome))
+    if isinstance(outcome, str | int):
+        return str(outcome)
+    asked: Any = outcome
+    return "parked" if asked.is_parked else str(int(asked.error))
+
+
+def newest(scene: Scene, api: Api, most: int) -> int:
+    """Return the newest version of an API that the scene's release has, and at most `most`."""
+    return min(most, api_versions(scene.profile)[api][1])
+
+
+def stable(scene: Scene, members: int = 2, **join: Any) -> list[str]:
+    return scene.stable(members, version=2, **join)
+
+
+def completing(scene: Scene, members: int = 2, **join: Any) -> list[str]:
+    return scene.joined(members, version=2, **join)
+
+
+def preparing(scene: Scene, members: int = 2, **join: Any) -> list[str]:
+    """Let a Stable group's leader join again; the others are awaited."""
+    ids = stable(scene, members, **join)
+    scene.join(ids[0], version=2)
+    return ids
+
+
+def dead(scene: Scene) -> list[str]:
+    ids = stable(scene)
+    scene.take(scene.coordinator.retire("g", scene.now_ms))
+    return ids
+
+
+def leave(scene: Scene, member_id: str = "", instance: str | None = None, *more: LeaveMember, group: str = "g") -> Asked[LeaveGroupResponse]:
+    entries = (LeaveMember(member_id=member_id, group_instance_id=instance), *more)
+    return scene.send(LeaveGroupRequest(group_id=group, members=entries), newest(scene, Api.LEAVE_GROUP, 5), LeaveGroupResponse)

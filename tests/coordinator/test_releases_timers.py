@@ -1,0 +1,167 @@
+"""Timers, moves and the checks before the group by release: "Error tables per API and state", 6.1, and what times out when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.coordinator.by_release import PARTITION, Table, cells, leave, said, stable
+
+from groupproof.protocol.vocabulary import GroupState
+
+if TYPE_CHECKING:
+    from tests.coordinator.conftest import Scene
+
+Scenes = Callable[..., "Scene"]
+BROKEN = b"\x00\x00\x7f\xff\xff\xff"
+
+
+def _loading(scene: Scene) -> Scene:
+    scene.coordinator.begin_load(PARTITION)
+    return scene
+
+
+def _elsewhere(scene: Scene) -> Scene:
+    scene.take(scene.coordinator.unload(PARTITION, scene.now_ms))
+    return scene
+
+
+def _stopped(scene: Scene) -> Scene:
+    scene.coordinator.active = False
+    return scene
+
+
+def _left(scene: Scene, group: str = "g") -> str:
+    answer = leave(scene, "x", group=group).answer
+    return str(answer.error_code or answer.members[0].error_code)
+
+
+def _fetched(scene: Scene) -> str:
+    return str(scene.fetch(0).answer.groups[0].error_code)
+
+
+BEFORE: Table = {
+    "loading: JoinGroup": (lambda s: _loading(s).join(version=2), "16 14 14 14 14 14"),
+    "loading: SyncGroup": (lambda s: _loading(s).sync("x"), "16 27 27 27 14 14"),
+    "loading: Heartbeat": (lambda s: _loading(s).heartbeat("x"), "16 0 0 0 0 0"),
+    "loading: LeaveGroup": (lambda s: _left(_loading(s)), "16 14 14 14 14 14"),
+    "loading: OffsetCommit": (lambda s: _loading(s).commit(version=2)[0], "16 14 14 14 14 14"),
+    "loading: OffsetFetch": (lambda s: _fetched(_loading(s)), "16 14 14 14 14 14"),
+    "elsewhere: JoinGroup": (lambda s: _elsewhere(s).join(version=2), "16 16 16 16 16 16"),
+    "elsewhere: SyncGroup": (lambda s: _elsewhere(s).sync("x"), "16 16 16 16 16 16"),
+    "elsewhere: Heartbeat": (lambda s: _elsewhere(s).heartbeat("x"), "16 16 16 16 16 16"),
+    "elsewhere: LeaveGroup": (lambda s: _left(_elsewhere(s)), "16 16 16 16 16 16"),
+    "stopped: JoinGroup": (lambda s: _stopped(s).join(version=2), "15 15 15 15 15 15"),
+    "stopped: JoinGroup without a group id": (lambda s: _stopped(s).join(version=2, group=""), "15 24 24 24 15 15"),
+    "stopped: Heartbeat without a group id": (lambda s: _stopped(s).heartbeat("x", group=""), "15 24 24 24 15 15"),
+    "no group id: JoinGroup": (lambda s: s.join(version=2, group=""), "24 24 24 24 24 24"),
+    "no group id: SyncGroup": (lambda s: s.sync("x", group=""), "25 24 24 24 24 24"),
+    "no group id: Heartbeat": (lambda s: s.heartbeat("x", group=""), "25 24 24 24 24 24"),
+    "no group id: LeaveGroup": (lambda s: _left(s, ""), "25 24 24 24 24 24"),
+    "no group id: OffsetCommit": (lambda s: s.commit(version=2, group="")[0], "0 0 0 0 0 0"),
+    "session timeout: JoinGroup": (lambda s: s.join(version=2, session_ms=5_999), "26 26 26 26 26 26"),
+    "session timeout of 10 minutes": (lambda s: s.join(version=2, session_ms=600_000), "26 parked parked parked parked parked"),
+    "session timeout, elsewhere": (lambda s: _elsewhere(s).join(version=2, session_ms=1), "16 16 16 16 26 26"),
+    "session timeout, loading": (lambda s: _loading(s).join(version=2, session_ms=1), "16 14 14 14 26 26"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("profile", "act", "answer"), cells(BEFORE))
+def test_a_check_before_the_group_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
+    assert said(act(scene_of(profile))) == answer
+
+
+def _newcomer_after_5_minutes(scene: Scene) -> object:
+    """Let a newcomer wait for a member that heartbeats and does not join again."""
+    (leader,) = stable(scene, 1, rebalance_ms=600_000)
+    parked = scene.join(version=2, rebalance_ms=600_000)
+    for _ in range(60):
+        scene.after(5_000)
+        scene.heartbeat(leader)
+    return parked
+
+
+def _newcomer_that_never_syncs(scene: Scene) -> GroupState | None:
+    scene.join(version=2)
+    scene.after(3_000)
+    scene.after(60_000)
+    return scene.state()
+
+
+def _second_generation_delay(scene: Scene) -> object:
+    """Let a group that became Empty be joined twice; tell whether the first is answered after one delay."""
+    (member,) = stable(scene, 1)
+    scene.leave(member, version=2)
+    first = scene.join(version=2)
+    scene.after(1_000).join(version=2)
+    scene.after(2_000)
+    return first
+
+
+def _first_generation_delay(scene: Scene) -> object:
+    first = scene.join(version=2)
+    scene.after(1_000).join(version=2)
+    scene.after(2_000)
+    return first
+
+
+def _evicted(scene: Scene) -> GroupState | None:
+    """Let a member that heartbeats be evicted at the join deadline, and its session end after that."""
+    leader, absent = stable(scene, rebalance_ms=8_000)
+    scene.after(4_000)
+    scene.heartbeat(absent)
+    rejoined = scene.join(leader, version=2, rebalance_ms=8_000)
+    scene.after(6_000).heartbeat(absent)
+    scene.after(2_000)
+    assert rejoined.answer.generation_id == 2
+    scene.sync(leader, 2)
+    scene.after(7_999).heartbeat(leader, 2)
+    before = scene.state()
+    scene.after(1)
+    assert before is GroupState.STABLE
+    return scene.state()
+
+
+def _broken_subscription(scene: Scene) -> object:
+    asked = scene.join(version=2, metadata=BROKEN)
+    scene.after(3_000)
+    return asked
+
+
+def _unfit_first(scene: Scene) -> str:
+    scene.join(version=2, protocols=())
+    stored = scene.coordinator.stored(PARTITION).groups
+    return f"{said(scene.state() or 'none')},{'stored' if stored else 'unstored'}"
+
+
+TIMES: Table = {
+    "a newcomer parked for 5 minutes": (_newcomer_after_5_minutes, "parked 25 25 25 25 25"),
+    "a newcomer that never syncs": (_newcomer_that_never_syncs, "Empty CompletingRebalance Empty Empty Empty Empty"),
+    "a newcomer in a first initial delay": (_first_generation_delay, "parked parked parked parked parked parked"),
+    "a newcomer in a later initial delay": (_second_generation_delay, "0 0 0 0 parked parked"),
+    "the session of an evicted member": (
+        _evicted, "PreparingRebalance Stable Stable Stable Stable Stable",
+    ),
+    "bytes that are no subscription": (_broken_subscription, "0 0 parked parked parked parked"),
+    "a group whose first joiner is refused": (
+        _unfit_first, "Empty,unstored Empty,unstored Empty,unstored Empty,unstored Empty,stored Empty,stored",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("profile", "act", "answer"), cells(TIMES))
+def test_what_time_does_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
+    assert said(act(scene_of(profile))) == answer
+
+
+def _last_absentee_gone(scene: Scene) -> object:
+    first = scene.join(version=2)
+    scene.given_id(session_ms=6_000)
+    scene.after(6_000)
+    return first
+
+
+@pytest.mark.parametrize(("profile", "act", "answer"), cells({"a pending id expires": (_last_absentee_gone, "- parked parked parked 0 0")}))
+def test_an_initial_delay_ends_early_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
+    assert said(act(scene_of(profile, group_initial_rebalance_delay_ms=20_000))) == answer
