@@ -92,11 +92,12 @@ _PHASES: tuple[Case, ...] = (
                 mark("unsubscribe"),
                 command("m0", "unsubscribe"),
                 requested("m0", _LEAVE, after="unsubscribe", within_ms=6_000, go_on=True),
+                mark("left"),
                 passing(1_600),
             ],
         ),
         leaves("m0", after="unsubscribe", requirement="CLIENT-73"),
-        sends_none("m0", Api.HEARTBEAT, after="unsubscribe", requirement="LEAVE-55", gravity=Verdict.INFORMATIONAL, grace_ms=1_000),
+        sends_none("m0", Api.HEARTBEAT, after="left", requirement="LEAVE-55", gravity=Verdict.INFORMATIONAL, grace_ms=1_000),
     ),
     case(
         "leave/close-before-joined",

@@ -11,7 +11,7 @@ from groupproof.harness.verdicts import Level
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = [
-    "GHOST_SESSION_MS", "GROUP", "INFO", "MUST", "SHOULD", "UNHEARD_OF", "case", "code_name",
+    "AMPLE_POLL_MS", "GHOST_SESSION_MS", "GROUP", "INFO", "MUST", "SHOULD", "UNHEARD_OF", "case", "code_name",
 ]  # fmt: skip
 
 MUST: Final = Level.MUST
@@ -20,6 +20,9 @@ INFO: Final = Level.INFO
 
 GROUP: Final = "g"
 """The group of a case's members, as the driver's defaults have it."""
+
+AMPLE_POLL_MS: Final = 2_000
+"""A poll that has time for a whole rebalance, for cases that are not about rebalances which take some polls."""
 
 GHOST_SESSION_MS: Final = 3_000
 """The session timeout where a case may leave a ghost behind: the group waits for it that long and no longer."""

@@ -28,7 +28,7 @@ from groupproof.harness.steps import (
     start,
     subject,
 )
-from groupproof.harness.suites.making import MUST, case
+from groupproof.harness.suites.making import AMPLE_POLL_MS, MUST, case
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
@@ -156,9 +156,6 @@ _LATE: tuple[Case, ...] = tuple(
     for name, code in (("unknown-member-id", ErrorCode.UNKNOWN_MEMBER_ID), ("illegal-generation", ErrorCode.ILLEGAL_GENERATION))
 )
 
-# A poll that has time for a whole rebalance, so that a case is about who joins; those named -slowly are about a rebalance that takes some polls.
-_AMPLE_POLL_MS = 2_000
-
 _CHANGES: tuple[Case, ...] = (
     case(
         "rebalance/resubscription",
@@ -166,7 +163,7 @@ _CHANGES: tuple[Case, ...] = (
         ("CLIENT-74", "ASSIGN-10"),
         MUST,
         plan(
-            subject(topics=["t", "u"], poll_timeout_ms=_AMPLE_POLL_MS),
+            subject(topics=["t", "u"], poll_timeout_ms=AMPLE_POLL_MS),
             topics={"t": 2, "u": 3},
             steps=[*joined("m0"), mark("change"), command("m0", "resubscribe", topics=["u"]), stable("m0", after="change"), passing(300)],
         ),
@@ -204,7 +201,7 @@ _CHANGES: tuple[Case, ...] = (
         ("CLIENT-74", "ASSIGN-09"),
         MUST,
         plan(
-            subject(metadata_max_age_ms=1_000, poll_timeout_ms=_AMPLE_POLL_MS),
+            subject(metadata_max_age_ms=1_000, poll_timeout_ms=AMPLE_POLL_MS),
             steps=[
                 *joined("m0"),
                 mark("grown"),

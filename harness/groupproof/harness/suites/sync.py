@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.judges.discovery import rediscovers
 from groupproof.harness.judges.heartbeats import heartbeats_go_on, heartbeats_while_parked
-from groupproof.harness.judges.reactions import Identity, is_struck, keeps_membership, recovers, rejoins, surfaces, survives
+from groupproof.harness.judges.reactions import Identity, is_struck, keeps_membership, recovers, rejoins, surfaces, survives, takes_up_its_work
 from groupproof.harness.plan import Plan
 from groupproof.harness.steps import (
     answers,
@@ -23,7 +23,7 @@ from groupproof.harness.steps import (
     strikes,
     subject,
 )
-from groupproof.harness.suites.making import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.suites.making import AMPLE_POLL_MS, GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
 from groupproof.protocol.faults import Answer
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -134,7 +134,7 @@ CASES: tuple[Case, ...] = (
         ("CLIENT-81", "CLIENT-30"),
         MUST,
         plan(
-            subject(session_timeout_ms=GHOST_SESSION_MS),
+            subject(session_timeout_ms=GHOST_SESSION_MS, poll_timeout_ms=AMPLE_POLL_MS),
             steps=[
                 strikes("nothing", _SYNC, Answer(error_code=0, body={"assignment": b""}), direction="response"),
                 *start("m0"),
@@ -155,6 +155,6 @@ CASES: tuple[Case, ...] = (
             steps=[holds("slow", _SYNC, ms=4_000), *start("m0"), delivered("slow", within_ms=15_000), stable("m0", after="slow"), passing(200)],
         ),
         heartbeats_while_parked("m0", hold="slow", requirement="CLIENT-40", interval_ms=300, at_least_ms=2_000),
-        recovers("m0", after="slow", requirement="CLIENT-30"),
+        takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
     ),
 )
