@@ -83,7 +83,7 @@ class Core:
     @property
     def instance_id(self) -> str | None:
         """The group.instance.id to send."""
-        instance_id = self.settings.instance_id
+        instance_id = self.settings.instance_id if self.policy.instance_id != "never" else None
         if instance_id is None or self.policy.instance_id == "always" or not self.member_id:
             return instance_id
         return f"{instance_id}-other" if self.policy.instance_id == "wrong" else None

@@ -122,7 +122,7 @@ class Errands:
 
     def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
         errand = next((each for each in self._errands if each.request_id == pending.request_id), None)
-        if errand is None:
+        if errand is None or Effect.IGNORE in reaction:  # ignored: and waits on, for an answer that has come
             return
         errand.request_id = None
         if Effect.ACCEPT in reaction:
@@ -145,6 +145,8 @@ class Errands:
             request = self._commit_request(errand) if errand.api is Api.OFFSET_COMMIT else self._fetch_request(errand)
             timeout_ms = min(core.settings.request_timeout_ms, errand.deadline_ms - now_ms)
             errand.request_id = core.send(request, now_ms, timeout_ms=timeout_ms)
+            if core.policy.commit_told == "sent" and errand.api is Api.OFFSET_COMMIT:
+                self._end(errand, None)
 
     def _refusal(self) -> str | None:
         """Return why a commit must not be sent: a member that is not STABLE fails it locally (CLIENT-70)."""

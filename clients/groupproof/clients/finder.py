@@ -34,7 +34,8 @@ class Finder:
             self._failed(now_ms)
         if now_ms < self._not_before_ms:
             return
-        request = FindCoordinatorRequest(coordinator_keys=(core.settings.group,))
+        group = core.settings.group if core.policy.looks_up_own_group else f"{core.settings.group}-other"
+        request = FindCoordinatorRequest(coordinator_keys=(group,))
         core.lookups = frozenset(core.send(request, now_ms) for _ in range(core.policy.lookups_at_once))
 
     def next_ms(self) -> int | None:

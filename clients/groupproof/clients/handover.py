@@ -33,7 +33,7 @@ class HandOver:
         topics = tuple(reversed(core.topics)) if core.policy.topics_reversed else core.topics
         return encode_subscription(
             Subscription(
-                topics=topics,
+                topics=topics if core.policy.topics_listed == "all" else topics[:1],
                 owned=tuple(sorted(core.owned)) if core.policy.owned_in_subscription else (),
                 generation=core.generation,
                 rack=core.settings.rack,

@@ -225,10 +225,11 @@ class Joining:
                 member_id=core.member_id,
                 group_instance_id=core.instance_id,
                 protocol_type="consumer",
-                protocol_name=core.protocol,
+                protocol_name=core.protocol if core.policy.sync_protocol == "agreed" else core.settings.assignors[0],
                 assignments=tuple(SyncAssignment(member_id=each, assignment=blob) for each, blob in assignments),
             ),
             now_ms,
+            timeout_ms=round(core.settings.request_timeout_ms * core.policy.sync_timeout_factor),
         )
 
     def _sync_generation(self) -> int:
@@ -248,6 +249,8 @@ class Joining:
         except SubscriptionError as error:
             core.fail(_MISMATCH, f"the assignment cannot be read: {error}")
             return
+        if core.policy.takes == "everything":
+            self._assigned = frozenset((topic, number) for topic in core.topics for number in range(core.cluster.partitions.get(topic, 0)))
         if not self._assigned and core.policy.empty_assignment != "accepted":
             self._refuse_empty()
             return

@@ -21,6 +21,7 @@ _AUTO_COMMIT: Final = {"auto_commit": True}
 CHOICES: Final = (
     # Discovery
     _bug("never-looks-up", "Sends group requests to any broker, without asking which one coordinates.", "CLIENT-01", looks_up=False),
+    _bug("looks-up-another-group", "Asks for the coordinator of another group than its own.", "FIND-01 CLIENT-01", looks_up_own_group=False),
     _bug("looks-up-twice-at-once", "Sends two lookups side by side.", "CLIENT-02", lookups_at_once=2),
     _bug("retries-in-a-storm", "Looks up, joins and heartbeats again without a pause after each failure.", "CLIENT-06 CLIENT-15", retry_factor=0.02),
     # Joining
@@ -30,6 +31,7 @@ CHOICES: Final = (
          join_timeout_factor=0.02),
     _bug("rebalance-timeout-of-session", "Sends its session timeout as its rebalance timeout.", "CLIENT-23", rebalance_timeout="session"),
     _bug("wrong-protocol-type", "Joins with a protocol type of its own.", "CLIENT-11", protocol_type="consumers"),
+    _bug("subscribes-to-first-topic", "Names only the first of its topics in its subscription.", "ASSIGN-10 CLIENT-74", topics_listed="first"),
     _bug("rejoins-on-every-metadata", "Starts a rebalance at each refresh of the metadata.", "CLIENT-74", rejoins_on_any_metadata=True),
     _bug("rejoins-after-each-commit", "Starts a rebalance after each commit.", "CLIENT-65 COMMIT-30", rejoins_after_commit=True),
     _bug("ignores-growth", "As leader, never notices that a topic got partitions.", "CLIENT-74", rejoins_on_growth=False),
@@ -37,9 +39,13 @@ CHOICES: Final = (
     _bug("drops-instance-id-on-rejoin", "Sends its group.instance.id in its first JoinGroup only.", "STATIC-10 STATIC-01",
          instance_id="first-join", settings=_STATIC),
     _bug("wrong-instance-id", "Changes its group.instance.id once it is a member.", "STATIC-10 STATIC-11", instance_id="wrong", settings=_STATIC),
+    _bug("forgets-its-instance-id", "Joins as a dynamic member although it was given a group.instance.id.", "STATIC-01 STATIC-10",
+         instance_id="never", settings=_STATIC),
     # Syncing and leading
     _bug("never-syncs", "Sends no SyncGroup after its JoinGroup was answered.", "CLIENT-11 CLIENT-36", syncs=False),
     _bug("syncs-with-previous-generation", "Sends SyncGroup with the generation before the one it joined.", "CLIENT-11", sync_generation="previous"),
+    _bug("syncs-with-preferred-protocol", "Names the assignor it likes best in SyncGroup, whatever the group agreed on.", "ASSIGN-01 CLIENT-11",
+         sync_protocol="preferred"),
     _bug("follower-assigns", "Sends an assignment although it is not the leader.", "CLIENT-12", follower_assigns=True),
     _bug("leader-omits-members-without-partitions", "As leader, leaves out members that got no partition.", "CLIENT-12 ASSIGN-10",
          leader_assigns="only-with-partitions", seen="sarama <= 1.34.1"),
@@ -47,6 +53,7 @@ CHOICES: Final = (
     _bug("leader-assigns-twice", "As leader, assigns every partition to every member.", "ASSIGN-09", leader_assigns="twice"),
     _bug("leader-assigns-to-itself-only", "As leader, assigns for itself alone.", "CLIENT-12", leader_assigns="itself-only"),
     _bug("leader-repeats-last-assignment", "As leader, gives what it gave last, whoever left.", "ASSIGN-10 ASSIGN-11", leader_assigns="previous"),
+    _bug("takes-everything", "Reads every partition of its topics, whatever it was assigned.", "INV-09 CLIENT-30", takes="everything"),
     _bug("dies-on-empty-assignment", "Takes an assignment without partitions for a fatal error.", "CLIENT-81", empty_assignment="refused"),
     _bug("rejoins-on-empty-assignment", "Joins again for as long as it gets no partition.", "CLIENT-81", empty_assignment="rejoined"),
     # Handing over
@@ -84,9 +91,11 @@ CHOICES: Final = (
     _bug("commits-one-too-many", "Commits one record more than the application got.", "CLIENT-66", commit_shift=1),
     _bug("swallows-async-commit-errors", "Reports success of every asynchronous commit.", "CLIENT-69 CLIENT-68", swallows_commit_errors="async"),
     _bug("swallows-sync-commit-errors", "Reports success of every synchronous commit.", "CLIENT-69 CLIENT-68", swallows_commit_errors="sync"),
+    _bug("tells-commits-when-sent", "Reports success of a commit before it is answered.", "CLIENT-69", commit_told="sent"),
     _bug("ignores-committed-offsets", "Starts where auto.offset.reset says, whatever is committed.", "CLIENT-79 FETCH-06", fetches_offsets=False),
     # The goodbye
     _bug("no-leave-on-close", "Closes without LeaveGroup.", "CLIENT-73 STATIC-15", leaves=0, seen="kafka-go 0.2.2"),
+    _bug("pretends-to-leave", "Reports that it closed or unsubscribed, and goes on as a member.", "CLIENT-73 CLIENT-20 CLIENT-71", goodbye="pretended"),
     _bug("leaves-twice", "Sends LeaveGroup twice.", "CLIENT-71 CLIENT-80", leaves=2),
     _bug("static-leaves-on-close", "Leaves on close although it is a static member.", "STATIC-15", leaves_when_static=True, settings=_STATIC),
     _bug("heartbeats-after-leave", "Sends a heartbeat after its LeaveGroup.", "LEAVE-55", heartbeats_after_leave=True),

@@ -44,6 +44,7 @@ class Policy:
     rediscovers_each_rebalance: bool = False
     looks_up: bool = True  # False: group requests go to any broker
     lookups_at_once: int = 1
+    looks_up_own_group: bool = True
     retry_factor: float = 1.0
 
     # Join and sync
@@ -52,18 +53,22 @@ class Policy:
     refreshes_metadata_before_join: bool = False
     subscription_version: int = 3
     topics_reversed: bool = False
+    topics_listed: Literal["all", "first"] = "all"
     protocol_type: str = "consumer"
     rebalance_timeout: Literal["max.poll.interval", "session"] = "max.poll.interval"
     join_timeout_factor: float = 1.0
+    sync_timeout_factor: float = 1.0
     joins_at_once: int = 1
     joins_with_id: bool = True
     immediate_rejoins_max: int = 5
-    instance_id: Literal["always", "first-join", "wrong"] = "always"
+    instance_id: Literal["always", "first-join", "wrong", "never"] = "always"
     owned_in_subscription: bool = True
     syncs: bool = True
     sync_generation: Literal["adopted", "previous", "reset"] = "adopted"  # reset: -1 if it was reset while the JoinGroup was in flight
+    sync_protocol: Literal["agreed", "preferred"] = "agreed"
     follower_assigns: bool = False
     leader_assigns: Literal["all", "only-with-partitions", "drops-partition", "twice", "itself-only", "previous"] = "all"
+    takes: Literal["assigned", "everything"] = "assigned"
     empty_assignment: Literal["accepted", "refused", "rejoined"] = "accepted"
     rejoins_on_growth: bool = True
     rejoins_on_any_metadata: bool = False
@@ -92,6 +97,7 @@ class Policy:
     commit_generation: Literal["current", "previous", "none"] = "current"
     commits_when_unstable: bool = False
     commit_shift: int = 0
+    commit_told: Literal["answered", "sent"] = "answered"
     commits_unowned: bool = False
     swallows_commit_errors: Literal["none", "async", "sync"] = "none"
     fetches_offsets: bool = True
@@ -99,6 +105,7 @@ class Policy:
     delivers_revoked: bool = False
 
     # The goodbye
+    goodbye: Literal["meant", "pretended"] = "meant"  # pretended: close and unsubscribe are told as done, and nothing else is
     leaves: int = 1
     leaves_when_static: bool = False
     heartbeats_after_leave: bool = False

@@ -175,13 +175,16 @@ class ShimMember:
         return self._consumer.member.owned if asked is None else frozenset((str(topic), int(partition)) for topic, partition in asked)
 
     async def _unsubscribe(self, command: Body) -> Body:
+        if self._policy.goodbye == "pretended":
+            return {}
         self._is_subscribed = False
         await self._consumer.unsubscribe(leave=command.get("leave"))
         return {}
 
     async def _close(self, command: Body) -> Body:
-        await self._consumer.close(leave=command.get("leave"))
-        self._is_closed = True
+        if self._policy.goodbye == "meant":
+            await self._consumer.close(leave=command.get("leave"))
+            self._is_closed = True
         self._tell({"name": "shutdown_complete"})
         return {}
 

@@ -15,6 +15,7 @@ from groupproof.harness.judges.assignment import (
     followers_assign_nothing,
     holds_partitions,
     leaders_assign_soundly,
+    takes_what_it_was_given,
 )
 from groupproof.harness.verdicts import Verdict
 
@@ -131,3 +132,16 @@ def test_the_newest_assignment_is_counted(count: int, expected: Verdict) -> None
 def test_an_assignment_that_never_came_is_not_counted() -> None:
     with pytest.raises(NotReached):
         verdict(holds_partitions("m0", 1, requirement="ASSIGN-11"), Story().end())
+
+
+@pytest.mark.parametrize(("told", "expected"), [([T0, T1], Verdict.OK), ([T0], Verdict.OK), ([T0, U0], Verdict.FAILED)])
+def test_the_application_is_told_of_what_was_assigned_and_of_no_other(told: Sequence[tuple[str, int]], expected: Verdict) -> None:
+    story = Story().member(gets=[T0, T1])
+    story.partitions("assigned", *told)
+
+    assert verdict(takes_what_it_was_given("m0"), story.end()) is expected
+
+
+def test_who_told_its_application_of_nothing_is_not_judged_by_it() -> None:
+    with pytest.raises(NotReached, match="told of no assignment"):
+        verdict(takes_what_it_was_given("m0"), Story().member(gets=[T0]).end())

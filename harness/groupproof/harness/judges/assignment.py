@@ -11,7 +11,18 @@ from collections.abc import Iterator, Mapping
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim
-from groupproof.harness.judges.reading import COOPERATIVE, Given, accepted, assignments_of, clients, origin, subscriptions_of, synced
+from groupproof.harness.judges.reading import (
+    COOPERATIVE,
+    Given,
+    accepted,
+    assignments_of,
+    clients,
+    knew,
+    origin,
+    partitions_of,
+    subscriptions_of,
+    synced,
+)
 from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.subscription import Subscription
 from groupproof.protocol.trace import Observation, Partitions
@@ -19,7 +30,7 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = [
     "assigns_at_once", "assigns_everyone", "assigns_everything", "assigns_exactly", "follower_assigns_nothing", "followers_assign_nothing", "holds_partitions",
-    "leaders_assign_soundly",
+    "leaders_assign_soundly", "takes_what_it_was_given",
 ]  # fmt: skip
 
 
@@ -181,5 +192,20 @@ def holds_partitions(client: str, count: int, *, requirement: str, after: str | 
             yield claim.ok("It was.", answers[-1])
         else:
             yield claim.failed("It was assigned another number of partitions.", answers[-1], detail=str(answers[-1].partitions))
+
+    return judge
+
+
+def takes_what_it_was_given(client: str, *, requirement: str = "CLIENT-30") -> Judge:
+    """Judge that the newest assignment the application is told of holds no partition but those of the SyncGroup answer it comes from."""
+    claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client was assigned, and of no other.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        told = ev.events("partitions_assigned", client, before=ev.closing)
+        if not told:
+            raise NotReached(f"the application of {client} was told of no assignment")
+        given = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, told[-1])]
+        foreign = partitions_of(told[-1]) - {partition for answer in given[-1:] for partition in answer.partitions}
+        yield claim.failed("It was told of others.", told[-1], detail=str(sorted(foreign))) if foreign else claim.ok("It was.", told[-1])
 
     return judge

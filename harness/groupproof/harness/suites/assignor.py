@@ -10,6 +10,7 @@ from groupproof.harness.judges.assignment import (
     assigns_exactly,
     follower_assigns_nothing,
     holds_partitions,
+    takes_what_it_was_given,
 )
 from groupproof.harness.steps import assigned, company, joined, mark, passing, plan, stable, start, subject
 from groupproof.harness.suites.making import MUST, case
@@ -109,5 +110,6 @@ CASES: tuple[Case, ...] = (
         plan(company("a0"), subject("m0"), topics={"t": 4}, steps=[*joined("a0", "m0"), passing(200)]),
         follower_assigns_nothing("m0"),
         holds_partitions("m0", 2, requirement="INV-09"),
+        takes_what_it_was_given("m0", requirement="INV-09"),
     ),
 )

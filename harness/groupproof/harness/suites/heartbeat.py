@@ -155,7 +155,7 @@ _COURSE: tuple[Case, ...] = (
         "A stable member is heard of in every session timeout and joins no second time.",
         ("CLIENT-40", "CLIENT-45"),
         MUST,
-        plan(subject(session_timeout_ms=1_500), steps=[*joined("m0"), mark("stable"), passing(4_000)]),
+        plan(subject(session_timeout_ms=1_500, metadata_max_age_ms=1_000), steps=[*joined("m0"), mark("stable"), passing(4_000)]),
         _going_on(after="stable", session_ms=1_500),
         keeps_membership("m0", after="stable", requirement="CLIENT-40"),
     ),

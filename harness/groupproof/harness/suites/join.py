@@ -192,7 +192,7 @@ _REFUSED: tuple[Case, ...] = (
             subject(assignors=["range"]),
             steps=[*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
-        surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000),
+        surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INCONSISTENT_GROUP_PROTOCOL,)),
     ),
     case(
         "join/invalid-session-timeout",
@@ -204,7 +204,7 @@ _REFUSED: tuple[Case, ...] = (
             coordinator={"group.min.session.timeout.ms": 10_000},
             steps=[mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
-        surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000),
+        surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INVALID_SESSION_TIMEOUT,)),
     ),
     case(
         "join/group-max-size-reached",
@@ -217,7 +217,7 @@ _REFUSED: tuple[Case, ...] = (
             coordinator={"group.max.size": 1},
             steps=[*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
-        surfaces("m0", after="refused", requirement="CLIENT-19", within_ms=9_000),
+        surfaces("m0", after="refused", requirement="CLIENT-19", within_ms=9_000, refusals=(ErrorCode.GROUP_MAX_SIZE_REACHED,)),
     ),
 )
 
