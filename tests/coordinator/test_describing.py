@@ -8,6 +8,7 @@ import pytest
 from tests.coordinator.conftest import SUBSCRIBED
 
 from groupproof.coordinator.describing import DESCRIPTIONS
+from groupproof.protocol.admin_messages import OPERATIONS_NOT_ASKED, DescribeGroupsRequest, DescribeGroupsResponse
 from groupproof.protocol.spec import Form
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -91,6 +92,18 @@ def test_a_coordinator_that_does_not_lead_loads_or_is_not_active_describes_nothi
 
     assert [each.error_code for each in (*elsewhere, *loading, *scene.describe())] == [16, 14, 15]
     assert elsewhere[0].group_state == ""
+
+
+@pytest.mark.parametrize(("profile", "operations"), [("kafka-4.1", 3400), ("kafka-3.9", 328)])
+def test_every_operation_on_a_group_is_told_where_it_is_asked_for_and_no_error(scene_of: Callable[..., Scene], profile: str, operations: int) -> None:
+    scene = scene_of(profile)
+    scene.commit()
+    asked = DescribeGroupsRequest(groups=("g", "x"), include_authorized_operations=True)
+    told = [scene.send(asked, version, DescribeGroupsResponse).answer.groups for version in (5, 6)]
+
+    assert [each.authorized_operations for each in told[0]] == [operations] * 2
+    assert [each.authorized_operations for each in told[1] if each.error_code] in ([], [OPERATIONS_NOT_ASKED])
+    assert scene.describe()[0].authorized_operations == OPERATIONS_NOT_ASKED
 
 
 # ListGroups

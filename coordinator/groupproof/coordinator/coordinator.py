@@ -216,6 +216,8 @@ class Coordinator:
     def _asked(self, kind: On, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
         on = self._input(kind, group_id)
         on.request, on.arrival, on.gate, on.offsets = message, arrival, self._gate(group_id), self._offsets(group_id)
+        if getattr(message, "include_authorized_operations", False):
+            on.operations = self._engine.profile.fields["group_operations"]
         if self._engine.append_error:
             on.refusal = self._engine.answer_to(kind, self._engine.append_error)
         return on

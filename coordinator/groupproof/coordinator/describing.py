@@ -32,7 +32,7 @@ def _described(on: Input, member: Callable[[Member], DescribedMember], protocol:
     group = on.here
     told = DescribedGroup(
         group_id=group.group_id, group_state=group.state.value, protocol_type=group.protocol_type or "", protocol_data=protocol,
-        members=tuple(member(each) for each in group.members),
+        members=tuple(member(each) for each in group.members), authorized_operations=on.operations,
     )  # fmt: skip
     return DescribeGroupsResponse(groups=(told,))
 
@@ -58,7 +58,8 @@ def _bare(on: Input) -> DescribeGroupsResponse:
 
 
 def _dead(on: Input) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(groups=(DescribedGroup(group_id=on.group_id, group_state=GroupState.DEAD.value),))
+    dead = DescribedGroup(group_id=on.group_id, group_state=GroupState.DEAD.value, authorized_operations=on.operations)
+    return DescribeGroupsResponse(groups=(dead,))
 
 
 def _not_found(on: Input) -> DescribeGroupsResponse:

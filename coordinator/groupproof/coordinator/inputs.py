@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from groupproof.coordinator.members import Member
 from groupproof.coordinator.offsets import Offsets
 from groupproof.coordinator.settings import Settings
+from groupproof.protocol.admin_messages import OPERATIONS_NOT_ASKED
 from groupproof.protocol.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest, TxnOffsetCommitRequest
 from groupproof.protocol.spec import On
 from groupproof.protocol.vocabulary import ErrorCode
@@ -38,7 +39,7 @@ class Input:
 
     `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
     transaction's. `refusal` is what the log says to the request's records, `verdict` what the coordinator of its transaction says to it, both
-    as the client is told.
+    as the client is told. `operations` are those that DescribeGroups tells.
     """
 
     on: On
@@ -63,6 +64,7 @@ class Input:
     is_committed: bool = False
     refusal: ErrorCode = ErrorCode.NONE
     verdict: ErrorCode = ErrorCode.NONE
+    operations: int = OPERATIONS_NOT_ASKED
     left: list[LeftMember] = field(default_factory=list)
     members_left: int = 0
 

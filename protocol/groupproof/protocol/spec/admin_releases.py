@@ -59,7 +59,8 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 0),
         what="the coordinator in Java: its order of checks; 69 from DescribeGroups v6 (KIP-1043); assignments told before Stable; no group made by a "
-        "transactional commit that is refused; an Empty group outlives its last deleted offset until the next cleanup; 14 to ListGroups without a list; other answers where the log refuses a record",
+        "transactional commit that is refused; an Empty group outlives its last deleted offset until the next cleanup; 14 to ListGroups without a list; other answers where the log refuses a record; no "
+        "operations on the configuration of groups",
         was=(
             Change(on=On.JOIN_GROUP, states=(NO_GROUP,), name="not-appended"),
             Change(on=On.DESCRIBE_GROUPS, states=(NO_GROUP,), name="not-found"),
@@ -70,6 +71,7 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
                 rows=(Row("stranger", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "COMMIT-03", effects=_MADE, note=_MADE_FIRST),),
             ),
         ),
+        fields={"group_operations": 0b0001_0100_1000},
         appends=SCALA_APPENDS,
         before_group={
             On.LIST_GROUPS: (_NOT_ACTIVE, Row("loading", Guard.LOADING, Form.LISTED_LOADING, "FIND-10")),

@@ -24,8 +24,8 @@ RELEASES: Final[Mapping[str, Release]] = {
     "kafka-4.1": (4, 1, 0),
 }  # fmt: skip
 
-# Fields of answers that differ by release.
-NEWEST_FIELDS: Final[Mapping[str, int]] = {"join_error_generation": -1}
+# Fields of answers that differ by release; `group_operations` is a bit for each operation on groups (KIP-430), all of them without an authorizer.
+NEWEST_FIELDS: Final[Mapping[str, int]] = {"join_error_generation": -1, "group_operations": 0b1101_0100_1000}
 
 # Newest first.
 DELTAS: Final[tuple[Delta, ...]] = (*DELTAS_SINCE_2_5, *DELTAS_TO_2_4)
