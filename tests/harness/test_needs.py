@@ -36,6 +36,10 @@ def test_what_a_broker_does_not_speak_is_told_in_its_own_words(need: str, told: 
     assert unspoken([need], OLD) == told
 
 
+def test_an_api_that_is_not_there_at_all_is_told_once() -> None:
+    assert len(unspoken(["OffsetDelete", "OffsetDelete=0", "OffsetDelete>=0"], OLD)) == 1
+
+
 def test_a_case_needs_what_it_names_and_what_its_script_insists_on() -> None:
     needs = needs_of(case(beat("a", version=3), needs=frozenset({"JoinGroup>=5"})))
 

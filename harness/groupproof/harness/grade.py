@@ -1,7 +1,8 @@
 """What a whole run comes to: totals, grade and exit code (contract, "Verdicts", "Exit codes"). Pure.
 
 Vacuity: the required cases of a level are those marked so whose capabilities every client of the protocol has; features that a client may
-lack (static, cooperative, …) are set aside, or else a client could never be complete, while one that declares nothing never passes.
+lack (static, cooperative, …) are set aside, or else a client could never be complete, while one that declares nothing never passes. Of a
+coordinator they are those that any version of the APIs of the classic protocol can take.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from groupproof.harness.case import Case
+from groupproof.harness.needs import is_core
 from groupproof.harness.selection import at_level
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.verdicts import Goodbye, Verdict
@@ -43,7 +45,11 @@ def totals_of(counted: Iterable[Counted]) -> dict[str, int]:
 
 def required_of(catalogue: Iterable[Case], level: str) -> list[Case]:
     """Return the required cases of a level, whatever was selected."""
-    return [case for case in at_level(catalogue, level) if case.required and not case.preview and case.needs <= CORE_CAPABILITIES]
+    return [case for case in at_level(catalogue, level) if case.required and not case.preview and _is_for_all(case)]
+
+
+def _is_for_all(case: Case) -> bool:
+    return is_core(case) if case.side == "coordinator" else case.needs <= CORE_CAPABILITIES
 
 
 def grade_of(counted: Sequence[Counted], catalogue: Iterable[Case], level: str) -> str:

@@ -48,7 +48,9 @@ def is_core(case: Case) -> bool:
 
 def unspoken(needs: Iterable[str], ranges: Mapping[Api, tuple[int, int]]) -> list[str]:
     """Return the needs that are not met by a broker that speaks `ranges`, in words."""
-    return [_said(need, ranges) for need in sorted(needs) if not _is_met(_read(need), ranges)]
+    missing = [need for need in sorted(needs) if not _is_met(_read(need), ranges)]
+    absent = {need for need in missing if not _read(need).group("how")}
+    return [_said(need, ranges) for need in missing if need in absent or _read(need).group("api") not in absent]
 
 
 def common_versions(api: Api, ranges: Mapping[Api, tuple[int, int]]) -> tuple[int, int] | None:

@@ -54,7 +54,7 @@ class _Stop(Exception):
 async def perform(script: Script, whereabouts: Whereabouts, recorder: Recorder, *, names: Names, steps_s: float = STEPS_S, **ground: Any) -> None:
     """Carry `script` out on the cluster of `whereabouts`, which has learnt; `ground` is told in the trace beside what is known here.
 
-    `BrokenEnvironment` comes out where the broker is gone; the trace so far is then in the recorder. Whatever else happens is in the trace.
+    `BrokenEnvironment` comes out where the broker is gone, possibly in an exception group; the trace so far is then in the recorder. Whatever else happens is in the trace.
     """
     await _Performance(script, whereabouts, recorder, names).run(steps_s, ground)
 

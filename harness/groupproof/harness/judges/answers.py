@@ -18,7 +18,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["BESIDE_GROUPS", "answers_as_written", "connections_end_as_written"]
+__all__ = ["BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "connections_end_as_written"]
 
 BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
 """The APIs of whose answers the rules of a group say nothing."""
@@ -51,6 +51,21 @@ def answers_as_written(script: Script, requirement: str, apis: Collection[Api] =
                 yield from _of_parking(step, asked[step.label], requirement)
             if isinstance(step, Ask | Answered) and step.code is not None and step.label in asked:
                 yield _of_code(step.label, step.code, asked[step.label], requirement)
+
+    return judge
+
+
+def answers_can_be_read(requirement: str) -> Judge:
+    """Judge that what comes back are answers to what was asked; it says nothing where they are."""
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        for seen in evidence.select("event"):
+            if seen.who == "kit" and seen.body.get("name") == "garbage":
+                expected = "Each answer is one to a request, in its version."
+                observed = "What came cannot be read."
+                yield Finding(
+                    verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=seen.seq, detail=seen.body["why"]
+                )
 
     return judge
 

@@ -1,0 +1,41 @@
+"""From the trace of a script to a judgement: the oracle on every answer of a group, and the script's own words on the rest. Pure.
+
+By which profile and under which settings the trace tells itself, so that it can be judged again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from groupproof.harness.case import Case, script_of
+from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, connections_end_as_written
+from groupproof.harness.judging import Judgement, judge_run
+from groupproof.harness.oracle import judge_of
+from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.trace import Trace
+
+__all__ = ["judge_script_run"]
+
+_ENDED = {"unimplemented": (Verdict.UNIMPLEMENTED, "It does not speak"), "unmet": (Verdict.INCONCLUSIVE, "The case needs")}
+
+
+def judge_script_run(case: Case, trace: Trace) -> Judgement:
+    """Judge one run of a coordinator case; an exception of a judge other than `NotReached` is the kit's own and comes out."""
+    ground: dict[str, Any] = {}
+    for seen in trace:
+        name = seen.body.get("name") if seen.who == "kit" else None
+        if name in _ENDED:
+            verdict, said = _ENDED[name]
+            return Judgement(verdict=verdict, reason=f"{said} {seen.body['why']}.")
+        if name == "ground":
+            ground = seen.body
+    script, requirement = script_of(case), case.requirements[0]
+    judges = (
+        *case.judges,
+        judge_of(ground["profile"], ground["settings"]),
+        answers_as_written(script, requirement, BESIDE_GROUPS),
+        connections_end_as_written(script, requirement),
+        answers_can_be_read(requirement),
+    )
+    return judge_run(replace(case, judges=judges), trace, ())

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.harness.test_broker_stage import case, played
+
+from groupproof.harness.script import Closed, Raw
+from groupproof.harness.script_judging import judge_script_run
+from groupproof.harness.scripting import beat, stable
+from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.trace import Observation, Trace
+
+RIGHT = case(*stable("a"), beat("a"))
+
+
+def forged(trace: Trace, code: int) -> Trace:
+    """Return the trace with another code in the answer to the last Heartbeat."""
+
+    def with_code(seen: Observation) -> Observation:
+        return replace(seen, error=code, body={**seen.body, "error_code": code}, raw=None)
+
+    return [with_code(seen) if seen.kind == "response" and seen.api == "Heartbeat" else seen for seen in trace]
+
+
+def test_an_answer_that_no_release_gives_is_failed_by_the_rule_it_breaks() -> None:
+    (play,) = played(RIGHT)
+
+    judgement = judge_script_run(RIGHT, forged(play.trace, 82))
+
+    (found,) = (each for each in judgement.findings if each.verdict is Verdict.FAILED)
+    assert judgement.verdict is Verdict.FAILED
+    assert play.trace[found.seq or 0].api == "Heartbeat"
+
+
+def test_a_case_about_no_group_is_judged_by_what_its_script_says() -> None:
+    ends = case(Raw(connection="r", data=b"\xff\xff\xff\xff"), Closed(connection="r"))
+    (play,) = played(ends)
+
+    judgement = judge_script_run(ends, play.trace)
+
+    assert judgement.verdict is Verdict.OK
+    assert [each.observed for each in judgement.findings] == ["It ended connection r."]
+
+
+def test_what_cannot_be_read_is_failed() -> None:
+    (play,) = played(RIGHT)
+    garbage = Observation(seq=len(play.trace), at_ns=play.trace[-1].at_ns, who="kit", kind="event", body={"name": "garbage", "why": "too short"})
+
+    judgement = judge_script_run(RIGHT, [*play.trace, garbage])
+
+    assert judgement.verdict is Verdict.FAILED
+    assert judgement.findings[-1].detail == "too short"
