@@ -44,3 +44,13 @@ def test_produce_is_advertised_from_zero_by_the_newest_release_and_refused_below
 
 def test_the_group_apis_are_served() -> None:
     assert {Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR} <= SERVED
+
+
+def test_what_old_brokers_keep_in_zookeeper_is_not_served() -> None:
+    told = [each for each in deviations("kafka-2.8") if "ZooKeeper" in each]
+
+    assert told == [
+        "OffsetCommit is served from v1 to v8; the release has v0 to v8, of which v0 keeps offsets in ZooKeeper",
+        "OffsetFetch is served from v1 to v7; the release has v0 to v7, of which v0 keeps offsets in ZooKeeper",
+    ]
+    assert not [each for each in deviations("kafka-4.0") if "ZooKeeper" in each]

@@ -48,7 +48,11 @@ def _intersection(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, in
     return (low, high) if low <= high else None
 
 
+_IN_ZOOKEEPER = dict.fromkeys((Api.OFFSET_COMMIT, Api.OFFSET_FETCH), ", of which v0 keeps offsets in ZooKeeper")
+
+
 def _deviation(api: Api, own: tuple[int, int], served: tuple[int, int] | None) -> str:
     if served is None:
         return f"{api.title} v{own[0]} to v{own[1]} is not served"
-    return f"{api.title} is served from v{served[0]} to v{served[1]}; the release has v{own[0]} to v{own[1]}"
+    because = _IN_ZOOKEEPER.get(api, "") if own[0] == 0 else ""
+    return f"{api.title} is served from v{served[0]} to v{served[1]}; the release has v{own[0]} to v{own[1]}{because}"

@@ -1,6 +1,6 @@
 """Frames of Kafka's protocol as plain bodies, and back: every version of every API in `vocabulary.Api`.
 
-The schemas are kio's, generated from Kafka's own (this is the only module that imports kio); the bytes are read and written by
+The schemas are kio's, generated from Kafka's own (this is the only module that imports kio), and the few that Kafka 4 dropped (`wire_old.py`); the bytes are read and written by
 `codec.py`, compiled from them. kio's native reader is not used on purpose: it aborts the process on an array that claims 2^31 entries,
 and refuses tagged fields and error codes that it does not know, which Kafka's clients and brokers must bear (KIP-482).
 
@@ -26,6 +26,7 @@ from groupproof.protocol.codec import ENTRIES_MAX, Column, Malformed, Reader, Sh
 from groupproof.protocol.messages import GroupRequest
 from groupproof.protocol.typed import body_of, request_of, response_of
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire_old import ENTITIES, SAME_AS
 from groupproof.protocol.wire_shapes import REWRITES
 
 __all__ = [
@@ -36,7 +37,8 @@ __all__ = [
 Side = Literal["request", "response"]
 
 _KNOWN: Final = {api: sorted(schema_name_map[api_key_map[api]]) for api in Api}
-VERSIONS: Final[dict[Api, tuple[int, int]]] = {api: (versions[0], versions[-1]) for api, versions in _KNOWN.items()}
+_DROPPED: Final = {api: version for api, version, _ in ENTITIES}
+VERSIONS: Final[dict[Api, tuple[int, int]]] = {api: (_DROPPED.get(api, versions[0]), versions[-1]) for api, versions in _KNOWN.items()}
 """The oldest and the newest version of each API that this wire reads and writes."""
 
 
@@ -213,6 +215,9 @@ _Union = dict[str, tuple[Any, dict[str, Any]]]
 
 
 def _entity(api: Api, version: int, side: Side) -> Any:
+    if (api, version, side) in ENTITIES:
+        return ENTITIES[api, version, side]
+    version = SAME_AS.get((api, version, side), version)
     return load_request_schema(api, version) if side == "request" else load_response_schema(api, version)
 
 

@@ -1,6 +1,7 @@
 """Old shapes of messages as the newest one: pure rewrites of plain bodies, both ways, for the versions before a batch came.
 
-LeaveGroup before v3 names one member (KIP-345), FindCoordinator before v4 one key and OffsetFetch before v8 one group (KIP-709).
+LeaveGroup before v3 names one member (KIP-345), FindCoordinator before v4 one key and OffsetFetch before v8 one group (KIP-709); OffsetCommit
+v1 gives each partition a time.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["REWRITES", "Rewrite"]
 
 Body = dict[str, Any]
+_COMMITTED = ("partition_index", "committed_offset", "committed_metadata")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,24 @@ def _join_response_old(body: Mapping[str, Any], version: int) -> Body:
     return {**body, "protocol_name": body.get("protocol_name") or ""}
 
 
+def _commit_request_newest(body: Body, version: int) -> Body:
+    """In v1 each partition has a time, which no later version has; what came later is not there."""
+    return {**body, "group_instance_id": None, "retention_time_ms": -1, "topics": tuple(_commit_topic_newest(topic) for topic in body["topics"])}
+
+
+def _commit_topic_newest(topic: Mapping[str, Any]) -> Body:
+    partitions = tuple(_kept(each, *_COMMITTED) | {"committed_leader_epoch": -1} for each in topic["partitions"])
+    return {"name": topic["name"], "topic_id": None, "partitions": partitions}
+
+
+def _commit_request_old(body: Mapping[str, Any], version: int) -> Body:
+    topics = tuple(
+        _kept(topic, "name") | {"partitions": tuple(_kept(each, *_COMMITTED) for each in topic.get("partitions", ()))}
+        for topic in body.get("topics", ())
+    )
+    return _kept(body, "group_id", "generation_id", "member_id") | {"topics": topics}
+
+
 def _only_group(body: Mapping[str, Any], what: str) -> Mapping[str, Any]:
     groups = body.get("groups", ())
     if len(groups) != 1:
@@ -144,6 +164,7 @@ REWRITES: dict[tuple[Api, str], Rewrite] = {
     (Api.FIND_COORDINATOR, "response"): Rewrite(version_max=3, newest=_find_response_newest, old=_find_response_old),
     (Api.OFFSET_FETCH, "request"): Rewrite(version_max=7, newest=_fetch_request_newest, old=_fetch_request_old),
     (Api.OFFSET_FETCH, "response"): Rewrite(version_max=7, newest=_fetch_response_newest, old=_fetch_response_old),
+    (Api.OFFSET_COMMIT, "request"): Rewrite(version_max=1, newest=_commit_request_newest, old=_commit_request_old),
     (Api.JOIN_GROUP, "response"): Rewrite(version_max=6, newest=_join_response_newest, old=_join_response_old, is_other_shape=False),
 }
 """By API and side."""
