@@ -127,7 +127,7 @@ class Scene:
 
     def sync(
         self, member_id: str, generation: int = 1, assigned: Mapping[str, bytes] | None = None, *, instance: str | None = None,
-        version: int = 5, protocol_type: str | None = None, protocol_name: str | None = None, group: str = "g",
+        version: int = 4, protocol_type: str | None = None, protocol_name: str | None = None, group: str = "g",
     ) -> Asked[SyncGroupResponse]:  # fmt: skip
         assignments = tuple(SyncAssignment(member_id=each, assignment=data) for each, data in (assigned or {}).items())
         message = SyncGroupRequest(

@@ -123,7 +123,7 @@ async def test_a_move_answers_or_drops_a_parked_sync(parked: str) -> None:
             joining.start_soon(first.join)
             await trio.testing.wait_all_tasks_blocked()
             joining.start_soon(second.join)
-        await second.send(Api.SYNC_GROUP, second.who())
+        await second.send(Api.SYNC_GROUP, second.who(protocol_type="consumer", protocol_name="range"))
         await trio.testing.wait_all_tasks_blocked()
         assert _state(stage) == (GroupState.COMPLETING_REBALANCE, 3)
         stage.cluster.move(Move(parked=parked), "g")

@@ -117,6 +117,16 @@ def test_a_protocol_that_is_not_named_does_not_differ(protocol_type: str | None,
     assert _holds(Guard.PROTOCOL_DIFFERS, on) is holds
 
 
+@pytest.mark.parametrize(("version", "protocol_type", "protocol_name", "holds"), [
+    (4, None, None, False), (5, None, None, True), (5, "consumer", None, True), (5, None, "range", True), (5, "consumer", "range", False),
+])  # fmt: skip
+def test_protocol_type_and_name_must_be_named_from_version_5_on(version: int, protocol_type: str | None, protocol_name: str | None, holds: bool) -> None:
+    on = _input(_group("m"), "m", version=version)
+    on.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m", protocol_type=protocol_type, protocol_name=protocol_name)
+
+    assert _holds(Guard.PROTOCOL_UNNAMED, on) is holds
+
+
 @pytest.mark.parametrize(("version", "instance_id", "member_id", "holds"), [
     (3, None, "", False), (4, None, "", True), (4, "a", "", False), (4, None, "m", False),
 ])  # fmt: skip
@@ -158,7 +168,7 @@ def test_a_guard_changes_nothing() -> None:
     for guard, holds in GUARDS.items():
         on = _input(group, "m", generation=3)
         on.request = JoinGroupRequest(group_id="g", session_timeout_ms=1, member_id="m", protocol_type="consumer", protocols=RANGE)
-        if guard is Guard.PROTOCOL_DIFFERS:
+        if guard in (Guard.PROTOCOL_DIFFERS, Guard.PROTOCOL_UNNAMED):
             on.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m")
         if guard is Guard.LAST_OFFSETS_NAMED:
             on.request = OffsetDeleteRequest(group_id="g")

@@ -51,3 +51,9 @@ def test_subscriptions_that_cannot_be_read_break_nothing_before_2_7() -> None:
 
     assert len(broken) == 4
     assert not [row for _, _, row in rows("kafka-2.4") if row.name == "subscription-breaks"]
+
+
+def test_a_sync_must_name_its_protocol_from_2_5_on_before_anything_else() -> None:
+    first = {name: profile(name).before_group[On.SYNC_GROUP][0].guard for name in ("kafka-4.1", "kafka-3.9", "kafka-2.8", "kafka-2.4")}
+
+    assert [name for name, guard in first.items() if guard is Guard.PROTOCOL_UNNAMED] == ["kafka-4.1", "kafka-3.9", "kafka-2.8"]

@@ -16,6 +16,7 @@ __all__ = ["GUARDS"]
 
 MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
 SKIP_ASSIGNMENT_SINCE: Final = 9  # JoinGroup, KIP-814
+PROTOCOL_NAMED_SINCE: Final = 5  # SyncGroup, KIP-559
 LOAD_TOLD_SINCE: Final = 2  # TxnOffsetCommit, KAFKA-7296
 
 
@@ -114,6 +115,10 @@ def _names_nobody(on: Input) -> bool:
 def _protocol_differs(on: Input) -> bool:
     asked, group = on.sync, on.here
     return asked.protocol_type not in (None, group.protocol_type) or asked.protocol_name not in (None, group.protocol_name)
+
+
+def _protocol_unnamed(on: Input) -> bool:
+    return on.version >= PROTOCOL_NAMED_SINCE and None in (on.sync.protocol_type, on.sync.protocol_name)
 
 
 def _stranger_named(on: Input) -> bool:
@@ -306,6 +311,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.GENERATION_NEGATIVE: _generation_negative,
     Guard.NAMES_NOBODY: _names_nobody,
     Guard.PROTOCOL_DIFFERS: _protocol_differs,
+    Guard.PROTOCOL_UNNAMED: _protocol_unnamed,
     Guard.STRANGER_NAMED: _stranger_named,
     Guard.OTHER_GENERATION_NAMED: _other_generation_named,
     Guard.VERSION_6: _version_6,

@@ -43,8 +43,8 @@ _FENCING = (
         "refuses a sync with a known instance and another member id with 82",
         ("STATIC-10", "SYNC-51", "TR-085"),
         together("a", "b"),
-        sync("z", instance="i-a", member_id=NOBODY, generation_id=Ref("a", "generation"), code=82),
-        sync("z", instance="i-a", member_id=NOBODY, generation_id=77, code=82),
+        sync("z", instance="i-a", protocol_name="range", member_id=NOBODY, generation_id=Ref("a", "generation"), code=82),
+        sync("z", instance="i-a", protocol_name="range", member_id=NOBODY, generation_id=77, code=82),
         sync("a", {"a": [("t", 0)], "b": [("t", 1)]}, instance="i-a", code=0),
     ),
     case(

@@ -108,7 +108,7 @@ CASES: tuple[Case, ...] = (
         stable("a"),
         _ASKED,
         beat("p", generation_id=1, code=25),
-        sync("p", generation_id=1, code=25),
+        sync("p", generation_id=1, protocol_name="range", code=25),
         commit("p", generation_id=1, code=25),
     ),
     case(

@@ -24,13 +24,13 @@ _STRANGERS = (
         "sync/no-group",
         "answers a sync to a group that does not exist with 25",
         ("TR-004", "SYNC-22"),
-        sync("z", member_id=NOBODY, generation_id=1, code=25),
+        sync("z", protocol_name="range", member_id=NOBODY, generation_id=1, code=25),
     ),
     case(
         "sync/empty-group-id",
         "refuses a sync to a group without a name with 24",
         ("JOIN-28", "ERR-10"),
-        sync("z", group_id="", member_id=NOBODY, code=24),
+        sync("z", protocol_name="range", group_id="", member_id=NOBODY, code=24),
     ),
     case("sync/empty-group", "answers a sync to an Empty group with 25", ("TR-026", "SYNC-52"), emptied(), sync("a", code=25)),
     *(
@@ -39,8 +39,8 @@ _STRANGERS = (
             f"refuses the sync of a stranger with 25, whatever its generation, while the group {words}",
             ("SYNC-01", requirement),
             steps,
-            sync("z", member_id=NOBODY, generation_id=Ref("a", "generation"), code=25),
-            sync("z", member_id=NOBODY, generation_id=77, code=25),
+            sync("z", protocol_name="range", member_id=NOBODY, generation_id=Ref("a", "generation"), code=25),
+            sync("z", protocol_name="range", member_id=NOBODY, generation_id=77, code=25),
         )
         for state, (requirement, words, steps) in _STATES.items()
     ),
@@ -76,15 +76,28 @@ _PROTOCOLS = tuple(
     for name, words, code, given in (
         ("other-type", "refuses a sync that names another protocol type with 23", 23, {"protocol_type": "connect"}),
         ("other-protocol", "refuses a sync that names another protocol with 23", 23, {"protocol_name": "roundrobin"}),
-        (
-            "no-names",
-            "answers a sync that names neither protocol type nor protocol, with both in the answer",
-            0,
-            {"protocol_type": None, "protocol_name": None},
-        ),
+        ("no-type", "refuses a sync that names no protocol type with 23", 23, {"protocol_type": None}),
+        ("no-protocol", "refuses a sync that names no protocol with 23", 23, {"protocol_name": None}),
         ("right-names", "answers a sync that names the group's protocol type and protocol", 0, {}),
     )
     if (state, code) != ("completing", 0)
+)
+
+_UNNAMED = (
+    case(
+        "sync/no-names-of-a-stranger",
+        "looks for the names of protocol type and protocol before anything else",
+        ("SYNC-51",),
+        stable("a"),
+        sync("z", member_id=NOBODY, generation_id=77, protocol_type=None, protocol_name=None, version=5, code=23),
+    ),
+    case(
+        "sync/no-names-before-v5",
+        "asks for no names by versions that cannot say them, and tells its own in none",
+        ("SYNC-51", "SYNC-52"),
+        stable("a", "b"),
+        sync("b", version=4, code=0),
+    ),
 )
 
 _COURSE = (
@@ -269,7 +282,7 @@ _VERSIONS = tuple(
         f"hands out assignments by SyncGroup v{version}, and refuses a stranger by it",
         ("SYNC-12", "SYNC-24", "SYNC-01", *(("JOIN-54",) if version >= 5 else ())),
         gathered("a", "b"),
-        sync("z", member_id=NOBODY, generation_id=1, version=version, code=25),
+        sync("z", protocol_name="range", member_id=NOBODY, generation_id=1, version=version, code=25),
         sync("b", wait=False, is_parked=True, version=version),
         sync("a", _ALL, code=0, version=version),
         answered("sync b", code=0),
@@ -278,4 +291,4 @@ _VERSIONS = tuple(
     for version in range(6)
 )
 
-CASES: tuple[Case, ...] = (*_STRANGERS, *_PROTOCOLS, *_COURSE, *_VERSIONS)
+CASES: tuple[Case, ...] = (*_STRANGERS, *_PROTOCOLS, *_UNNAMED, *_COURSE, *_VERSIONS)

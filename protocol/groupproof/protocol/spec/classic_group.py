@@ -17,7 +17,7 @@ from groupproof.protocol.spec.classic_timers import CONSEQUENCES, TIMERS, UNREAC
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row, State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-__all__ = ["BEFORE_GROUP", "TABLE", "UNREACHABLE", "Cells"]
+__all__ = ["BEFORE_GROUP", "TABLE", "UNNAMED", "UNREACHABLE", "Cells"]
 
 Cells = Mapping[On, Mapping[State, tuple[Row, ...]]]
 
@@ -46,6 +46,9 @@ _NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, NOT_AVAILABLE, "FIND-09")
 _GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, INVALID_GROUP_ID, "JOIN-28")
 _LOADING = Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "FIND-10")
 _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, NOT_COORDINATOR, "FIND-08")
+UNNAMED: Final = Row(
+    "protocol-unnamed", Guard.PROTOCOL_UNNAMED, INCONSISTENT_PROTOCOL, "SYNC-51", note=f"KIP-559, in KafkaApis; {MEASURED}: also to a stranger"
+)
 
 _UNNAMED = (Effect.BLANK_MEMBER_ID,)
 _THREAD = "read in GroupCoordinatorService 4.0: an error met on the coordinator's thread is answered without the member id"
@@ -57,7 +60,7 @@ BEFORE_GROUP: Final[Mapping[On, tuple[Row, ...]]] = {
         replace(_LOADING, effects=_UNNAMED, note=_THREAD), replace(_LED_ELSEWHERE, effects=_UNNAMED, note=_THREAD),
     ),
     On.SYNC_GROUP: (
-        _NOT_ACTIVE, _GROUP_ID,
+        UNNAMED, _NOT_ACTIVE, _GROUP_ID,
         Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "SYNC-22", note=f"{READ}: the Java coordinator lost the 27 of 2.0 to 4.0"),
         _LED_ELSEWHERE,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupproof.protocol.spec.classic_group import UNNAMED
 from groupproof.protocol.spec.deltas import Change, Delta, gone
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -30,6 +31,7 @@ def _loading(answer: ErrorCode, requirement: str = "FIND-10", note: str = "") ->
 SCALA_ORDER: Final[Mapping[On, tuple[Row, ...]]] = {
     On.JOIN_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE, _SESSION_BOUNDS),
     On.SYNC_GROUP: (
+        UNNAMED,
         _GROUP_ID,
         _NOT_ACTIVE,
         _loading(ErrorCode.REBALANCE_IN_PROGRESS, "SYNC-22", "older clients do not expect 14"),
@@ -133,5 +135,6 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
             )),
         ),
         effects={Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,)},
+        before_group={On.SYNC_GROUP: tuple(row for row in SCALA_ORDER[On.SYNC_GROUP] if row is not UNNAMED)},
     ),
 )  # fmt: skip

@@ -83,6 +83,7 @@ class Guard(Enum):
     INSTANCE_NAMED = "no member id, and the group instance id is in the group"
     NAMES_NOBODY = "the generation is negative, and neither member id nor group instance id is given"
     PROTOCOL_DIFFERS = "the protocol type or name is given and is not the group's"
+    PROTOCOL_UNNAMED = "the request is SyncGroup v5 or newer and names no protocol type or no protocol"
     STRANGER_NAMED = "a member id is given, and is not in the group"
     OTHER_GENERATION_NAMED = "a generation is given, and is not the group's"
     VERSION_6 = "the request is DescribeGroups v6 or newer"
