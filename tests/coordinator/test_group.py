@@ -101,3 +101,14 @@ def test_a_view_shows_members_in_joining_order_and_what_they_parked() -> None:
 
     assert (view.state, view.generation, view.leader, view.pending) == (PREPARING, 4, "m", ("p",))
     assert [(each.member_id, each.is_leader, each.parked) for each in view.members] == [("m", True, "JoinGroup")]
+
+
+def test_how_far_a_group_has_come_names_who_has_nothing_parked() -> None:
+    group = Group(group_id="g", state=PREPARING, generation=3)
+    member = _with_member(group)
+    group.members.pending["p"] = None
+
+    assert (group.standing().state, group.standing().generation, group.standing().leader) == (PREPARING, 3, "m")
+    assert (group.standing().absent, group.standing().pending) == (("c",), ("p",))
+    group.members.park_join(member, Parked("token", 5))
+    assert group.standing().absent == ()

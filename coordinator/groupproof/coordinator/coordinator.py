@@ -15,7 +15,7 @@ from groupproof.coordinator.engine import Engine
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.inputs import Gate, Input
 from groupproof.coordinator.offsets import Offsets
-from groupproof.coordinator.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Transition
+from groupproof.coordinator.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Standing, Transition
 from groupproof.coordinator.settings import Settings
 from groupproof.coordinator.storage import PartitionState, Stored, partition_of
 from groupproof.coordinator.timers import TimerKey
@@ -188,6 +188,10 @@ class Coordinator:
     def view(self, group_id: str) -> GroupView | None:
         group = self._engine.groups.get(group_id)
         return None if group is None else group.view()
+
+    def standing(self, group_id: str) -> Standing | None:
+        group = self._engine.groups.get(group_id)
+        return None if group is None else group.standing()
 
     def group_ids(self) -> tuple[str, ...]:
         """Return the groups there are, in the order of their creation."""

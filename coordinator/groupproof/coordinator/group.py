@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupproof.coordinator.members import Members, first_of, leading_protocols
-from groupproof.coordinator.outputs import GroupView, MemberView
+from groupproof.coordinator.outputs import GroupView, MemberView, Standing
 from groupproof.coordinator.subscriptions import topics_of
 from groupproof.protocol.vocabulary import GroupState
 
@@ -90,6 +90,12 @@ class Group:
         assert not members.joined or state is PREPARING, f"{self.group_id}: {members.joined} JoinGroups parked in {state.value} (INV-06)"
         assert not members.syncing or state is COMPLETING, f"{self.group_id}: {members.syncing} SyncGroups parked in {state.value} (INV-06)"
         assert state is not EMPTY or not len(members), f"{self.group_id}: {len(members)} members of an Empty group (INV-11)"
+
+    def standing(self) -> Standing:
+        """Return how far the group has come: much less than `view`, and quickly made."""
+        absent = tuple(each.client_id for each in self.members if each.join is None and each.sync is None)
+        leader, pending = self.members.leader, tuple(self.members.pending)
+        return Standing(state=self.state, generation=self.generation, leader=leader, absent=absent, pending=pending)
 
     def view(self) -> GroupView:
         """Return the group at this instant, for tests, traces and the frame filter."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from groupproof.protocol.messages import GroupResponse
 from groupproof.protocol.vocabulary import GroupState
 
-__all__ = ["Applied", "Arrival", "GroupView", "MemberView", "Output", "Reply", "Transition"]
+__all__ = ["Applied", "Arrival", "GroupView", "MemberView", "Output", "Reply", "Standing", "Transition"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,17 @@ class MemberView:
     session_timeout_ms: int
     rebalance_timeout_ms: int
     assignment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How far a group has come; `absent` are the client ids of the members that have nothing parked, `pending` the ids not yet joined."""
+
+    state: GroupState
+    generation: int
+    leader: str | None
+    absent: tuple[str, ...]
+    pending: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

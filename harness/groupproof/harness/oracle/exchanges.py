@@ -7,6 +7,7 @@ order, one at a time: none before the answer to the one before it (Kafka mutes t
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -157,6 +158,9 @@ class _Ends:
         settled = (each for each in kit if each.body.get("name") == "settled")
         self._settled = {(each.body.get("connection"), each.body.get("correlation")): each.at_ms for each in settled}
         self._steps = [each for each in kit if each.body.get("name") == "step"]
+        stops = [each.seq for each in self._steps if each.body.get("step") == "stop_reading"]
+        again = [each.seq for each in self._steps if each.body.get("step") == "read_again"]
+        self._unread = [(stop, next((seq for seq in again if seq > stop), len(trace))) for stop in stops]
         self._moved = [each for each in kit if each.body.get("name") == "moved"]
         self._nodes = [each for each in kit if each.body.get("name") in ("coordinator", "moved")]
 
@@ -188,12 +192,8 @@ class _Ends:
 
     def is_unread(self, request: Observation, answer: Observation | None) -> bool:
         """Tell whether the script had stopped reading somewhere while the answer was due: when it came is not known then."""
-        last = len(self._steps) and self._steps[-1].seq
-        until = last if answer is None else answer.seq
-        stopped = (each.seq for each in self._steps if each.body.get("step") == "stop_reading")
-        return any(
-            seq < until and not any(seq < each.seq < request.seq for each in self._steps if each.body.get("step") == "read_again") for seq in stopped
-        )
+        until = sys.maxsize if answer is None else answer.seq
+        return any(stopped < until and request.seq < again for stopped, again in self._unread)
 
 
 def _message(request: Observation) -> GroupRequest | None:

@@ -24,7 +24,9 @@ __all__ = ["Prediction", "finding_of", "idle_findings", "predictions_of", "unusu
 _VERDICTS: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
 _PROOFS: Final = {"late": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Proof.LIVENESS}
 _UUID: Final = re.compile(r"[\w.]*-?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 _SHORT: Final = 40
+_NAMED_MAX: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,15 +131,14 @@ _TELL_EXPECTED: Final = {"unparked": _only_parked}
 
 def _parked(step: Step, names: Mapping[str, str]) -> str:
     """Return until what the request is parked, empty where it is answered at once."""
-    view = step.after
-    if view is None or step.due_ms == step.at_ms:
+    group = step.after
+    if group is None or step.due_ms == step.at_ms:
         return ""
     if step.exchange.api is Api.SYNC_GROUP:
-        return f"until {names.get(view.leader or '', 'the leader')} syncs"
-    if view.state is not GroupState.PREPARING_REBALANCE:
+        return f"until {names.get(group.leader or '', 'the leader')} syncs"
+    if group.state is not GroupState.PREPARING_REBALANCE:
         return "until the join phase ends"
-    absent = [each.client_id for each in view.members if each.parked is None]
-    pending = [names.get(each, "a newcomer") for each in view.pending]
+    absent, pending = group.absent, [names.get(each, "a newcomer") for each in group.pending]
     if absent:
         return f"until {_and(absent)} rejoin{'s' if len(absent) == 1 else ''}"
     return f"until {_and(pending)} join{'s' if len(pending) == 1 else ''}" if pending else "until the initial delay ends"
@@ -157,9 +158,7 @@ def _observed(met: Divergence, names: Mapping[str, str]) -> str:
 
 
 def _listed(found: Sequence[Difference], names: Mapping[str, str]) -> str:
-    told = [f"{_named(each.path, names)} {_value(each.observed, names)} instead of {_value(each.expected, names)}" for each in found[:3]]
-    more = [f"{len(found) - 3} more differences"] if len(found) > 3 else []
-    return _and([*told, *more])
+    return _and([f"{_named(each.path, names)} {_value(each.observed, names)} instead of {_value(each.expected, names)}" for each in found])
 
 
 def _answer(body: Mapping[str, Any], api: Api, names: Mapping[str, str]) -> str:
@@ -183,13 +182,15 @@ def _named(text: str, names: Mapping[str, str]) -> str:
     """Put clients' names for member ids."""
     if NEW_ID in text:
         return NEW_ID
-    for member_id, client in names.items():
-        if member_id:
-            text = text.replace(member_id, client)
+    if text in names:
+        return names[text]
+    text = _IN_BRACKETS.sub(lambda found: f"[{names.get(found[1], found[1])}]", text)
     return _UUID.sub("an unknown member", text)
 
 
 def _and(words: Sequence[str]) -> str:
+    if len(words) > _NAMED_MAX:
+        words = [*words[:_NAMED_MAX], f"{len(words) - _NAMED_MAX} more"]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any, Final
 
 from groupproof.coordinator.commits import known_part, with_unknown
-from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Settings, Transition, partition_of
+from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, Output, Settings, Transition, partition_of
+from groupproof.coordinator.outputs import Standing
 from groupproof.coordinator.topics import Topics
 from groupproof.harness.oracle.comparing import Difference, as_told, differences
 from groupproof.harness.oracle.exchanges import Exchange, History, Moved
@@ -49,10 +50,10 @@ class Step:
 
     exchange: Exchange
     at_ms: int
-    before: GroupView | None
+    before: Standing | None
     rule: str = ""
     requirement: str = ""
-    after: GroupView | None = None
+    after: Standing | None = None
     due_ms: int | None = None
     expected: Mapping[str, Any] | None = None
     answer_rule: str = ""
@@ -200,13 +201,13 @@ class Walk:
 
     def _clean_up(self, exchange: Exchange) -> None:
         """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
-        view = self._machine.view(self._history.group)
-        if view is not None and view.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
+        standing = self._machine.standing(self._history.group)
+        if standing is not None and standing.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
             self._perform(self._machine.clean_up(self._now_ms), self._now_ms, None)
 
     def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
         self._now_ms = at_ms
-        step = Step(exchange=exchange, at_ms=at_ms, before=machine.view(self._history.group))
+        step = Step(exchange=exchange, at_ms=at_ms, before=machine.standing(self._history.group))
         self._told.steps[exchange.number] = step
         self._parked[exchange.number] = step
         arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
@@ -218,7 +219,8 @@ class Walk:
                 self._reply(step, OffsetCommitResponse(), at_ms, None)
                 return
         self._perform(machine.handle(message, arrival, at_ms), at_ms, exchange)
-        step.after = machine.view(self._history.group)
+        if step.due_ms is None:
+            step.after = machine.standing(self._history.group)
 
     # Time
 
