@@ -120,7 +120,9 @@ def test_a_protocol_that_is_not_named_does_not_differ(protocol_type: str | None,
 @pytest.mark.parametrize(("version", "protocol_type", "protocol_name", "holds"), [
     (4, None, None, False), (5, None, None, True), (5, "consumer", None, True), (5, None, "range", True), (5, "consumer", "range", False),
 ])  # fmt: skip
-def test_protocol_type_and_name_must_be_named_from_version_5_on(version: int, protocol_type: str | None, protocol_name: str | None, holds: bool) -> None:
+def test_protocol_type_and_name_must_be_named_from_version_5_on(
+    version: int, protocol_type: str | None, protocol_name: str | None, holds: bool
+) -> None:
     on = _input(_group("m"), "m", version=version)
     on.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m", protocol_type=protocol_type, protocol_name=protocol_name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.protocol.spec import Effect, On, profile, rows, rule_name
+from groupproof.protocol.spec import Effect, Guard, On, profile, rows, rule_name
 from groupproof.protocol.spec.deltas_since_2_5 import DELTAS_SINCE_2_5, SCALA_ORDER
 from groupproof.protocol.vocabulary import GroupState
 
