@@ -10,10 +10,10 @@ from groupproof.harness.scripts.making import case, gathered, passing, synced
 
 __all__ = ["CASES"]
 
-_DEADLINE_MS: Final = 1_500
+_DEADLINE_MS: Final = 3_000
 _SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": _DEADLINE_MS}
-_SESSION_MS: Final = 1_500
-_OVER: Final = passing(_DEADLINE_MS + 500)
+_SESSION_MS: Final = 3_000
+_OVER: Final = passing(_DEADLINE_MS + 800)
 _ALL: Final = {"a": [("t", 0)], "b": [("t", 1)]}
 
 CASES: tuple[Case, ...] = (
@@ -22,7 +22,7 @@ CASES: tuple[Case, ...] = (
         "drops every member when none has synced by the rebalance timeout, heartbeats or not",
         ("SYNC-16",),
         gathered("a", "b", **_SHORT),
-        passing(700),
+        passing(1_200),
         beat("a", code=0),
         beat("b", code=0),
         passing(_DEADLINE_MS),
@@ -77,7 +77,7 @@ CASES: tuple[Case, ...] = (
         ("SYNC-16", "SYNC-14"),
         gathered("a", "b", **_SHORT),
         sync("a", _ALL, code=0),
-        passing(700),
+        passing(1_200),
         sync("b", code=0),
         _OVER,
         beat("b", code=0),
@@ -89,7 +89,7 @@ CASES: tuple[Case, ...] = (
         ("SYNC-16", "TR-111"),
         gathered("a", "b", **_SHORT),
         sync("a", _ALL, code=0),
-        passing(700),
+        passing(1_200),
         join("a", is_parked=True, rebalance_timeout_ms=20_000),
         passing(_DEADLINE_MS),
         beat("b", code=27),
@@ -136,9 +136,9 @@ CASES: tuple[Case, ...] = (
         ("SYNC-20", "TR-093"),
         gathered("a", "b", session_timeout_ms=_SESSION_MS),
         sync("b", wait=False, is_parked=True),
-        passing(900),
+        passing(1_800),
         beat("a", code=0),
-        passing(900),
+        passing(1_800),
         beat("a", code=0),
         sync("a", _ALL, code=0),
         answered("sync b", code=0),
@@ -150,7 +150,7 @@ CASES: tuple[Case, ...] = (
         ("SYNC-20", "TR-092", "HB-11"),
         gathered("a", "b", "c", session_timeout_ms=_SESSION_MS),
         sync("b", wait=False, is_parked=True),
-        passing(900),
+        passing(1_800),
         beat("a", code=0),
         answered("sync b", code=27, within_ms=8_000),
         beat("c", code=25),
@@ -162,10 +162,10 @@ CASES: tuple[Case, ...] = (
         ("SYNC-19", "SYNC-55"),
         gathered("a", "b", "c", session_timeout_ms=_SESSION_MS),
         sync("b", wait=False, is_parked=True),
-        passing(900),
+        passing(1_800),
         sync("a", {"a": [("t", 0)], "b": [("t", 1)], "c": []}, code=0),
         answered("sync b", code=0),
-        passing(900),
+        passing(1_800),
         beat("c", code=25),
         beat("b", code=27),
         beat("a", code=27),

@@ -12,7 +12,7 @@ from groupproof.harness.scripts.static import settled, together
 
 __all__ = ["CASES"]
 
-_DEADLINE_MS: Final = 1_500
+_DEADLINE_MS: Final = 2_500
 _SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": _DEADLINE_MS}
 
 
@@ -126,7 +126,7 @@ _DEADLINES = (
         ("STATIC-03", "STATIC-04", "DJOIN-03", "STATIC-14"),
         settled("a", "b", session_timeout_ms=20_000, **_SHORT),
         join("a", instance="i-a", session_timeout_ms=20_000, is_parked=True, **_SHORT),
-        answered("join a", code=0, within_ms=4_000),
+        answered("join a", code=0, within_ms=8_000),
         describe("x", code=0),
         beat("b", instance="i-b", code=22),
         sync("a", {"a": [("t", 0)], "b": [("t", 1)]}, instance="i-a", code=0),
@@ -137,7 +137,7 @@ _DEADLINES = (
         ("STATIC-12", "STATIC-03"),
         settled("a", "b", session_timeout_ms=20_000, **_SHORT),
         join("b", instance="i-b", session_timeout_ms=20_000, protocols=("range", "roundrobin"), is_parked=True, **_SHORT),
-        answered("join b", code=0, within_ms=4_000),
+        answered("join b", code=0, within_ms=8_000),
         beat("a", instance="i-a", code=22),
         sync("b", {"a": [("t", 0)], "b": [("t", 1)]}, instance="i-b", code=0),
     ),
@@ -148,21 +148,21 @@ _DEADLINES = (
         settled("a", "b", "c", session_timeout_ms=20_000, **_SHORT),
         leave("x", members=[_instance("c")], code=0),
         beat("a", instance="i-a", code=27),
-        passing(_DEADLINE_MS + 500),
+        passing(_DEADLINE_MS + 1_000),
         beat("a", instance="i-a", code=27),
         describe("x", code=0),
         join("a", instance="i-a", session_timeout_ms=20_000, **_SHORT),
-        answered("join a", code=0, within_ms=4_000),
+        answered("join a", code=0, within_ms=8_000),
     ),
     case(
         "static/nobody-joins-until-sessions-end",
         "makes a group Empty when the sessions of the static members end for whom it waited",
         ("STATIC-13", "STATIC-04", "TR-058", "TR-047"),
-        settled("a", "b", session_timeout_ms=2_500, rebalance_timeout_ms=1_000),
+        settled("a", "b", session_timeout_ms=4_000, rebalance_timeout_ms=1_500),
         leave("x", members=[_instance("b")], code=0),
-        passing(1_500),
+        passing(2_500),
         describe("x", code=0),
-        passing(1_500),
+        passing(2_500),
         describe("x", code=0),
         beat("a", instance="i-a", code=25),
     ),

@@ -26,13 +26,13 @@ __all__ = [
 APART_MS: Final = 300
 """What keeps a request away from a deadline, in milliseconds."""
 
-INITIAL_DELAY_MS: Final = 500
+INITIAL_DELAY_MS: Final = 1_000
 MAX_SIZE: Final = 3
 
 PROMPT: Final[Mapping[str, Any]] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 DELAYED: Final[Mapping[str, Any]] = {**PROMPT, "group.initial.rebalance.delay.ms": INITIAL_DELAY_MS}
 SMALL: Final[Mapping[str, Any]] = {
-    **PROMPT, "group.max.size": MAX_SIZE, "offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 1_000
+    **PROMPT, "group.max.size": MAX_SIZE, "offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 10_000
 }  # fmt: skip
 
 NOBODY: Final = "nobody-7f3c"

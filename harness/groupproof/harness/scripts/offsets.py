@@ -289,7 +289,7 @@ _COURSE = (
         leave("a", code=0),
         passing(40_000),
         fetch("a", code=0),
-        passing(28_000),
+        passing(36_000),
         fetch("a", code=0),
         settings=SMALL,
         required=False,

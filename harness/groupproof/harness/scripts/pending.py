@@ -10,7 +10,7 @@ from groupproof.harness.scripts.making import NOBODY, case, emptied, gathered, n
 
 __all__ = ["CASES"]
 
-_SHORT_MS: Final = 1_200
+_SHORT_MS: Final = 2_000
 _ASKED: Final = join("p", wait=True, code=79)
 _ASKED_SHORTLY: Final = join("p", wait=True, code=79, session_timeout_ms=_SHORT_MS)
 
@@ -45,7 +45,7 @@ CASES: tuple[Case, ...] = (
         stable("a"),
         _ASKED_SHORTLY,
         join("a", is_parked=True),
-        answered("join a", code=0, within_ms=4_000),
+        answered("join a", code=0, within_ms=8_000),
         join("p", wait=True, code=25),
     ),
     case(
@@ -63,10 +63,10 @@ CASES: tuple[Case, ...] = (
         "pending/awaited-until-the-deadline",
         "ends the join phase at its deadline though an id has not come back",
         ("PEND-06",),
-        stable("a", rebalance_timeout_ms=1_500),
+        stable("a", rebalance_timeout_ms=2_500),
         join("p", wait=True, code=79, session_timeout_ms=20_000),
-        join("a", rebalance_timeout_ms=1_500, is_parked=True),
-        answered("join a", code=0, within_ms=4_000),
+        join("a", rebalance_timeout_ms=2_500, is_parked=True),
+        answered("join a", code=0, within_ms=8_000),
         join("p", is_parked=True),
     ),
     case(
@@ -75,7 +75,7 @@ CASES: tuple[Case, ...] = (
         ("PEND-02", "PEND-04", "PEND-08"),
         stable("a"),
         _ASKED_SHORTLY,
-        passing(_SHORT_MS + 400),
+        passing(_SHORT_MS + 800),
         join("p", wait=True, code=25),
         beat("a", code=0),
     ),
@@ -85,7 +85,7 @@ CASES: tuple[Case, ...] = (
         ("TR-036", "PEND-08"),
         emptied(),
         _ASKED_SHORTLY,
-        passing(_SHORT_MS + 400),
+        passing(_SHORT_MS + 800),
         join("p", wait=True, code=25),
         describe("x", code=0),
     ),
@@ -96,7 +96,7 @@ CASES: tuple[Case, ...] = (
         stable("a"),
         join("p", wait=True, code=79, session_timeout_ms=_SHORT_MS),
         join("p", is_parked=True),
-        passing(_SHORT_MS + 400),
+        passing(_SHORT_MS + 800),
         join("a"),
         answered("join a", code=0),
         answered("join p", code=0),
@@ -115,11 +115,11 @@ CASES: tuple[Case, ...] = (
         "pending/is-not-shown",
         "shows an id that has not come back neither in its description nor to the leader",
         ("PEND-10", "PEND-06"),
-        stable("a", rebalance_timeout_ms=1_500),
+        stable("a", rebalance_timeout_ms=2_500),
         _ASKED,
         describe("x", code=0),
-        join("a", rebalance_timeout_ms=1_500),
-        answered("join a", code=0, within_ms=4_000),
+        join("a", rebalance_timeout_ms=2_500),
+        answered("join a", code=0, within_ms=8_000),
         describe("x", code=0),
     ),
     case(
@@ -170,7 +170,7 @@ CASES: tuple[Case, ...] = (
         gathered("a", "b"),
         _ASKED_SHORTLY,
         sync("b", wait=False, is_parked=True),
-        passing(_SHORT_MS + 400),
+        passing(_SHORT_MS + 800),
         join("p", wait=True, code=25),
         sync("a", {"a": [("t", 0)], "b": [("t", 1)]}, code=0),
         answered("sync b", code=0),
