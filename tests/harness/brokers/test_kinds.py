@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from groupproof.harness.brokers.address import AddressedBrokers
 from groupproof.harness.brokers.kinds import ALIASES, NAMES, subject_named
+from groupproof.harness.brokers.properties import Security
 from groupproof.harness.troubles import WrongUsage
 
 
@@ -48,3 +50,23 @@ def test_the_projects_own_coordinator_has_no_releases() -> None:
 def test_properties_are_for_brokers_that_are_there_already(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="--properties tells how to reach"):
         subject_named("apache-kafka", properties=tmp_path / "client.properties")
+
+
+def test_addresses_are_brokers_that_are_there(tmp_path: Path) -> None:
+    (tmp_path / "client.properties").write_text("security.protocol=SSL\nssl.truststore.location=/ca.pem\n")
+    subject = subject_named("h1:9092, [::1]:9093", properties=tmp_path / "client.properties", profile="kafka-1.1")
+
+    assert isinstance(subject, AddressedBrokers)
+    assert subject.bootstrap == [("h1", 9092), ("::1", 9093)]
+    assert subject.security == Security(uses_tls=True, ca="/ca.pem")
+    assert (subject.profile, subject.is_virtual) == ("kafka-1.1", False)
+
+
+def test_a_port_that_cannot_be_is_wrong_usage() -> None:
+    with pytest.raises(WrongUsage, match="h:99999: a port is a number from 1 to 65535"):
+        subject_named("h:99999")
+
+
+def test_properties_that_cannot_be_read_are_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match=r"--properties .*none\.properties can't be read: .*No such file"):
+        subject_named("h:9092", properties=tmp_path / "none.properties")

@@ -10,16 +10,21 @@ from pathlib import Path
 from typing import Final
 
 from groupproof.clients.store import Say, default_cache
+from groupproof.harness.brokers.address import AddressedBrokers
 from groupproof.harness.brokers.apache_kafka import ApacheKafka
 from groupproof.harness.brokers.cluster import BrokerSubject
+from groupproof.harness.brokers.kfake import Kfake, pinned
+from groupproof.harness.brokers.librdkafka_mock import LibrdkafkaMock
+from groupproof.harness.brokers.properties import Security, parse_properties, security_of
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.brokers.releases import releases
+from groupproof.harness.network import Address
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.spec.profiles import NEWEST
 
 __all__ = ["ALIASES", "NAMES", "Wanted", "subject_named"]
 
-ALIASES: Final[Mapping[str, str]] = {"kafka": "apache-kafka", "reference": "groupproof"}
+ALIASES: Final[Mapping[str, str]] = {"kafka": "apache-kafka", "reference": "groupproof", "mock": "librdkafka-mock"}
 
 _ADDRESS: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:,@\[\]]+):(?P<port>\d{1,5})")
 
@@ -31,7 +36,6 @@ class Wanted:
     spec: str
     release: str
     profile: str | None
-    properties: Path | None
     provider: str | None
     logs: Path | None
     cache: Path
@@ -52,6 +56,9 @@ def subject_named(
 
     `logs` is the folder for the brokers' logs, else one under the cache is made; `say` gets a line before each thing that takes time.
     """
+    if (bootstrap := _addresses(spec)) is not None:
+        security = security_of(_read(properties)) if properties is not None else Security()
+        return AddressedBrokers(bootstrap=bootstrap, security=security, say=say, spec=spec, asked_profile=profile)
     name, _, release = spec.partition("@")
     name = ALIASES.get(name, name)
     make = NAMES.get(name)
@@ -59,9 +66,26 @@ def subject_named(
         raise WrongUsage(_unknown(spec, name))
     if properties is not None:
         raise WrongUsage(f"--properties tells how to reach a broker that is there; {name} is started by the kit")
-    return make(
-        Wanted(spec=spec, release=release, profile=profile, properties=None, provider=provider, logs=logs, cache=cache or default_cache(), say=say)
-    )
+    return make(Wanted(spec=spec, release=release, profile=profile, provider=provider, logs=logs, cache=cache or default_cache(), say=say))
+
+
+def _addresses(spec: str) -> list[Address] | None:
+    """Return the addresses of `HOST:PORT,…`, None for what is none; raise `WrongUsage` for a port that can't be."""
+    found = [_ADDRESS.fullmatch(each.strip()) for each in spec.split(",")]
+    addresses = [(each["host"].strip("[]"), int(each["port"])) for each in found if each is not None]
+    if len(addresses) != len(found):
+        return None
+    for host, port in addresses:
+        if not 0 < port < 65536:
+            raise WrongUsage(f"{host}:{port}: a port is a number from 1 to 65535")
+    return addresses
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        return parse_properties(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise WrongUsage(f"--properties {file} can't be read: {error}") from error
 
 
 def _unknown(spec: str, name: str) -> str:
@@ -90,5 +114,21 @@ def _reference(wanted: Wanted) -> BrokerSubject:
     return ReferenceBrokers(profile=wanted.profile or NEWEST, spec=wanted.spec)
 
 
-NAMES: Final[Mapping[str, Callable[[Wanted], BrokerSubject]]] = {"apache-kafka": _apache_kafka, "groupproof": _reference}
+def _kfake(wanted: Wanted) -> BrokerSubject:
+    if wanted.release:
+        raise WrongUsage(f"kfake is built in one version, {pinned()}: say kfake alone")
+    return Kfake(cache=wanted.cache, say=wanted.say, profile=wanted.profile or NEWEST, spec=wanted.spec, logs=wanted.logs)
+
+
+def _librdkafka_mock(wanted: Wanted) -> BrokerSubject:
+    profile = wanted.profile or NEWEST
+    return LibrdkafkaMock.of(wanted.release, cache=wanted.cache, say=wanted.say, profile=profile, spec=wanted.spec, logs=wanted.logs)
+
+
+NAMES: Final[Mapping[str, Callable[[Wanted], BrokerSubject]]] = {
+    "apache-kafka": _apache_kafka,
+    "groupproof": _reference,
+    "kfake": _kfake,
+    "librdkafka-mock": _librdkafka_mock,
+}
 """The registered coordinators, and what makes each."""
