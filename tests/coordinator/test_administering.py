@@ -110,7 +110,7 @@ async def test_offsets_are_deleted_but_for_unknown_partitions_and_subscribed_top
 
 @virtually
 async def test_a_commit_within_a_transaction_holds_back_readers_that_want_stable_offsets() -> None:
-    async with staged() as stage:
+    async with staged(settings={"transaction.partition.verification.enable": "false"}) as stage:
         client = stage.connect("p")
         assert await _commit(client, "g", transactional_id="tx", producer_id=1) == [0, 3]
         asked = {"groups": ({"group_id": "g", "topics": ({"name": "t", "partition_indexes": (0,)},)},)}
@@ -118,6 +118,24 @@ async def test_a_commit_within_a_transaction_holds_back_readers_that_want_stable
 
         partitions = [each["groups"][0]["topics"][0]["partitions"][0] for each in told]
         assert [(each["error_code"], each["committed_offset"]) for each in partitions] == [(88, -1), (0, -1)]
+
+
+@pytest.mark.parametrize(("profile", "code"), [("kafka-4.1", 15), ("kafka-3.9", 15), ("kafka-2.8", 0)])
+def test_where_transactions_are_verified_none_is_open(profile: str, code: int) -> None:
+    """Measured on 4.1.0: without a transaction log a TxnOffsetCommit is answered 15."""
+
+    @virtually
+    async def course() -> None:
+        async with staged(profile=profile) as stage:
+            answer = await stage.connect("p").ask(
+                Api.TXN_OFFSET_COMMIT,
+                {"transactional_id": "tx", "group_id": "g", "producer_id": 1,
+                 "topics": ({"name": "t", "partitions": ({"partition_index": 0, "committed_offset": 5},)},)},
+                3,
+            )  # fmt: skip
+            assert answer["topics"][0]["partitions"][0]["error_code"] == code
+
+    course()
 
 
 @pytest.mark.parametrize(("profile", "versions"), [

@@ -144,6 +144,22 @@ def test_groups_are_listed_by_state_and_type(three: Scene, filters: dict[str, tu
     assert _listed(three, **filters) == listed
 
 
+@pytest.mark.parametrize(("profile", "listed"), [("kafka-4.1", 1), ("kafka-3.9", 0)])
+def test_since_4_0_the_name_of_a_state_may_have_spaces_around(scene_of: Callable[..., Scene], profile: str, listed: int) -> None:
+    scene = scene_of(profile)
+    scene.commit()
+
+    assert len(_listed(scene, states=(" empty ",))) == listed
+    assert len(_listed(scene, states=("empty",))) == 1
+
+
+def test_before_2_5_operations_that_nobody_asks_for_are_none(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of("kafka-2.4")
+    scene.coordinator.begin_load(3)
+
+    assert [each.authorized_operations for each in scene.describe("g", "h", version=5)] == [0, 0]
+
+
 def test_before_3_8_the_name_of_a_state_is_taken_letter_for_letter(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of("kafka-2.4")
     scene.commit()

@@ -49,3 +49,13 @@ def test_an_unknown_setting_is_refused_with_the_nearest() -> None:
 def test_a_value_that_is_no_number_is_refused(value: object) -> None:
     with pytest.raises(UnknownSetting, match=r"group\.max\.size must be a whole number, not"):
         Settings.of({"group.max.size": value})
+
+
+@pytest.mark.parametrize(("value", "switch"), [("true", 1), ("false", 0), (False, 0), (True, 1)])
+def test_a_switch_is_taken_as_kafka_writes_it(value: object, switch: int) -> None:
+    assert Settings.of({"transaction.partition.verification.enable": value}).transaction_partition_verification_enable == switch
+
+
+def test_no_number_is_taken_for_a_switch() -> None:
+    with pytest.raises(UnknownSetting, match="whole number"):
+        Settings.of({"group.max.size": "true"})

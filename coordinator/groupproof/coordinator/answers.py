@@ -198,6 +198,9 @@ def error_answer(on: Input, error: ErrorCode, fields: Mapping[str, int]) -> Grou
         assert on.fetch is not None
         topics = _every_partition(on.fetch, error) if on.version < 2 else ()
         return fetch_answer(FetchedGroup(group_id=on.group_id, topics=topics, error_code=error))
+    if on.on is On.DESCRIBE_GROUPS:
+        operations = fields["group_operations_unasked"]
+        return DescribeGroupsResponse(groups=(DescribedGroup(group_id=on.group_id, error_code=error, authorized_operations=operations),))
     assert on.on in _PLAIN, f"{on.on.value} has no answer"
     return _PLAIN[on.on](on, error)
 
@@ -217,7 +220,6 @@ _PLAIN: Final[Mapping[On, Callable[[Input, ErrorCode], GroupResponse]]] = {
     On.OFFSET_COMMIT: lambda on, error: _commit_answer(on.commit, lambda _: error),  # repeated for every partition (COMMIT-12)
     On.TXN_OFFSET_COMMIT: lambda on, error: _commit_answer(on.commit, lambda _: error),
     On.OFFSET_DELETE: lambda on, error: OffsetDeleteResponse(error_code=error),
-    On.DESCRIBE_GROUPS: lambda on, error: DescribeGroupsResponse(groups=(DescribedGroup(group_id=on.group_id, error_code=error),)),
     On.DELETE_GROUPS: lambda on, error: DeleteGroupsResponse(results=(DeletedGroup(group_id=on.group_id, error_code=error),)),
     On.LIST_GROUPS: lambda on, error: ListGroupsResponse(error_code=error),
 }

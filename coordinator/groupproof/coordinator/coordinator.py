@@ -57,7 +57,8 @@ class Coordinator:
 
     What the protocol leaves open is decided by `choices`, or else as this reference does, with `random` for the member ids. `active` is
     False while the broker starts or stops (FIND-09). `append_error` makes the log refuse records (SYNC-11),
-    `transaction_error` makes the transactions' coordinator confirm none (KIP-890).
+    `transaction_error` is what the coordinator of transactions says to each of them (KIP-890): unless the setting spares it the question, that
+    there is none, which is so.
     """
 
     def __init__(
@@ -72,8 +73,9 @@ class Coordinator:
     ) -> None:
         self.node_id = node_id
         self.active = True
-        self.transaction_error = ErrorCode.NONE
         self.settings = Settings.of({}, profile) if settings is None else settings
+        verifies = self.settings.transaction_partition_verification_enable
+        self.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE if verifies else ErrorCode.NONE
         if choices is None:
             if random is None:
                 raise TypeError("a coordinator needs choices, or a random to draw member ids from")
@@ -220,8 +222,8 @@ class Coordinator:
     def _asked(self, kind: On, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
         on = self._input(kind, group_id)
         on.request, on.arrival, on.gate, on.offsets = message, arrival, self._gate(group_id), self._offsets(group_id)
-        if getattr(message, "include_authorized_operations", False):
-            on.operations = self._engine.profile.fields["group_operations"]
+        asks_operations = getattr(message, "include_authorized_operations", False)
+        on.operations = self._engine.profile.fields["group_operations" if asks_operations else "group_operations_unasked"]
         if self._engine.append_error:
             on.refusal = self._engine.answer_to(kind, self._engine.append_error)
         return on

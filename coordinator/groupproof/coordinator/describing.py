@@ -84,12 +84,16 @@ def _listed(on: Input, plain: Callable[[str], str] = lambda name: name.strip().l
     return ListGroupsResponse(error_code=error, groups=groups)
 
 
+def _listed_untrimmed(on: Input) -> ListGroupsResponse:
+    return _listed(on, str.lower)
+
+
 def _listed_exact(on: Input) -> ListGroupsResponse:
     return _listed(on, str)
 
 
 def _listed_loading(on: Input) -> ListGroupsResponse:
-    return _listed(on, error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    return _listed(on, str.lower, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 DESCRIPTIONS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
@@ -99,6 +103,7 @@ DESCRIPTIONS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
     Form.DESCRIBED_DEAD: _dead,
     Form.NOT_FOUND: _not_found,
     Form.LISTED: _listed,
+    Form.LISTED_UNTRIMMED: _listed_untrimmed,
     Form.LISTED_EXACT: _listed_exact,
     Form.LISTED_LOADING: _listed_loading,
 }

@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 from groupproof.protocol.spec import profile as profile_named
 
 __all__ = ["Settings", "UnknownSetting"]
+
+
+_BOOLEANS: Final[Mapping[Any, int]] = {"true": 1, "false": 0}
+_SWITCHES: Final = frozenset({"transaction_partition_verification_enable"})
 
 
 class UnknownSetting(ValueError):
@@ -32,6 +36,7 @@ class Settings:
     offsets_retention_check_interval_ms: int = 600_000
     offsets_retention_minutes: int = 10_080
     offsets_topic_num_partitions: int = 50
+    transaction_partition_verification_enable: int = 1  # true or false; read since 3.7
     new_member_join_timeout_ms: int = 300_000
 
     @property
@@ -50,7 +55,7 @@ class Settings:
                 hint = f"; did you mean {nearest[0].replace('_', '.')}?" if nearest else ""
                 raise UnknownSetting(f"the coordinator reads no setting {name!r}{hint}")
             try:
-                values[key] = int(value)
+                values[key] = _BOOLEANS[value] if value in _BOOLEANS and key in _SWITCHES else int(value)
             except (TypeError, ValueError):
                 raise UnknownSetting(f"{name} must be a whole number, not {value!r}") from None
         return cls(**values)

@@ -59,9 +59,11 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 0),
         what="the coordinator in Java: its order of checks; 69 from DescribeGroups v6 (KIP-1043); assignments told before Stable; no group made by a "
-        "transactional commit that is refused; an Empty group outlives its last deleted offset until the next cleanup; 14 to ListGroups without a list; other answers where the log refuses a record; no "
+        "transactional commit that is refused; an Empty group outlives its last deleted offset until the next cleanup; 14 to ListGroups without a list; "
+        "spaces around the name of a state (measured: not on 3.9.1); other answers where the log refuses a record; no "
         "operations on the configuration of groups",
         was=(
+            Change(on=On.LIST_GROUPS, states=(NO_GROUP,), name="listed", rows=(Row("listed", Guard.ALWAYS, Form.LISTED_UNTRIMMED, "INV-02"),)),
             Change(on=On.JOIN_GROUP, states=(NO_GROUP,), name="not-appended"),
             Change(on=On.DESCRIBE_GROUPS, states=(NO_GROUP,), name="not-found"),
             Change(on=On.DESCRIBE_GROUPS, states=(EMPTY, PREPARING, COMPLETING, DEAD), name=None, rows=_BARE),
@@ -121,7 +123,8 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(2, 5),
-        what="TxnOffsetCommit looks at member, instance and generation (KIP-447)",
+        what="TxnOffsetCommit looks at member, instance and generation (KIP-447); DescribeGroups tells no operations where nobody asks (measured on 2.4.1: 0)",
+        fields={"group_operations_unasked": 0},
         was=(
             Change(on=On.TXN_OFFSET_COMMIT, states=(EMPTY, *LIVE), name=None, rows=_STORED),
             Change(

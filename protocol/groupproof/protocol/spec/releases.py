@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
+from groupproof.protocol.admin_messages import OPERATIONS_NOT_ASKED
 from groupproof.protocol.spec.deltas import Change, Delta, Release
 from groupproof.protocol.spec.deltas_since_2_5 import DELTAS_SINCE_2_5
 from groupproof.protocol.spec.deltas_to_2_4 import DELTAS_TO_2_4
@@ -24,8 +25,11 @@ RELEASES: Final[Mapping[str, Release]] = {
     "kafka-4.1": (4, 1, 0),
 }  # fmt: skip
 
-# Fields of answers that differ by release; `group_operations` is a bit for each operation on groups (KIP-430), all of them without an authorizer.
-NEWEST_FIELDS: Final[Mapping[str, int]] = {"join_error_generation": -1, "group_operations": 0b1101_0100_1000}
+# Fields of answers that differ by release; `group_operations` is a bit for each operation on groups (KIP-430), all of them without an authorizer,
+# `group_operations_unasked` what is told where nobody asks for them.
+NEWEST_FIELDS: Final[Mapping[str, int]] = {
+    "join_error_generation": -1, "group_operations": 0b1101_0100_1000, "group_operations_unasked": OPERATIONS_NOT_ASKED,
+}  # fmt: skip
 
 # Newest first.
 DELTAS: Final[tuple[Delta, ...]] = (*DELTAS_SINCE_2_5, *DELTAS_TO_2_4)

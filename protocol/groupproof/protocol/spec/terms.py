@@ -144,7 +144,8 @@ class Form(Enum):
     DESCRIBED_BARE = "0 with the state, no protocol, and members without subscription and assignment"
     DESCRIBED_DEAD = "0 with the state Dead and no members"
     NOT_FOUND = "69 with a message, the state Dead and no members"
-    LISTED = "0 with the groups of the states and types asked for, in upper or lower case"
+    LISTED = "0 with the groups of the states and types asked for, in upper or lower case, states with or without spaces around"
+    LISTED_UNTRIMMED = "0 with the groups of the states and types asked for, in upper or lower case"
     LISTED_EXACT = "0 with the groups of the states asked for, letter for letter"
     LISTED_LOADING = "14 with the groups of the other partitions"
 
