@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from groupproof.harness.case import Case, Judge
-from groupproof.harness.judging import judge_run, rule_on
+from groupproof.harness.judging import rule_on
 from groupproof.harness.live import judge_live
 from groupproof.harness.play import Play
 from groupproof.harness.runner import CaseResult
+from groupproof.harness.script_judging import judge_either
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.trace import Trace, read_trace
 
@@ -62,5 +63,5 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
 
 
 def _ruled(case: Case, runs: Sequence[Trace], universal: Sequence[Judge]) -> CaseResult:
-    ruling = rule_on(case, [judge_run(case, trace, universal) for trace in runs])
+    ruling = rule_on(case, [judge_either(case, trace, universal) for trace in runs])
     return CaseResult(case=case, ruling=ruling, plays=[Play(trace=trace, stderr={}, duration_s=trace[-1].at_ns / 1e9) for trace in runs])

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from groupproof.harness.case import Case
+from groupproof.harness.catalogue import CASES
+from groupproof.harness.course import course_from_json, course_to_json
 from groupproof.harness.judging import Ruling
 from groupproof.harness.live import OBSERVED
-from groupproof.harness.plan import Plan, plan_from_json, plan_to_json
+from groupproof.harness.plan import Plan
+from groupproof.harness.script import Script
 from groupproof.harness.selection import nearest
-from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.schemas import SchemaError, validate
@@ -25,7 +27,7 @@ SCHEMA = "groupproof.schedule/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """A plan with its case, the run's seed, and whom it was run against: a registered name with its release, or a command line.
+    """A plan or a script with its case, the run's seed, and whom it was run against: a registered name with its release, or a command line.
 
     `verdict` and `fingerprint` are what was found, where that is recorded.
     """
@@ -34,7 +36,7 @@ class Schedule:
     seed: int
     subject: str | tuple[str, ...]
     profile: str
-    plan: Plan
+    plan: Plan | Script
     verdict: Verdict | None = None
     fingerprint: str | None = None
 
@@ -60,7 +62,7 @@ def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
         "subject": subject,
         "profile": schedule.profile,
         **{name: value for name, value in found.items() if value},
-        "plan": plan_to_json(schedule.plan),
+        **course_to_json(schedule.plan),
     }
 
 
@@ -69,7 +71,7 @@ def load_schedule(path: Path) -> Schedule:
     try:
         value = json.loads(path.read_text("utf-8"))
         validate("schedule", value)
-        plan = plan_from_json(value["plan"])
+        plan = course_from_json(value)
     except OSError as error:
         raise WrongUsage(f"can't read the schedule {path}: {error.strerror}") from error
     except SchemaError as error:

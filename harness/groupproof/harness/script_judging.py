@@ -5,19 +5,27 @@ By which profile and under which settings the trace tells itself, so that it can
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from groupproof.harness.case import Case, script_of
+from groupproof.harness.case import Case, Judge, script_of
+from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, connections_end_as_written
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.oracle import judge_of
+from groupproof.harness.plan import Plan
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.trace import Trace
 
-__all__ = ["judge_script_run"]
+__all__ = ["judge_either", "judge_script_run"]
 
 _ENDED = {"unimplemented": (Verdict.UNIMPLEMENTED, "It does not speak"), "unmet": (Verdict.INCONCLUSIVE, "The case needs")}
+
+
+def judge_either(case: Case, trace: Trace, universal: Sequence[Judge] = UNIVERSAL) -> Judgement:
+    """Judge one run of a case of either side; `universal` are judges of every client case."""
+    return judge_run(case, trace, universal) if isinstance(case.plan, Plan) else judge_script_run(case, trace)
 
 
 def judge_script_run(case: Case, trace: Trace) -> Judgement:

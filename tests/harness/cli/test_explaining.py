@@ -9,7 +9,7 @@ from groupproof.harness.suites import CASES
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("heartbeat/classic/unknown-member-id", ["CLIENT-48 (MUST)", "Start m0", "Needs of the shim: classic", "recovers:", "--only heartbeat/classic/unknown-member-id"]),
+        ("heartbeat/classic/unknown-member-id", ["CLIENT-48 (MUST)", "Start m0", "Needs of the shim\n  classic", "recovers:", "--only heartbeat/classic/unknown-member-id"]),
         ("HB-03", ["Heartbeat in Empty MUST be answered UNKNOWN_MEMBER_ID(25).", "Source:", "Level:"]),
         ("HB-02", ["Heartbeat/Dead/dead  (kafka-1.1)"]),
         ("client-48", ["CLIENT-48", "heartbeat/classic/unknown-member-id"]),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.harness.cli.calling import Call
 
-from groupproof.harness.suites import CASES
+from groupproof.harness.catalogue import CASES
 from groupproof.protocol.spec import profiles
 from groupproof.protocol.spec.verified import verification
 

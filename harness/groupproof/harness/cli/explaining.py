@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from groupproof.harness.case import Case, Judge
     from groupproof.harness.plan import Plan
+    from groupproof.harness.script import Script
 
 __all__ = ["command"]
 
@@ -58,8 +59,8 @@ def _contrast(one: str | None, other: str | None) -> list[str]:
 
 def _unknown(name: str) -> Exception:
     from groupproof.clients.registry import names
+    from groupproof.harness.catalogue import CASES
     from groupproof.harness.selection import nearest
-    from groupproof.harness.suites import CASES
     from groupproof.harness.troubles import WrongUsage
     from groupproof.protocol.spec.profiles import profiles
     from groupproof.protocol.spec.requirements import requirements
@@ -70,14 +71,13 @@ def _unknown(name: str) -> Exception:
 
 
 def _case(name: str) -> list[str] | None:
-    from groupproof.harness.suites import CASES
+    from groupproof.harness.catalogue import CASES
 
     found = next((case for case in CASES if case.id == name), None)
     return None if found is None else list(_case_lines(found))
 
 
 def _case_lines(case: Case) -> Iterator[str]:
-    from groupproof.harness.case import plan_of
     from groupproof.protocol.spec.requirements import by_id
 
     yield f"{case.id}  ({case.level.value}, a case of the {case.side} side{', preview' if case.preview else ''})"
@@ -87,30 +87,26 @@ def _case_lines(case: Case) -> Iterator[str]:
     for each in case.requirements:
         requirement = by_id(each)
         yield from _wrapped(f"{each} ({requirement.level.value}): {requirement.text}", "  ")
-    if case.needs:
-        yield ""
-        yield f"Needs of the shim: {', '.join(sorted(case.needs))}"
+    yield from _listed(f"Needs of the {'shim' if case.side == 'client' else 'broker'}", sorted(case.needs))
     yield ""
     yield "Course"
-    yield from _plan_lines(plan_of(case))
+    yield from _course_lines(case.plan)
     yield ""
     yield "Judged"
     for judge in case.judges:
         yield from _wrapped(_of_judge(judge), "  ")
+    if case.side == "coordinator":
+        yield from _wrapped("the oracle: each answer is the one that the rules of the profile give, and comes when they say", "  ")
     yield ""
-    yield f"Run it: groupproof certify client SUBJECT --only {case.id}"
+    yield f"Run it: groupproof certify {case.side} SUBJECT --only {case.id}"
 
 
-def _plan_lines(plan: Plan) -> Iterator[str]:
-    from groupproof.harness.report.plan_words import members_in_words, plan_in_words
+def _course_lines(course: Plan | Script) -> Iterator[str]:
+    from groupproof.harness.report.course_words import course_in_words, ground_in_words, setting_in_words
 
-    topics = ", ".join(f"{topic} ({partitions} partitions)" for topic, partitions in plan.topics.items())
-    yield f"  {plan.brokers} brokers; topics {topics}, {plan.records} records in each partition"
-    for setting, value in plan.coordinator.items():
-        yield f"  {setting} = {value}"
-    for member in members_in_words(plan):
-        yield from _wrapped(member, "  ")
-    for number, step in enumerate(plan_in_words(plan), 1):
+    for line in dict.fromkeys([*setting_in_words(course), *ground_in_words(course)]):
+        yield from _wrapped(line, "  ")
+    for number, step in enumerate(course_in_words(course), 1):
         yield from _wrapped(f"{number}. {step}", "  ")
 
 
@@ -148,7 +144,7 @@ def _observed(letters: str) -> str:
 
 
 def _cases_of(requirement: str) -> list[str]:
-    from groupproof.harness.suites import CASES
+    from groupproof.harness.catalogue import CASES
 
     return [f"{case.id}  {case.title}" for case in CASES if requirement in case.requirements]
 

@@ -31,13 +31,14 @@ def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str,
 
 
 def _cases(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.harness.catalogue import CASES
     from groupproof.harness.selection import select
-    from groupproof.harness.suites import CASES
 
     chosen = select(CASES, only=only, skip=skip, level=level)
     return [
         {
             "id": case.id,
+            "side": case.side,
             "level": case.level.value,
             "title": case.title,
             "requirements": list(case.requirements),
@@ -49,8 +50,8 @@ def _cases(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row
 
 
 def _requirements(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.harness.catalogue import CASES
     from groupproof.harness.selection import LEVELS
-    from groupproof.harness.suites import CASES
     from groupproof.protocol.spec.requirements import requirements
 
     cases: dict[str, list[str]] = {}

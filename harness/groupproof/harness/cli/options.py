@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-__all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "program_of", "run_options", "seed_of"]
+__all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "broker_options", "program_of", "run_options", "seed_of"]
 
 NEWEST_PROFILE: Final = "kafka-4.1"
 
@@ -60,7 +60,7 @@ def _causes(value: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """The common options as given; None where the default depends on the subject."""
+    """The options as given; None where the default depends on the subject. Those of the other side hold their defaults."""
 
     profile: str | None
     only: tuple[str, ...]
@@ -73,42 +73,73 @@ class RunOptions:
     fail_on: frozenset[str]
     output: Path | None
     as_json: bool
-    shim_level: str | None
-    hold: str | None
-    bind: str
-    advertise: str | None
+    shim_level: str | None = None
+    hold: str | None = None
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
+    properties: Path | None = None
+    group_prefix: str = ""
 
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--profile", metavar="P", help=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]"),
-    click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable."),
-    click.option("--skip", metavar="PATTERN", multiple=True, help="Leave cases out, by the same; repeatable."),
-    click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to take."),
-    click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same schedule."),
-    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many cases run side by side.  [default: by the client's weight]"),
-    click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a case's steps may take.  [default: 120]"),
-    click.option("--expect", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
-                 help="Known failures; repeatable; in place of those that ship with a registered client."),
-    click.option("--fail-on", type=_causes, default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: they fail the run too."),
-    click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/NAME-RELEASE]"),
-    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there."),
+Option = Callable[[Any], Any]
+
+
+def _common(*, profile: str, jobs: str, subject: str) -> tuple[Option, ...]:
+    """Return the options of both sides; `profile` and `jobs` are what is said of these two, `subject` what expectations ship with."""
+    return (
+        click.option("--profile", metavar="P", help=profile),
+        click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable."),
+        click.option("--skip", metavar="PATTERN", multiple=True, help="Leave cases out, by the same; repeatable."),
+        click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to take."),
+        click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same schedule."),
+        click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=f"How many cases run side by side.  [default: {jobs}]"),
+        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a case's steps may take.  [default: 120]"),
+        click.option("--expect", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
+                     help=f"Known failures; repeatable; in place of those that ship with a registered {subject}."),
+        click.option("--fail-on", type=_causes, default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: they fail the run too."),
+        click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/NAME-RELEASE]"),
+        click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there."),
+    )  # fmt: skip
+
+
+_OF_CLIENTS: tuple[Option, ...] = (
+    *_common(
+        profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]", jobs="by the client's weight", subject="client"
+    ),
     click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to: 0 by the options and events of Kafka's VerifiableConsumer, 1 by the shim contract.  [default: 1]"),
     click.option("--hold", metavar="CASE", help="Run this case alone, print the shim's command line, stop the timers and wait for a person with a debugger."),
     click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen."),
     click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers)."),
 )  # fmt: skip
 
-# Of the contract's common options, what this command can't do, each with the reason.
-_REFUSED: dict[str, tuple[str, str]] = {
+_OF_COORDINATORS: tuple[Option, ...] = (
+    *_common(
+        profile="The broker release by whose rules it is judged.  [default: the subject's own, of HOST:PORT the newest that its ApiVersions match]",
+        jobs="64", subject="coordinator",
+    ),
+    click.option("--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."),
+    click.option("--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."),
+)  # fmt: skip
+
+# Of the contract's common options, what a side can't do, each with the reason.
+_REFUSED_BY_CLIENTS: dict[str, tuple[str, str]] = {
     "--properties": ("FILE", "a client is certified against the reference coordinator, which speaks plaintext; there is nothing to authenticate to"),
     "--group-prefix": ("P", "each case has a coordinator of its own, so that its groups meet no others; only a shared broker needs a prefix"),
 }
+_REFUSED_BY_COORDINATORS: dict[str, tuple[str, str]] = {
+    "--shim-level": ("N", "a coordinator is spoken to on the wire, by no shim"),
+    "--hold": ("CASE", "a broker's time cannot be stopped"),
+    "--bind": ("HOST", "the kit connects to the coordinator and listens nowhere"),
+    "--advertise": ("HOST", "the kit connects to the coordinator and listens nowhere"),
+}
 
 
-def _refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
-    if value is not None:
-        option = parameter.opts[0]
-        raise click.UsageError(f"{option} does nothing here: {_REFUSED[option][1]}; leave it out", ctx)
+def _refused(name: str, metavar: str, reason: str) -> Option:
+    def refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+        if value is not None:
+            raise click.UsageError(f"{name} does nothing here: {reason}; leave it out", ctx)
+
+    return click.option(name, metavar=metavar, expose_value=False, callback=refuse, hidden=True)
 
 
 def _only_frames(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
@@ -125,9 +156,9 @@ def _own_catalogue(ctx: click.Context, parameter: click.Parameter, value: str | 
         )
 
 
-def _hidden() -> Iterable[Callable[[Any], Any]]:
-    for name, (metavar, _) in _REFUSED.items():
-        yield click.option(name, metavar=metavar, expose_value=False, callback=_refuse, hidden=True)
+def _hidden(refused: Mapping[str, tuple[str, str]]) -> Iterator[Option]:
+    for name, (metavar, reason) in refused.items():
+        yield _refused(name, metavar, reason)
     faults = click.Choice(["frames", "toxiproxy"])
     yield click.option(
         "--faults", type=faults, default="frames", show_default=True, expose_value=False, callback=_only_frames, help="How faults are injected."
@@ -136,7 +167,16 @@ def _hidden() -> Iterable[Callable[[Any], Any]]:
 
 
 def run_options(command: Command) -> Command:
-    """Give `command` the common options; it gets them as keywords of the names in `RunOptions`."""
-    for option in reversed((*_OPTIONS, *_hidden())):
+    """Give `command` the common options and those of clients; it gets them as keywords of the names in `RunOptions`."""
+    return _with(command, (*_OF_CLIENTS, *_hidden(_REFUSED_BY_CLIENTS)))
+
+
+def broker_options(command: Command) -> Command:
+    """Give `command` the common options and those of coordinators, likewise."""
+    return _with(command, (*_OF_COORDINATORS, *_hidden(_REFUSED_BY_COORDINATORS)))
+
+
+def _with(command: Command, options: Sequence[Option]) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command

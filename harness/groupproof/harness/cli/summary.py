@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from groupproof.harness.cli.running import Outcome
+from groupproof.harness.catalogue import cases_of
+from groupproof.harness.cli.campaign import Outcome
 from groupproof.harness.grade import required_of
 from groupproof.harness.progress import STYLES
 from groupproof.harness.report import CaseReport, RunSummary
 from groupproof.harness.report.places import replay_line
-from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
 
 __all__ = ["print_summary"]
@@ -81,5 +81,5 @@ def _closing_lines(outcome: Outcome, output: Path) -> Iterator[Text]:
 def _left_out(run: RunSummary) -> int:
     """Return how many cases the grade lacks because they were not selected."""
     selected = {case.id for case in run.selected}
-    missing = sum(1 for case in required_of(CASES, run.run.level) if case.id not in selected)
+    missing = sum(1 for case in required_of(cases_of(run.subject.side), run.run.level) if case.id not in selected)
     return missing if run.grade.startswith("PARTIAL") else 0

@@ -26,10 +26,10 @@ def check(files: tuple[Path, ...], *, as_json: bool) -> int:
 
     1 says that a case FAILED, 2 that one is INCONCLUSIVE. Repetitions (trace-2.ndjson, …) are judged together with the first run.
     """
+    from groupproof.harness.catalogue import CASES
     from groupproof.harness.grade import Counted, exit_code
     from groupproof.harness.judges import UNIVERSAL
     from groupproof.harness.rejudging import read_traces, rejudged
-    from groupproof.harness.suites import CASES
 
     results = rejudged(read_traces(files), CASES, UNIVERSAL)
     if as_json:

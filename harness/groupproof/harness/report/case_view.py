@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groupproof.harness.case import Case
-from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import Ruling, judge_run
+from groupproof.harness.judging import Ruling
 from groupproof.harness.report.excerpt import Excerpt, excerpt_of
 from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.places import PLAN, STDERR, TIMELINE, case_place, trace_name
 from groupproof.harness.report.timeline_svg import Flag
 from groupproof.harness.runner import CaseResult
+from groupproof.harness.script_judging import judge_either
 from groupproof.harness.timeline import Instant
 from groupproof.harness.verdicts import Finding, Goodbye, Verdict
 from groupproof.protocol.spec.requirements import Requirement, UnknownRequirement, by_id
@@ -109,7 +109,7 @@ def _placed(result: CaseResult, traces: Sequence[Trace]) -> Iterator[tuple[Findi
     if len(traces) == 1:
         yield from ((each, 0) for each in adverse)
         return
-    found = [judge_run(result.case, trace, UNIVERSAL).findings for trace in traces] if adverse else []
+    found = [judge_either(result.case, trace).findings for trace in traces] if adverse else []
     for each in adverse:
         yield each, next((run for run, findings in enumerate(found) if each in findings), 0)
 
@@ -117,7 +117,7 @@ def _placed(result: CaseResult, traces: Sequence[Trace]) -> Iterator[tuple[Findi
 def _broken_run(result: CaseResult, traces: Sequence[Trace]) -> int:
     if result.ruling.verdict is not Verdict.BROKEN or len(traces) == 1:
         return 0
-    verdicts = [judge_run(result.case, trace, UNIVERSAL).verdict for trace in traces]
+    verdicts = [judge_either(result.case, trace).verdict for trace in traces]
     return verdicts.index(Verdict.BROKEN) if Verdict.BROKEN in verdicts else 0
 
 

@@ -7,12 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from groupproof.harness.report.case_view import CaseView
+from groupproof.harness.report.course_words import course_in_words, ground_in_words
 from groupproof.harness.report.legend_svg import legend_inline
 from groupproof.harness.report.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS, grade_word
 from groupproof.harness.report.model import RunSummary
 from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.places import replay_line
-from groupproof.harness.report.plan_words import members_in_words, plan_in_words
 from groupproof.harness.report.templates_env import render
 from groupproof.harness.report.timeline_svg import DEFINITIONS
 from groupproof.harness.verdicts import Verdict
@@ -37,8 +37,8 @@ def page(run: RunSummary, views: Iterable[CaseView], pictures: Mapping[str, str]
         grade_colour=GRADE_COLOURS[grade_word(run.grade)],
         colours=VERDICT_COLOURS,
         meanings={"verdicts": VERDICTS, "goodbyes": GOODBYES, "levels": LEVELS, "grades": GRADES, "proofs": PROOFS, "truths": TRUTHS},
-        plan_words=plan_in_words,
-        member_words=members_in_words,
+        plan_words=course_in_words,
+        member_words=ground_in_words,
         replay=lambda case: replay_line(output, case),
         grade_word=grade_word,
     )

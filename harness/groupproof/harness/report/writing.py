@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from groupproof.harness.plan import plan_to_json
+from groupproof.harness.course import course_to_json
 from groupproof.harness.report.badge import badge
 from groupproof.harness.report.case_view import CaseView, Shown, case_view, shown_of
 from groupproof.harness.report.junit import junit
@@ -163,7 +163,7 @@ def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
         "profile": run.suite.profile,
         "verdict": report.result.ruling.verdict.value,
         **({"fingerprint": report.result.ruling.fingerprint} if report.result.ruling.fingerprint else {}),
-        "plan": plan_to_json(report.case.plan),
+        **course_to_json(report.case.plan),
     }
     _validate("schedule", schedule)
     (folder / PLAN).write_text(_json(schedule), encoding="utf-8")

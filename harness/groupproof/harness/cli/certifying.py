@@ -1,0 +1,138 @@
+"""What certifying has in common for both sides: the selection, the known failures, where the report goes, and the report itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groupproof.harness.cli.options import RunOptions
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from groupproof.harness.case import Case
+    from groupproof.harness.cli.campaign import Campaign, Order, Outcome
+    from groupproof.harness.expectations import Expectations
+    from groupproof.harness.hold import Hold
+    from groupproof.harness.progress import Shown
+
+__all__ = ["Certification", "as_folder"]
+
+
+@dataclass(slots=True)
+class Certification:
+    """One certification, from the options to the exit code. Making it raises `Trouble` for what is wrong before anything runs."""
+
+    options: RunOptions
+    side: str
+    console: Console = field(init=False)
+    cases: Sequence[Case] = field(init=False)
+    _expectations: list[Expectations] = field(init=False)
+    _output: Path | None = field(init=False)
+    _shown: Shown | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        from rich.console import Console
+
+        self.console = Console(stderr=True)
+        self.cases = self._selected()
+        self._expectations = [_loaded(path) for path in self.options.expect]
+        self._output = self.options.output
+        if self._output is not None:
+            _check(self._output)
+
+    def _selected(self) -> list[Case]:
+        from groupproof.harness.catalogue import cases_of
+        from groupproof.harness.selection import select
+
+        options, catalogue = self.options, cases_of(self.side)
+        if options.hold is not None:
+            return select(catalogue, only=(options.hold,))
+        return select(catalogue, only=options.only, skip=options.skip, level=options.level)
+
+    def known_from(self, shipped: Path | None) -> None:
+        """Take the known failures that ship with the subject, unless the user named others."""
+        if not self.options.expect and shipped is not None:
+            self._expectations = [_loaded(shipped)]
+
+    def say(self, line: str) -> None:
+        """Show a line, above what else is shown."""
+        if self._shown is not None:
+            self._shown.line(line)
+        else:
+            self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def order(self, *, profile: str, jobs: int, hold: Hold | None = None) -> Order:
+        """Return what is to be run."""
+        from groupproof.harness.cli.campaign import Order
+        from groupproof.harness.expectations import Expectations
+
+        options = self.options
+        return Order(
+            cases=self.cases,
+            profile=profile,
+            level=options.level,
+            seed=options.seed,
+            jobs=jobs,
+            command=["groupproof", *sys.argv[1:]],
+            timeout_s=options.timeout,
+            bind=options.bind,
+            advertise=options.advertise,
+            fail_on=options.fail_on,
+            expectations=Expectations(known=tuple(known for each in self._expectations for known in each.known)),
+            hold=hold,
+        )
+
+    def settle_output(self, name: str) -> None:
+        """Settle where the report of subject `name` goes, and whether it can go there, before an hour is spent."""
+        if self._output is None:
+            self._output = Path("reports") / as_folder(name)
+        _check(self._output)
+
+    def run(self, campaign: Callable[[Shown], Campaign]) -> int:
+        """Run, write the report, and return the exit code."""
+        from groupproof.harness.progress import watched
+
+        with watched(self.console, len(self.cases)) as self._shown:
+            outcome = campaign(self._shown).go()
+        self._shown = None
+        return self._report(outcome)
+
+    def _report(self, outcome: Outcome) -> int:
+        import json
+
+        from rich.console import Console
+
+        from groupproof.harness.cli.summary import print_summary
+        from groupproof.harness.report import write_report
+
+        assert self._output is not None
+        write_report(outcome.summary, self._output)
+        if self.options.as_json:
+            click.echo(json.dumps(outcome.summary.to_json(str(self._output)), ensure_ascii=False, indent=1))
+            print_summary(self.console, outcome, self._output)
+        else:
+            print_summary(Console(highlight=False), outcome, self._output)
+        return outcome.exit_code
+
+
+def as_folder(name: str) -> str:
+    """Return a folder's name; what a shim calls its client is free text."""
+    return "".join(each if each.isalnum() or each in "._-+" else "_" for each in name).strip(".") or "subject"
+
+
+def _loaded(path: Path) -> Any:
+    from groupproof.harness.expectations import load
+
+    return load(path)
+
+
+def _check(output: Path) -> None:
+    from groupproof.harness.report import check_output
+
+    check_output(output)

@@ -1,0 +1,123 @@
+"""One whole run of a coordinator: a cluster for each set of settings that the cases need, and all cases of a set side by side on it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from groupproof.harness.broker_stage import BrokerStage, Ground, Stages, World, opened, worlds_of
+from groupproof.harness.brokers.cluster import BrokerSubject
+from groupproof.harness.case import Case
+from groupproof.harness.catalogue import cases_of
+from groupproof.harness.cli.campaign import Campaign, Order, Say
+from groupproof.harness.report import SubjectInfo
+from groupproof.harness.runner import Runner, trouble_in
+from groupproof.harness.script_names import GROUP_PREFIX
+from groupproof.harness.scripted import STEPS_S
+from groupproof.protocol.wire import warm
+
+__all__ = ["JOBS", "CoordinatorRun", "expectations_of"]
+
+JOBS = 64
+"""How many cases run side by side: most of a case is waiting."""
+
+CLUSTERS_MAX = 2
+"""How many clusters are up at once where they are processes of this machine."""
+
+_EXPECTED = Path(__file__).parent.parent / "expected_of_coordinators"
+
+
+def expectations_of(subject: BrokerSubject) -> Path | None:
+    """Return the file of known failures that ships with a registered coordinator."""
+    file = _EXPECTED / f"{subject.name}.toml"
+    return file if file.is_file() else None
+
+
+class CoordinatorRun(Campaign):
+    """One run of `subject`; the names of groups and topics begin with `prefix`."""
+
+    def __init__(self, subject: BrokerSubject, order: Order, *, say: Say, prefix: str = GROUP_PREFIX) -> None:
+        super().__init__(order, cases_of("coordinator"), say=say, is_virtual=subject.is_virtual)
+        self._subject = subject
+        self._prefix = prefix
+        # In real time groups of an earlier run may still be there.
+        self._token = "" if subject.is_virtual else f"{random.SystemRandom().getrandbits(24):06x}-"
+        self._seen: Ground | None = None
+        self._logs: list[str] = []
+
+    async def work(self) -> None:
+        if not self.is_virtual:
+            await trio.to_thread.run_sync(warm)
+        stages = Stages(is_virtual=self.is_virtual, canary=None if self.is_virtual else self.canary)
+        runner = Runner(stages, jobs=self.order.jobs, say=self.told, is_eager=True)
+        self.results = runner.results
+        worlds = sorted(worlds_of(self.order.cases).items(), key=lambda each: len(each[1]), reverse=True)
+        clusters = trio.CapacityLimiter(len(worlds) if self.is_virtual else CLUSTERS_MAX)
+        async with runner.paced(), trio.open_nursery() as nursery:
+            for world, cases in worlds:
+                # The largest set, which lasts longest, gets its cluster first.
+                await clusters.acquire_on_behalf_of(world)
+                nursery.start_soon(self._run_world, world, cases, runner, stages, clusters)
+
+    async def _run_world(self, world: World, cases: Sequence[Case], runner: Runner, stages: Stages, clusters: trio.CapacityLimiter) -> None:
+        try:
+            async with self._ground(world, cases) as ground:
+                stages.of[world] = self._stage(world, ground)
+                await runner.rule(cases)
+        except Exception as error:
+            trouble = trouble_in(error)
+            ruled = {each.case.id for each in runner.results}
+            runner.give_up([case for case in cases if case.id not in ruled], trouble)
+        finally:
+            clusters.release_on_behalf_of(world)
+
+    @asynccontextmanager
+    async def _ground(self, world: World, cases: Sequence[Case]) -> AsyncIterator[Ground | None]:
+        """Start the world's cluster, unless each run of its case has one of its own."""
+        if world.only is not None:
+            yield None
+            return
+        async with opened(self._subject, world, cases, self._prefix) as ground:
+            self._seen = ground
+            self._logs += [str(log) for log in ground.where.cluster.logs()]
+            yield ground
+
+    def _stage(self, world: World, ground: Ground | None) -> BrokerStage:
+        return BrokerStage(
+            subject=self._subject,
+            world=world,
+            ground=ground,
+            profile=self.order.profile,
+            seed=self.order.seed,
+            token=self._token,
+            prefix=self._prefix,
+            steps_s=self.order.timeout_s or STEPS_S,
+            canary=None if self.is_virtual else self.canary,
+        )
+
+    @property
+    def release(self) -> str:
+        return self._subject.release or self._subject.version or ""
+
+    def subject_info(self) -> SubjectInfo | None:
+        if not self.results:
+            return None
+        ranges = self._seen.where.ranges if self._seen is not None else {}
+        return SubjectInfo(
+            name=self._subject.name,
+            version=self.release or None,
+            language=None,
+            capabilities=[f"{api.title} {low}-{high}" for api, (low, high) in sorted(ranges.items())],
+            spec=self._subject.spec,
+            side="coordinator",
+        )
+
+    def environment(self) -> dict[str, Any]:
+        provider = {} if self._seen is None else {"provided_by": self._seen.where.cluster.provided_by}
+        logs = {"broker_logs": sorted(set(self._logs))} if self._logs else {}
+        return {**super().environment(), **provider, **logs}

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.harness.cli.calling import Call
+
+from groupproof.harness.brokers.cluster import RunningCluster
+from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.cli.campaign import BROKEN_MAX, Order
+from groupproof.harness.cli.running_coordinator import CoordinatorRun, expectations_of
+from groupproof.harness.scripts import CASES
+from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.harness.verdicts import Verdict
+
+SOME = [case for case in CASES if case.id.startswith(("heartbeat/", "move/"))]
+
+
+class Unstartable(ReferenceBrokers):
+    @asynccontextmanager
+    async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
+        raise BrokenEnvironment("java is not here")
+        yield  # a generator, as the context wants it
+
+
+def run(subject: ReferenceBrokers, profile: str = "kafka-4.1") -> CoordinatorRun:
+    order = Order(cases=SOME, profile=profile, level="must", seed=1, jobs=64, command=["groupproof"])
+    return CoordinatorRun(subject, order, say=lambda *_: None)
+
+
+def test_the_reference_keeps_its_profile_and_is_summed_up_as_a_coordinator() -> None:
+    outcome = run(ReferenceBrokers(profile="kafka-4.1")).go()
+
+    assert {each.verdict for each in outcome.summary.cases} == {Verdict.OK}
+    assert [each.case.id for each in outcome.summary.cases] == [case.id for case in SOME]
+    assert outcome.summary.subject.side == "coordinator"
+    assert "JoinGroup 0-9" in outcome.summary.subject.capabilities
+    assert outcome.summary.run.environment["provided_by"] == "in process"
+    assert outcome.exit_code == 2  # a selection does not make the grade
+
+
+def test_the_same_seed_gives_the_same_traces() -> None:
+    first, second = (run(ReferenceBrokers(profile="kafka-4.1")).go().summary.cases for _ in range(2))
+
+    assert [each.result.plays[0].trace for each in first] == [each.result.plays[0].trace for each in second]
+
+
+def test_a_subject_that_cannot_be_started_is_given_up_with_a_report() -> None:
+    outcome = run(Unstartable(profile="kafka-4.1")).go()
+
+    assert outcome.exit_code == 4
+    assert outcome.gave_up == f"none of the first {BROKEN_MAX} cases could be carried through: java is not here"
+    assert outcome.summary.subject.capabilities == []
+
+
+def test_a_coordinator_without_known_failures_has_no_file_of_them() -> None:
+    assert expectations_of(ReferenceBrokers(profile="kafka-4.1")) is None
+
+
+def test_a_coordinator_is_certified_on_the_command_line(groupproof: Call, tmp_path: Path) -> None:
+    called = groupproof("certify", "coordinator", "groupproof", "--profile", "kafka-2.4", "--only", "leave", "--output", "out", "--json")
+
+    assert called.code == 2
+    assert called.json["subject"]["side"] == "coordinator"
+    assert called.json["suite"]["profile"] == "kafka-2.4"
+    assert called.json["totals"]["FAILED"] == 0
+    case = called.json["cases"][0]["id"]
+    schedule = json.loads((tmp_path / "out" / "cases" / case / "plan.json").read_text())
+    assert schedule["script"]["steps"]
+    again = groupproof("trace", "check", tmp_path / "out" / "cases" / case, "--json")
+    assert [each["verdict"] for each in again.json] == [called.json["cases"][0]["verdict"]]
+
+
+def test_options_that_make_no_sense_for_a_coordinator_are_refused(groupproof: Call) -> None:
+    for option, value, said in (("--hold", "x", "cannot be stopped"), ("--bind", "::1", "listens nowhere"), ("--shim-level", "1", "by no shim")):
+        called = groupproof("certify", "coordinator", "groupproof", option, value)
+        assert called.code == 3
+        assert said in called.complaint
