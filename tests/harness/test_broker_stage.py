@@ -134,7 +134,7 @@ class Dying(ReferenceBrokers):
                     raise ConnectionRefusedError("nobody listens")
                 return await connect(host, port)
 
-            cluster.connect = refusing  # type: ignore[method-assign]
+            cluster.connect = refusing  # type: ignore[method-assign] # a double of one method
             yield cluster
 
 

@@ -13,7 +13,7 @@ FRAME_OF_2_GB = b"\x7f\xff\xff\xff"
 
 
 def script(*steps: object, **given: object) -> Script:
-    return Script(steps=tuple(steps), **given)  # type: ignore[arg-type]
+    return Script(steps=tuple(steps), **given)  # type: ignore[arg-type] # keywords of Script
 
 
 def answers(trace: Trace, label: str) -> list[Observation]:

@@ -30,7 +30,6 @@ RAW_BYTES_MAX = 16 << 10
 
 _READ_BYTES = 65536
 _EXTRACTED = frozenset({Api.PRODUCE, Api.FETCH, Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE})
-_SMALL_BUFFER_BYTES = 4096
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
 
 
@@ -138,8 +137,7 @@ class ScriptLink:
         exchange.done.set()
 
     def stop_reading(self) -> None:
-        """Leave what comes in the kernel's buffer, which is made small, so that the broker's answers pile up with the broker."""
-        socket_of(self._stream, socket.SO_RCVBUF, _SMALL_BUFFER_BYTES)
+        """Leave what comes in the kernel's buffers; what these do not hold piles up with the broker. They stay as they are: TCP never forgets a small one."""
         self._may_read = trio.Event()
         self._reading.cancel()
 
