@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -154,19 +153,5 @@ def test_a_cut_with_reset_resets() -> None:
         assert isinstance(raised.value.__cause__, ConnectionResetError)
         await theirs.aclose()
         await listeners[0].aclose()
-
-    trio.run(main)
-
-
-def test_a_connection_that_is_not_read_has_a_small_buffer() -> None:
-    async def main() -> None:
-        ours, theirs = socket.socketpair()
-        was = ours.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
-        stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
-        link = ScriptLink("a", 1, 0, stream, Recorder(lambda: 0), on_answer=lambda _: None)
-        link.stop_reading()
-        assert ours.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) < was
-        await link.cut()
-        theirs.close()
 
     trio.run(main)

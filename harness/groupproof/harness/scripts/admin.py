@@ -177,7 +177,7 @@ _DELETED = (
         ("TR-035", "TR-127"),
         stable("a"),
         in_group("empty", emptied("b")),
-        delete_groups("x", code=68, groups_names=(Group(), Group("empty"), Group("missing"))),
+        delete_groups("x", groups_names=(Group(), Group("empty"), Group("missing"))),
         beat("a", code=0),
     ),
     *(
