@@ -232,7 +232,7 @@ class Core:
 
     @property
     def session_timeout_ms(self) -> int:
-        return max(1, round(self.settings.session_timeout_ms * self.policy.session_factor))
+        return self.settings.session_timeout_ms
 
 
 _TOLD: Final = (Effect.REJOIN, Effect.HALT, Effect.RAISE, Effect.REPORT)

@@ -113,8 +113,6 @@ class Heartbeats:
     def _end_session(self, now_ms: int) -> None:
         """No answer for a session timeout: give the coordinator up, but not the membership (CLIENT-51)."""
         self._core.session_ms = None
-        if self._core.policy.session_end == "leave":
-            leave_group(self._core, now_ms, "the session ended")
         self._core.forget_coordinator()
 
     def _end_poll(self, now_ms: int) -> None:

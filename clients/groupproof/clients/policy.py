@@ -88,8 +88,6 @@ class Policy:
     heartbeat_factor: float = 1.0
     heartbeat_jitter: float = 0.0
     heartbeat_generation: Literal["current", "first"] = "current"
-    session_factor: float = 1.0
-    session_end: Literal["rediscover", "leave"] = "rediscover"
     poll_deadline_factor: float | None = 1.0  # None: never looked at
     poll_end_leaves: bool = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupproof.harness.case import Case, Judge
+from groupproof.harness.judges.assignment import holds_partitions
 from groupproof.harness.judges.ownership import claims_nothing, keeps_partitions, names_owned_partitions, tells_no_revocation
 from groupproof.harness.judges.reactions import Identity, ignores_stale_refusal, is_struck, recovers, rejoins
 from groupproof.harness.plan import Member
@@ -38,6 +39,7 @@ CASES: tuple[Case, ...] = (
         names_owned_partitions("m0", after="newcomer", requirement="ASSIGN-09"),
         keeps_partitions("m0", 2, after="newcomer", requirement="ASSIGN-06"),
         recovers("m1", after="newcomer", requirement="ASSIGN-09"),
+        holds_partitions("m1", 2, after="newcomer", requirement="ASSIGN-09"),
         needs=["cooperative"],
     ),
     case(

@@ -1,0 +1,107 @@
+"""Power, both ways: every planted bug is caught, every case can be failed, and no legal client ever is (CONTRIBUTING, "Cases").
+
+`caught.toml` says which case catches which misbehaviour of the reference member, and which misbehaviour fails which case. Each run has a
+seed, and is bounded in virtual time, in observations and in steps of its tasks. `POWER=full` runs every legal variant on every case.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+import zlib
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.harness.virtual import judged
+
+from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
+from groupproof.harness.case import Case
+from groupproof.harness.judging import Judgement
+from groupproof.harness.suites import CASES
+from groupproof.harness.verdicts import Level, Verdict
+
+TABLE = tomllib.loads((Path(__file__).parent / "caught.toml").read_text())
+CAUGHT: dict[str, str] = TABLE["misbehaviours"]
+REPORTED: dict[str, str] = TABLE["reported"]
+SILENT: dict[str, str] = TABLE["silent"]
+FAILED_BY: dict[str, str] = TABLE["cases"]
+UNFAILED: dict[str, str] = TABLE["unfailed"]
+
+BY_ID = {case.id: case for case in CASES}
+FATAL = {Verdict.FAILED, Verdict.BROKEN}
+ADVERSE = FATAL | {Verdict.NON_STRICT}
+MISBEHAVIOURS_MIN = 120
+SILENT_MAX = 6
+LEGAL_MIN = 20
+WORDS_MIN = 10
+
+# All legal variants on all cases take minutes: a share, another one for each variant, is run each time.
+SHARE = 1 if os.environ.get("POWER") == "full" else 24
+
+
+@cache
+def judgement_on(misbehaviour: str, case: str) -> Judgement:
+    """Run a pair once, though two tests ask for it."""
+    return judged(BY_ID[case], variant=misbehaviour)[1]
+
+
+def test_there_are_enough_variants() -> None:
+    assert len(CAUGHT) >= MISBEHAVIOURS_MIN
+    assert len(LEGAL) >= LEGAL_MIN
+
+
+def test_every_misbehaviour_is_caught_or_is_not_for_a_reason() -> None:
+    listed = [*CAUGHT, *REPORTED, *SILENT]
+
+    assert sorted(listed) == sorted(each.name for each in MISBEHAVIOURS)
+    assert len(SILENT) <= SILENT_MAX
+    assert [name for name, reason in SILENT.items() if len(reason.split()) < WORDS_MIN] == []
+
+
+def test_every_case_can_be_failed() -> None:
+    assert {"unknown": sorted(FAILED_BY.keys() - BY_ID.keys()), "never failed": sorted(BY_ID.keys() - FAILED_BY.keys())} == {
+        "unknown": [],
+        "never failed": [],
+    }
+    assert UNFAILED == {}
+
+
+@pytest.mark.parametrize(("misbehaviour", "case"), CAUGHT.items())
+def test_a_misbehaviour_is_caught_by_the_case_that_should(misbehaviour: str, case: str) -> None:
+    judgement = judgement_on(misbehaviour, case)
+
+    assert judgement.verdict in ADVERSE, f"{judgement.verdict.value}: {judgement.reason}"
+
+
+@pytest.mark.parametrize(("misbehaviour", "case"), REPORTED.items())
+def test_a_misbehaviour_that_the_protocol_leaves_open_is_reported(misbehaviour: str, case: str) -> None:
+    judgement = judgement_on(misbehaviour, case)
+
+    assert judgement.verdict is Verdict.INFORMATIONAL, f"{judgement.verdict.value}: {judgement.reason}"
+
+
+@pytest.mark.parametrize(("case", "misbehaviour"), FAILED_BY.items())
+def test_a_case_is_failed_by_a_misbehaviour(case: str, misbehaviour: str) -> None:
+    judgement = judgement_on(misbehaviour, case)
+
+    failing = FATAL if BY_ID[case].level is Level.MUST else ADVERSE
+    assert judgement.verdict in failing, f"{judgement.verdict.value}: {judgement.reason}"
+
+
+def _share(variant: str) -> list[Case]:
+    return [case for case in CASES if zlib.crc32(f"{variant} {case.id}".encode()) % SHARE == 0]
+
+
+@pytest.mark.parametrize("variant", [variant.name for variant in LEGAL])
+def test_a_legal_variant_is_never_failed(variant: str) -> None:
+    wrong = {}
+    for case in _share(variant):
+        judgement = judged(case, variant=variant)[1]
+        if judgement.verdict in FATAL:
+            wrong[case.id] = [
+                judgement.reason,
+                *(f"{each.requirement}: {each.observed} {each.detail}" for each in judgement.findings if each.verdict in FATAL),
+            ]
+
+    assert wrong == {}, VARIANTS[variant].says
