@@ -17,7 +17,7 @@ from groupproof.harness.plan import Plan
 from groupproof.harness.script import Script
 from groupproof.harness.selection import nearest
 from groupproof.harness.troubles import WrongUsage
-from groupproof.harness.verdicts import Verdict
+from groupproof.harness.verdicts import Level, Verdict
 from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["SCHEMA", "Schedule", "is_reproduced", "load_schedule", "schedule_to_json"]
@@ -41,10 +41,13 @@ class Schedule:
     fingerprint: str | None = None
 
     def as_case(self, catalogue: Sequence[Case] = CASES) -> Case:
-        """Return the case with this schedule's plan; raise `WrongUsage` when the kit has no judges for it."""
+        """Return the case with this schedule's course; raise `WrongUsage` when the kit has no judges for it."""
         if self.case.startswith(f"{OBSERVED}/"):
             raise WrongUsage(f"{self.case} was seen live and can't be had again; judge its trace with: groupproof trace check")
         found = next((case for case in catalogue if case.id == self.case), None)
+        if found is None and isinstance(self.plan, Script):
+            # The oracle judges any script.
+            return Case(id=self.case, title="A recorded script.", requirements=(), level=Level.MUST, plan=self.plan, judges=(), side="coordinator")
         if found is None:
             hint = nearest(self.case, (case.id for case in catalogue))
             raise WrongUsage(f"this kit, which may be another release than the schedule's, has no case {self.case!r}{hint}")

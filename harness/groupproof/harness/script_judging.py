@@ -38,7 +38,7 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
             return Judgement(verdict=verdict, reason=f"{said} {seen.body['why']}.")
         if name == "ground":
             ground = seen.body
-    script, requirement = script_of(case), case.requirements[0]
+    script, requirement = script_of(case), next(iter(case.requirements), "")
     judges = (
         *case.judges,
         judge_of(ground["profile"], ground["settings"]),

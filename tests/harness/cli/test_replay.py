@@ -10,6 +10,8 @@ from tests.harness.cli.calling import Call
 
 from groupproof.harness.judging import Ruling
 from groupproof.harness.replay import Schedule, is_reproduced, load_schedule, schedule_to_json
+from groupproof.harness.script import Script
+from groupproof.harness.scripting import beat, stable
 from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.verdicts import Goodbye, Verdict
@@ -101,3 +103,22 @@ def test_another_subject_may_take_the_place_of_the_recorded_one(groupproof: Call
 
     assert called.code == 0
     assert "not reproduced, recorded was FAILED" in called.out
+
+
+SCRIPT = Schedule(case="made-up/classic/by-a-search", seed=3, subject="groupproof", profile="kafka-2.4", plan=Script(steps=(*stable("a"), beat("a"))))
+
+
+def test_a_script_is_carried_out_again_whatever_found_it(groupproof: Call, tmp_path: Path) -> None:
+    called = groupproof("replay", written(tmp_path / "plan.json", SCRIPT), "--output", "out", "--json")
+
+    assert called.code == 0
+    assert [(each["id"], each["verdict"]) for each in called.json["cases"]] == [(SCRIPT.case, "OK")]
+    assert called.json["suite"]["profile"] == "kafka-2.4"
+    assert load_schedule(tmp_path / "out" / "cases" / SCRIPT.case / "plan.json").plan == SCRIPT.plan
+
+
+def test_a_script_has_no_shim_to_hold(groupproof: Call, tmp_path: Path) -> None:
+    called = groupproof("replay", written(tmp_path / "plan.json", SCRIPT), "--hold")
+
+    assert called.code == 3
+    assert "nothing to hold" in called.complaint

@@ -12,7 +12,10 @@ import click
 from groupproof.harness.cli.options import ProgramCommand, program_of
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from groupproof.harness.candidates import Candidate
+    from groupproof.harness.case import Case
     from groupproof.harness.cli.running import Outcome
     from groupproof.harness.replay import Schedule
     from groupproof.harness.runner import CaseResult
@@ -60,12 +63,17 @@ def _replay(
     from groupproof.harness.hold import Hold
     from groupproof.harness.replay import load_schedule
     from groupproof.harness.report import check_output
+    from groupproof.harness.script import Script
 
     schedule = load_schedule(file)
     case = schedule.as_case()
     if output is not None:
         check_output(output)
     console = Console(stderr=True)
+    if isinstance(schedule.plan, Script):
+        if program or hold or shim_level is not None:
+            raise click.UsageError("the schedule is a coordinator's: there is no program, no shim and nothing to hold")
+        return _told(schedule, _of_coordinator(schedule, case, subject, console), file, output, as_json=as_json)
     found = _candidate(schedule, subject, program, shim_level, lambda line: console.print(line, markup=False, highlight=False))
     if hold and found.subject.is_virtual:
         raise click.UsageError("--hold waits for a debugger at a shim's process; the reference runs inside groupproof, in virtual time")
@@ -81,6 +89,17 @@ def _replay(
         hold=Hold(lambda line: console.print(line, markup=False, highlight=False)) if hold else None,
     )
     return _told(schedule, Run(found, order, say=lambda *_: None, on_hello=lambda _: None).go(), file, output, as_json=as_json)
+
+
+def _of_coordinator(schedule: Schedule, case: Case, named: str | None, console: Console) -> Outcome:
+    from groupproof.harness.brokers.kinds import subject_named
+    from groupproof.harness.cli.campaign import Order
+    from groupproof.harness.cli.running_coordinator import CoordinatorRun
+
+    spec = named or (schedule.subject if isinstance(schedule.subject, str) else " ".join(schedule.subject))
+    found = subject_named(spec, profile=schedule.profile, say=lambda line: console.print(line, markup=False, highlight=False))
+    order = Order(cases=[case], profile=schedule.profile, level="info", seed=schedule.seed, jobs=1, command=["groupproof", *sys.argv[1:]])
+    return CoordinatorRun(found, order, say=lambda *_: None).go()
 
 
 def _candidate(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: str | None, say: Any) -> Candidate:
