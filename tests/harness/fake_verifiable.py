@@ -17,6 +17,7 @@ HELP = {
     "kafka-2.0": "--topic --group-id --broker-list --session-timeout --enable-autocommit --reset-policy",
     "kafka-4.1": "--topic --group-id --broker-list --bootstrap-server --session-timeout --group-instance-id --assignment-strategy "
     "(e.g. org.apache.kafka.clients.consumer.RoundRobinAssignor) --enable-autocommit --reset-policy",
+    "gives up": "--topic --group-id --bootstrap-server",
     "other": "--verbose",
 }
 
@@ -34,5 +35,8 @@ if "--help" in OPTIONS:
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 print("log4j: no appender", flush=True)
 say("startup_complete", options=OPTIONS, pid=os.getpid())
+if HOW == "gives up":
+    say("shutdown_complete", failed=True)
+    sys.exit(0)
 signal.sigwait({signal.SIGTERM})
 say("shutdown_complete")

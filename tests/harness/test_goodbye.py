@@ -125,6 +125,13 @@ def test_one_that_ends_without_being_asked_is_unclean() -> None:
     assert "ended without being asked" in goodbye_of(story.trace)[1]
 
 
+def test_one_that_gives_up_in_order_closes_as_any_other() -> None:
+    story = a_member()
+    story.kit("exit", "m0", commanded=False, gave_up=True)
+
+    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
+
+
 def consumed(story: Story, last: int) -> None:
     story.consume(("t", 0, 0, last))
 

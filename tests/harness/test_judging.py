@@ -121,6 +121,14 @@ def test_a_claim_that_the_wire_refutes_is_broken() -> None:
     assert judged(story, says(OK)).verdict is Verdict.BROKEN
 
 
+def test_a_program_that_gave_up_in_order_did_not_crash() -> None:
+    story = Story()
+    story.find()
+    story.kit("exit", "m0", commanded=False, gave_up=True, shared=False, how="exited with status 0", stderr=[])
+
+    assert judged(story, says(OK)).verdict is Verdict.OK
+
+
 def test_an_uncommanded_end_after_the_client_spoke_is_a_crash_and_failed() -> None:
     story = Story()
     story.find()

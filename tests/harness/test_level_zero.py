@@ -103,6 +103,17 @@ def test_close_is_a_sigterm_and_the_program_ends() -> None:
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 
 
+def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        await handle.ask("subscribe", FIELDS)
+        assert await handle.depart(10)
+        assert [each["name"] for each in heard.events] == ["startup_complete", "shutdown_complete", "error"]
+        assert heard.events[-1]["fatal"]
+        assert [(ending.status, ending.gave_up) for ending in heard.endings] == [(0, True)]
+
+    using(VerifiableSubject("java", program("gives up")), use)
+
+
 @pytest.mark.parametrize(("command", "fields"), [("pause", {}), ("commit", {"mode": "sync"}), ("close", {"leave": True})])
 def test_every_other_command_is_unimplemented(command: str, fields: dict[str, Any]) -> None:
     async def use(handle: Handle, heard: Heard) -> None:

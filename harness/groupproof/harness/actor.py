@@ -110,7 +110,8 @@ class Actor:
             self.note("broken", reason=ending.broken, stderr=list(ending.stderr))
         else:
             shared = self.handle is not None and self.handle.shared
-            self.note("exit", status=ending.status, commanded=self.is_dismissed, how=str(ending), shared=shared, stderr=list(ending.stderr))
+            how = {"status": ending.status, "how": str(ending), "gave_up": ending.gave_up}
+            self.note("exit", **how, commanded=self.is_dismissed, shared=shared, stderr=list(ending.stderr))
         self.ended.set()
 
 

@@ -22,11 +22,15 @@ __all__ = ["Conversation", "Ending", "Listener", "ShimGone"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a shim ended: by its exit status (None: it runs in this process), by a broken line, or both; `stderr` are its last lines."""
+    """How a shim ended: by its exit status (None: it runs in this process), by a broken line, or both; `stderr` are its last lines.
+
+    `gave_up`: in order, after it said that its client had failed, which is how a program of level 0 tells a fatal error.
+    """
 
     status: int | None = None
     broken: str | None = None
     stderr: tuple[str, ...] = ()
+    gave_up: bool = False
 
     def __str__(self) -> str:
         if self.broken is not None:

@@ -113,6 +113,8 @@ def _follow_kit(departures: dict[str, _Departure], seen: Observation) -> None:
         departure.was_killed = True
     elif name == "overdue":
         departure.unclean = "had to be killed after the deadline"
+    elif name == "exit" and seen.body.get("gave_up"):
+        departure.is_closed = True
     elif name == "exit" and not seen.body.get("commanded"):
         departure.unclean = "ended without being asked to"
 

@@ -83,7 +83,7 @@ def _ended_early(case: Case, trace: Trace) -> Judgement | None:
         return Judgement(verdict=Verdict.BROKEN, reason=str(broken.body["reason"]))
     if refused := next(_kit(trace, "refused"), None):
         return _refusal(trace, refused)
-    if crash := next((seen for seen in _kit(trace, "exit") if not seen.body["commanded"]), None):
+    if crash := next((seen for seen in _kit(trace, "exit") if not seen.body["commanded"] and not seen.body.get("gave_up")), None):
         return _crash(case, trace, crash)
     if claims := broken_claims(trace):
         return Judgement(verdict=Verdict.BROKEN, reason="; ".join(claims))

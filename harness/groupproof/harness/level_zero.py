@@ -21,7 +21,7 @@ import trio
 from groupproof.clients.provision import level0_arguments
 from groupproof.clients.registry import Argument
 from groupproof.harness.contract_lines import CONTRACT, Answer, Hello
-from groupproof.harness.conversation import Listener
+from groupproof.harness.conversation import Ending, Listener
 from groupproof.harness.network import LoopbackNetwork, Network
 from groupproof.harness.shim_process import Program, ShimProcess
 from groupproof.harness.subjects import Handle
@@ -122,7 +122,7 @@ class VerifiableSubject:
         assert self._nursery is not None
         process = ShimProcess(replace(self.program, argv=(*self.program.argv, *level0_arguments(self._template, self._spoken(fields)))))
         process.conversation.hello = self.hello
-        process.conversation.attach(handle.key, handle.listener)
+        process.conversation.attach(handle.key, _Watched(handle.listener))
         await self._nursery.start(handle.run, process)
         return process
 
@@ -135,6 +135,26 @@ class VerifiableSubject:
         """Return the fields of `subscribe` for which the program has no option; the client id is put on the wire for it."""
         given = {argument.field for argument in self._template} | {"client_id"}
         return sorted(name for name in fields if name not in given)
+
+
+class _Watched:
+    """Hears a program that gives up: for want of an `error` event it says `shutdown_complete` with `failed`, and ends in order."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._has_failed = False
+
+    def on_event(self, body: dict[str, Any]) -> None:
+        self._listener.on_event(body)
+        if body.get("name") == "shutdown_complete" and body.get("failed"):
+            self._has_failed = True
+            self._listener.on_event({"name": "error", "error": "shutdown_complete", "message": "the program gave up", "fatal": True})
+
+    def on_answer(self, answer: Answer) -> None:
+        self._listener.on_answer(answer)
+
+    def on_end(self, ending: Ending) -> None:
+        self._listener.on_end(replace(ending, gave_up=self._has_failed and ending.status == 0))
 
 
 class _Verifiable:

@@ -134,13 +134,16 @@ def _requirement(name: str) -> list[str] | None:
         return None
     lines = [f"{found.id}  ({found.level.value}; {found.area}, {found.topic})", *_wrapped(found.text), ""]
     lines += _wrapped(f"Level: {found.reason}") + _wrapped(f"Source: {found.source}")
-    lines += _wrapped(f"Profiles: {', '.join(found.profiles)}") + _wrapped(f"Observed by: {_observed(found.observe)}")
+    lines += _wrapped(f"Profiles: {', '.join(found.profiles)}") + _wrapped(f"Observed by {_observed(found.observe)}")
     return lines + _listed("Cases", _cases_of(found.id)) + _listed("Rows of the coordinator's table", _rows_of(found.id))
 
 
-def _observed(letters: str) -> str:
+def _observed(how: str) -> str:
+    """Return the catalogue's marks, which may be followed by what to look for, in words."""
+    marks, _, what = how.partition(":")
     meanings = {"W": "the wire", "T": "the trace", "V": "virtual time", "L": "log lines", "F": "an injected fault"}
-    return ", ".join(meanings.get(each, each) for each in letters if each.strip(" ,+/"))
+    by = " and ".join(meanings.get(mark, mark) for mark in marks.replace("+", " ").split())
+    return f"{by}: {what.strip()}" if what else by
 
 
 def _cases_of(requirement: str) -> list[str]:
