@@ -25,8 +25,10 @@ def _guard(plan: dict[str, object]) -> subprocess.Popen[str]:
 def test_the_end_of_its_input_ends_the_program_and_what_it_left(tmp_path: Path) -> None:
     data = tmp_path / "run" / "broker-0"
     data.mkdir(parents=True)
+    file = data.parent / "0.properties"
+    file.write_text("a=1")
     after = [sys.executable, "-c", f"open({str(tmp_path / 'after')!r}, 'w').close()"]
-    with _guard({"argv": [sys.executable, "-c", PATIENT], "remove": [str(data)], "after": [after]}) as process:
+    with _guard({"argv": [sys.executable, "-c", PATIENT], "remove": [str(data), str(file)], "after": [after]}) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         assert process.stdin is not None

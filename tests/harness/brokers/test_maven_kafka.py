@@ -78,7 +78,7 @@ def test_a_node_gets_storage_under_its_own_ids(bin_folder: Path, tmp_path: Path)
     assert len(meta["directory.id"]) == 22
     assert argv[-2:] == ["kafka.Kafka", str(own.data / "7.properties")]
     assert "node.id=7\n" in (own.data / "7.properties").read_text()
-    assert remove == [str(node.data)]
+    assert remove == [str(node.data), str(own.data / "7.properties")]
     assert (command.title, command.log) == ("broker 7", tmp_path / "logs" / "broker-7.log")
 
 

@@ -1,7 +1,7 @@
 """A program that runs another one, and ends it when whoever started this one is gone, however that ended: by Ctrl-C, a crash, or SIGKILL.
 
 It is started by its path, in an isolated interpreter. Its one argument is JSON: `argv` to run, `after` (commands to run when that has ended),
-`remove` (folders to delete then). It waits on its standard input: the end of it is the order to end.
+`remove` (files and folders to delete then). It waits on its standard input: the end of it is the order to end.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ def main(plan: str) -> int:
     for argv in given.get("after", ()):
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_AFTER_S, check=False)
-    for folder in given.get("remove", ()):
-        shutil.rmtree(folder, ignore_errors=True)
+    for each in map(Path, given.get("remove", ())):
+        with suppress(OSError):
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
         # The folder of the whole run goes with the last of its nodes.
         with suppress(OSError):
-            Path(folder).parent.rmdir()
+            each.parent.rmdir()
     return status if status >= 0 else 128 - status
 
 

@@ -54,7 +54,7 @@ class Jars:
         file.write_text(rendered(zookeeper_properties(port, data)), "utf-8")
         # It need not survive the machine's end: no waiting for the disk.
         argv = self._jvm("-Dzookeeper.forceSync=no", "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(file), heap="128m")
-        return Command(title="ZooKeeper", argv=guarded(argv, remove=[data]), log=folders.logs / "zookeeper.log")
+        return Command(title="ZooKeeper", argv=guarded(argv, remove=[data, file]), log=folders.logs / "zookeeper.log")
 
     def node(self, layout: Layout, node: Node, folders: Folders) -> Command:
         """Write the node's configuration and storage, and return how to start it."""
@@ -63,7 +63,7 @@ class Jars:
         if self.formatted is not None:
             _adopt(self.formatted, node)
         argv = self._jvm(releases().main_class, str(file))
-        return Command(title=node.title, argv=guarded(argv, remove=[node.data]), log=folders.logs / f"{node.title.replace(' ', '-')}.log")
+        return Command(title=node.title, argv=guarded(argv, remove=[node.data, file]), log=folders.logs / f"{node.title.replace(' ', '-')}.log")
 
     def _jvm(self, *arguments: str, heap: str = "512m") -> tuple[str, ...]:
         return (*_jvm(self.java, self.jars, self.needs), f"-Xmx{heap}", *arguments)
@@ -113,7 +113,7 @@ def _fetch(release: str, needs: Needs, folder: Path, say: Say) -> None:
 
 def _format(java: str, jars: Path, needs: Needs, folder: Path, say: Say) -> None:
     """Let Kafka's own tool write the storage of a new node once: doing it for every run would cost a JVM each."""
-    say(f"formatting the storage of {jars.name}")
+    say(f"formatting the storage of {jars.name.rpartition('-')[0]}")
     with tempfile.TemporaryDirectory() as work:
         file = Path(work) / "server.properties"
         file.write_text(
