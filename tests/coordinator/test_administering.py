@@ -108,6 +108,24 @@ async def test_offsets_are_deleted_but_for_unknown_partitions_and_subscribed_top
         assert (missing["error_code"], missing["topics"]) == (24, ())
 
 
+@pytest.mark.parametrize(("profile", "committed", "told"), [("kafka-1.1", [0, 0], 0), ("kafka-2.4", [0, 3], 2), ("kafka-2.8", [0, 3], 1)])
+def test_what_older_brokers_tell_of_partitions_that_do_not_exist(profile: str, committed: list[int], told: int) -> None:
+    """Measured on 1.1.0, 2.4.1 and 2.8.2."""
+
+    @virtually
+    async def course() -> None:
+        async with staged(profile=profile) as stage:
+            admin = stage.connect("admin")
+            topic = {"name": "t", "partitions": tuple({"partition_index": each, "committed_offset": 5} for each in (0, 7))}
+            answer = await admin.ask(Api.OFFSET_COMMIT, {"group_id": "g", "topics": (topic,)}, 3)
+            assert [each["error_code"] for each in answer["topics"][0]["partitions"]] == committed
+            if told:
+                deleted = await admin.ask(Api.OFFSET_DELETE, {"group_id": "g", "topics": (OFFSETS,)})
+                assert [each["name"] for each in deleted["topics"]] == ["t"] * told
+
+    course()
+
+
 @virtually
 async def test_a_commit_within_a_transaction_holds_back_readers_that_want_stable_offsets() -> None:
     async with staged(settings={"transaction.partition.verification.enable": "false"}) as stage:

@@ -77,3 +77,16 @@ def test_about_a_deletion_the_coordinator_is_always_asked_and_an_error_of_the_gr
     assert refused_wholly(message, OffsetDeleteRequest(group_id="g")) is None
     assert with_unknown(message, deleted) == OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=completed),))
     assert with_unknown(message, OffsetDeleteResponse(error_code=69)) == OffsetDeleteResponse(error_code=69)
+
+
+def test_before_2_0_every_partition_of_a_topic_that_exists_is_taken_to_exist() -> None:
+    assert known_part(_request(t=(1, 2), u=(0,)), _topics(), by_partition=False) == _request(t=(1, 2))
+
+
+def test_before_2_6_a_deletion_tells_a_topic_again_for_each_of_its_partitions() -> None:
+    partitions = (OffsetDeletePartition(partition_index=0), OffsetDeletePartition(partition_index=2))
+    message = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=partitions),))
+    told = with_unknown(message, OffsetDeleteResponse(), repeats_topics=True)
+
+    assert isinstance(told, OffsetDeleteResponse)
+    assert [(topic.name, len(topic.partitions)) for topic in told.topics] == [("t", 2), ("t", 2)]

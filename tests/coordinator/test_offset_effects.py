@@ -221,6 +221,15 @@ def test_a_transaction_that_its_coordinator_does_not_confirm_is_refused(scene: S
     assert scene.state() is None
 
 
+def test_in_3_9_the_group_of_a_transaction_that_is_not_confirmed_is_made_all_the_same(scene_of: Callable[..., Scene]) -> None:
+    """Measured on 3.9.1."""
+    scene = scene_of("kafka-3.9")
+    scene.coordinator.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    assert scene.txn_commit() == scene.txn_commit("x", 1) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert (scene.state(), scene.committed()) == (GroupState.EMPTY, -1)
+
+
 def test_metadata_that_is_too_long_refuses_its_partition_alone(scene: Scene) -> None:
     assert scene.txn_commit(metadata="x" * 4097) == [ErrorCode.OFFSET_METADATA_TOO_LARGE]
     assert scene.txn_commit(metadata="x" * 4096) == [NONE]

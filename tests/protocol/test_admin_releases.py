@@ -45,6 +45,13 @@ def test_the_order_of_checks_of_a_transactional_commit(name: str, order: list[st
     assert _checks(name, On.TXN_OFFSET_COMMIT) == order
 
 
+def test_3_9_verifies_a_transaction_once_its_group_is_made_and_2_8_does_not() -> None:
+    first = {name: {cell[0].name for cell in profile(name).cells[On.TXN_OFFSET_COMMIT].values()} for name in ("kafka-2.8", "kafka-3.9", "kafka-4.0")}
+
+    assert first["kafka-3.9"] == {"unverified"}
+    assert "unverified" not in first["kafka-2.8"] | first["kafka-4.0"]
+
+
 @pytest.mark.parametrize(("name", "answers"), [
     ("kafka-1.1", [Form.COMMITTED]), ("kafka-2.4", [Form.COMMITTED]), ("kafka-4.1", [Form.COMMITTED, 25, 82, 25, 22, Form.COMMITTED]),
 ])  # fmt: skip

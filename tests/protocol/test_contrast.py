@@ -52,6 +52,12 @@ def test_a_difference_is_told_with_its_rules(one: str, other: str, said: str) ->
 def test_fields_and_settings_give_the_first_profiles_value_first() -> None:
     found = _between("kafka-1.1", "kafka-4.1")
 
-    assert found.fields == ("group_operations: 328 | 3400", "group_operations_unasked: 0 | -2147483648", "join_error_generation: 0 | -1")
+    assert found.fields == (
+        "commits_check_partitions: 0 | 1",
+        "deletions_repeat_topics: 1 | 0",
+        "group_operations: 328 | 3400",
+        "group_operations_unasked: 0 | -2147483648",
+        "join_error_generation: 0 | -1",
+    )
     assert "group.max.session.timeout.ms: 300000 | 1800000" in found.settings
     assert "OffsetDelete: none | 0–0" in found.versions

@@ -146,13 +146,15 @@ class Broker:
     async def _coordinate(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> Body:
         if not isinstance(message, OFFSET_REQUESTS):
             return body_of(await self._ask(message, arrived, peer, twice))
-        known = known_part(message, self.world.topics)
+        fields = self.world.fields
+        known = known_part(message, self.world.topics, by_partition=bool(fields["commits_check_partitions"]))
         refused = refused_wholly(message, known)
         if refused is not None:
             self.recorder.record("processed", **arrived.columns)
             return body_of(refused)
         answer = await self._ask(known, arrived, peer, twice)
-        return body_of(answer if known is message else with_unknown(message, answer))
+        repeats_topics = bool(fields["deletions_repeat_topics"])
+        return body_of(answer if known is message and not repeats_topics else with_unknown(message, answer, repeats_topics=repeats_topics))
 
     async def _ask(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
         """Ask the coordinator machine; wait while it keeps the request parked."""

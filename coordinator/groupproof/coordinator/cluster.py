@@ -20,6 +20,7 @@ from groupproof.coordinator.topics import Topics
 from groupproof.coordinator.versions import accepted, advertised
 from groupproof.protocol.faults import Fault, Move
 from groupproof.protocol.framing import FRAME_BYTES_MAX
+from groupproof.protocol.spec import profile as profile_named
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["Cluster"]
@@ -57,6 +58,7 @@ class Cluster:
         self._world = World(
             nodes=[Node(node_id) for node_id in range(brokers)], topics=self._topics, owners=self._coordinators.owners,
             epochs=self._coordinators.epochs, owner_of=self._coordinators.owner_of, versions=advertised(profile),
+            fields=profile_named(profile).fields,
         )  # fmt: skip
         appended, answered = Signal(), accepted(profile)
         self._brokers = [

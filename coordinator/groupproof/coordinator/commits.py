@@ -32,12 +32,17 @@ OFFSET_REQUESTS = (OffsetCommitRequest, TxnOffsetCommitRequest, OffsetDeleteRequ
 Asked = TypeVar("Asked", bound=OffsetRequest)
 
 
-def known_part(message: Asked, topics: Topics) -> Asked:
-    """Return the request without the partitions that do not exist, and without topics that are then empty."""
+def known_part(message: Asked, topics: Topics, *, by_partition: bool = True) -> Asked:
+    """Return the request without the partitions that do not exist, and without topics that are then empty.
+
+    Unless `by_partition`, of a topic that exists every partition is taken to (before 2.0).
+    """
     kept: list[Any] = []
     for topic in message.topics:
         found = topics.named(topic.name)
-        partitions = tuple(each for each in topic.partitions if found is not None and found.log(each.partition_index) is not None)
+        partitions = tuple(
+            each for each in topic.partitions if found is not None and (not by_partition or found.log(each.partition_index) is not None)
+        )
         if partitions:
             kept.append(topic if len(partitions) == len(topic.partitions) else replace(cast(Any, topic), partitions=partitions))
     return message if tuple(kept) == message.topics else replace(message, topics=cast(Any, tuple(kept)))
@@ -50,8 +55,11 @@ def refused_wholly(message: OffsetRequest, known: OffsetRequest) -> GroupRespons
     return with_unknown(message, OffsetCommitResponse() if isinstance(message, OffsetCommitRequest) else TxnOffsetCommitResponse())
 
 
-def with_unknown(message: OffsetRequest, answer: GroupResponse) -> GroupResponse:
-    """Return the answer to the known part completed to one for `message`, in its order."""
+def with_unknown(message: OffsetRequest, answer: GroupResponse, *, repeats_topics: bool = False) -> GroupResponse:
+    """Return the answer to the known part completed to one for `message`, in its order.
+
+    With `repeats_topics` a deletion's topic is told again for each of its partitions (before 2.6).
+    """
     assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
     codes = {(topic.name, each.partition_index): each.error_code for topic in answer.topics for each in topic.partitions}
 
@@ -65,6 +73,7 @@ def with_unknown(message: OffsetRequest, answer: GroupResponse) -> GroupResponse
         deleted = (
             DeletedOffsetTopic(name=name, partitions=tuple(DeletedOffset(partition_index=each, error_code=code(name, each)) for each in indexes))
             for name, indexes in asked
+            for _ in range(len(indexes) if repeats_topics else 1)
         )
         return OffsetDeleteResponse(topics=tuple(deleted))
     committed = (

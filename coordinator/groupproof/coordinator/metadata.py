@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from groupproof.coordinator.topics import Topic, Topics
 from groupproof.protocol.messages import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from groupproof.protocol.spec import profile
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
@@ -49,7 +50,10 @@ class Node:
 
 @dataclass(slots=True)
 class World:
-    """The cluster as its brokers tell it; `owners` and `epochs` are leader and leader epoch of each offsets partition."""
+    """The cluster as its brokers tell it; `owners` and `epochs` are leader and leader epoch of each offsets partition.
+
+    `fields` are those of the profile: what differs in answers by release.
+    """
 
     nodes: Sequence[Node]
     topics: Topics
@@ -60,6 +64,7 @@ class World:
     cluster_id: str = "groupproof-cluster-id0"
     offsets_topic_seen: bool = False
     producer_ids: int = 0
+    fields: Mapping[str, int] = field(default_factory=lambda: profile().fields)
 
     @property
     def controller(self) -> int:
