@@ -19,6 +19,9 @@ from pathlib import Path
 
 from groupproof.clients.registry import registered
 from groupproof.clients.store import default_cache
+from groupproof.harness.brokers.kfake import GO_HINT, pinned
+from groupproof.harness.brokers.maven_kafka import is_fetched
+from groupproof.harness.brokers.releases import releases
 
 __all__ = ["Part", "examine"]
 
@@ -41,8 +44,8 @@ def examine() -> Iterator[Part]:
     """Yield each part as it is looked at; programs are asked for their versions, which may take a few seconds."""
     yield from _vital()
     yield from _clients()
-    yield _program("go", ("go", "version"), needed_for="kfake and franz-go", remedy="install Go 1.22 or newer (Debian: golang-go)")
-    yield _program("docker", ("docker", "version", "--format", "{{.Server.Version}}"), needed_for="brokers and clients in containers",
+    yield _program("go", ("go", "version"), needed_for="kfake", remedy=GO_HINT)
+    yield _program("docker", ("docker", "version", "--format", "{{.Server.Version}}"), needed_for="Apache Kafka by its official image, and containers",
                    remedy="install Docker and start its daemon (Debian: docker.io)")  # fmt: skip
     yield _program("toxiproxy", ("toxiproxy-server", "--version"), needed_for="--faults toxiproxy",
                    remedy="put toxiproxy-server of the Toxiproxy project on PATH")  # fmt: skip
@@ -84,13 +87,21 @@ def _clients() -> Iterator[Part]:
         needed_for="Python clients: kafka-python, aiokafka, confluent-kafka",
         remedy="install uv, or pip into this environment",
     )
-    yield _program("java", ("java", "-version"), needed_for="the Java client", remedy="install a JDK, 17 or newer (Debian: default-jdk-headless)")
+    yield _program(
+        "java",
+        ("java", "-version"),
+        needed_for="the Java client and Apache Kafka",
+        remedy="install a JDK, 17 or newer (Debian: default-jdk-headless)",
+    )
     yield _program(
         "javac", ("javac", "-version"), needed_for="the Java client's shim", remedy="install a JDK, not only a runtime (Debian: default-jdk-headless)"
     )
-    yield _program("maven", ("mvn", "--version"), needed_for="fetching releases of the Java client", remedy="install Maven (Debian: maven)")
+    yield _program(
+        "maven", ("mvn", "--version"), needed_for="fetching releases of the Java client and of Apache Kafka", remedy="install Maven (Debian: maven)"
+    )
     there = [f"{each.name} {', '.join(releases)}" for each in registered() if (releases := _cached(each.name, each.package))]
     yield Part(name="clients", found="; ".join(there) or "none installed yet", needed_for="certify client", remedy="")
+    yield Part(name="brokers", found=", ".join(_brokers()) or "none installed yet", needed_for="certify coordinator", remedy="")
 
 
 def _program(name: str, argv: tuple[str, ...], *, needed_for: str, remedy: str) -> Part:
@@ -140,6 +151,13 @@ def _installer() -> str | None:
             return f"{module} in this environment"
     path = shutil.which("uv")
     return None if path is None else f"uv, {path}"
+
+
+def _brokers() -> list[str]:
+    """Return the coordinators that are installed already."""
+    cache = default_cache()
+    kafka = [f"apache-kafka@{release}" for release in releases().known if is_fetched(release, cache)]
+    return kafka + (["kfake"] if any(cache.glob(f"go/kfake-{pinned()}-*")) else [])
 
 
 def _cached(name: str, package: str | None) -> list[str]:

@@ -8,6 +8,8 @@ import pytest
 from tests.harness.cli.calling import Call
 
 from groupproof.harness import doctor
+from groupproof.harness.brokers.kfake import pinned
+from groupproof.harness.brokers.maven_kafka import key_of
 from groupproof.harness.doctor import Part
 
 
@@ -23,9 +25,20 @@ def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
     called = groupproof("doctor")
 
     assert called.code == 0
-    assert "java        missing, needed for the Java client: install a JDK, 17 or newer (Debian: default-jdk-headless)" in called.out
+    assert "java        missing, needed for the Java client and Apache Kafka: install a JDK, 17 or newer (Debian: default-jdk-headless)" in called.out
     assert "maven       missing" in called.out
     assert "clients     none installed yet" in called.out
+    assert "go          missing, needed for kfake: install Go 1.26" in called.out
+    assert "docker      missing, needed for Apache Kafka by its official image" in called.out
+    assert "brokers     none installed yet" in called.out
+
+
+@pytest.mark.usefixtures("bare")
+def test_brokers_that_are_installed_are_named(groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "cache" / "go" / f"kfake-{pinned()}-0").mkdir(parents=True)
+    (tmp_path / "cache" / key_of("2.4.1")).mkdir(parents=True)
+
+    assert "brokers     apache-kafka@2.4.1, kfake\n" in groupproof("doctor").out
 
 
 @pytest.mark.usefixtures("bare")

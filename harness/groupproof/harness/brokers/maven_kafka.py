@@ -21,7 +21,7 @@ from groupproof.harness.brokers.process import Command, guarded
 from groupproof.harness.brokers.releases import Needs, releases
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 
-__all__ = ["Jars", "is_fetched", "provision_maven"]
+__all__ = ["Jars", "is_fetched", "key_of", "provision_maven"]
 
 # A broker of a run lives for minutes: quick to start and small beats fast. Nothing that it writes must survive it.
 JVM_OPTIONS = ("-Xms128m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.awt.headless=true")
@@ -76,10 +76,11 @@ def _jvm(java: str, jars: Path, needs: Needs) -> tuple[str, ...]:
 
 def is_fetched(release: str, cache: Path) -> bool:
     """Tell whether the release's jars are in the cache already."""
-    return (cache / _jars_key(release)).is_dir()
+    return (cache / key_of(release)).is_dir()
 
 
-def _jars_key(release: str) -> str:
+def key_of(release: str) -> str:
+    """Return the name of a release's jars in the cache; it changes with what the release needs."""
     return f"java/kafka-broker-{release}-{_digest(releases().needs_of(release).artifacts(release))}"
 
 
@@ -90,9 +91,9 @@ def provision_maven(release: str, cache: Path, say: Say) -> Jars:
         java, jdk = java_tool("java"), java_release()
         if not needs.java.contains(jdk):
             raise BrokenEnvironment(f"apache-kafka@{release} needs Java {needs.java}, this is {jdk}: put such a JDK on PATH, or name it in JAVA_HOME")
-        jars = entry(cache, _jars_key(release), lambda folder: _fetch(release, needs, folder, say), say)
+        jars = entry(cache, key_of(release), lambda folder: _fetch(release, needs, folder, say), say)
         formatted = (
-            None if needs.zookeeper else entry(cache, f"{_jars_key(release)}-storage", lambda folder: _format(java, jars, needs, folder, say), say)
+            None if needs.zookeeper else entry(cache, f"{key_of(release)}-storage", lambda folder: _format(java, jars, needs, folder, say), say)
         )
     except ProvisionError as error:
         raise BrokenEnvironment(str(error)) from error
