@@ -190,7 +190,13 @@ _MANY: Final = 40
 def _unread() -> tuple[Steps, ...]:
     """Return the steps of a connection that asks for some megabytes and reads none of them for a while."""
     asks = (describe("slow", label=f"describe {number}", **_AT_ONCE) for number in range(_MANY))
-    return (alone("a", metadata=_BIG, session_timeout_ms=60_000), sync("a", {"a": [("t", 0)]}, code=0), describe("slow", code=0), StopReading(connection="slow"), *asks)
+    return (
+        alone("a", metadata=_BIG, session_timeout_ms=60_000),
+        sync("a", {"a": [("t", 0)]}, code=0),
+        describe("slow", code=0),
+        StopReading(connection="slow"),
+        *asks,
+    )
 
 
 _SLOW = (

@@ -249,7 +249,7 @@ _LEAVES = (
         settled("a", "b"),
         join("a", instance="i-a", is_parked=True),
         leave("x", members=[_instance("a")], code=0),
-        answered("join a", code=25),
+        answered("join a", code=25, within_ms=2_000),
         join("b", instance="i-b"),
         answered("join b", code=0),
     ),

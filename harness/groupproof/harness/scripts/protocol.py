@@ -169,7 +169,7 @@ _LEADERS = (
         ("JOIN-07", "TR-061"),
         preparing("a", "b", "c"),
         leave("a", over="a/2", code=0),
-        answered("join a", code=25),
+        answered("join a", code=25, within_ms=2_000),
         join("b", is_parked=True),
         join("c"),
         answered("join b", code=0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, Final
 
 from groupproof.harness.case import Case
 from groupproof.harness.scripting import answered, beat, join, leave, stable, sync
@@ -11,6 +12,7 @@ from groupproof.harness.scripts.making import SMALL, Steps, alone, case, gathere
 __all__ = ["CASES"]
 
 _FULL = ("a", "b", "c")
+_SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": 3_000}
 
 
 def _small(name: str, title: str, *steps: Steps) -> Case:
@@ -45,14 +47,14 @@ CASES: tuple[Case, ...] = (
     _small(
         "last-of-the-pending",
         "takes in those who come back with their ids until the group is full, and refuses the next with 81",
-        alone("a"),
-        *(join(each, wait=True, code=79) for each in ("b", "c", "d")),
-        join("b", is_parked=True),
-        join("c", is_parked=True),
-        join("a", is_parked=True),
-        join("d", wait=True, code=81),
+        alone("a", **_SHORT),
+        *(join(each, wait=True, code=79, **_SHORT) for each in ("b", "c", "d")),
+        join("b", is_parked=True, **_SHORT),
+        join("c", is_parked=True, **_SHORT),
+        join("a", is_parked=True, **_SHORT),
+        join("d", wait=True, code=81, **_SHORT),
         *(answered(f"join {each}", code=0) for each in _FULL),
-        join("d", wait=True, code=81),
+        join("d", wait=True, code=81, **_SHORT),
         synced(*_FULL),
     ),
     _small(
