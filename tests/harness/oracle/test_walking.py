@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.harness.oracle.recording import SETTINGS, Recording, in_order
+from tests.harness.oracle.recording import SETTINGS, Recording, bodied, changed, in_order
 
 from groupproof.coordinator.coordinator import Settings
 from groupproof.harness.oracle.exchanges import histories
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.oracle.walking import Turns, Walk, Walked
-from groupproof.protocol.trace import Trace
+from groupproof.protocol.trace import Observation, Trace
 
 
 def walked(trace: Trace, turns: Turns | None = None, **settings: Any) -> Walked:
@@ -158,12 +160,62 @@ def test_a_commit_to_a_partition_that_is_not_there_is_refused_for_it_alone() -> 
     assert [each["error_code"] for each in step.expected["topics"][0]["partitions"]] == [0, 3]
 
 
-def test_an_empty_group_may_be_cleaned_up_before_any_request() -> None:
+def test_a_group_that_has_just_moved_may_be_refused_until_it_is_loaded() -> None:
+    told = Recording()
+    told.event("coordinator", group="g", node=0)
+    told.stable("a")
+    told.event("step", step="move_group")
+    told.wait(300)
+    told.event("moved", group="g", was=0, to=0)
+    told.commit("a", label="commit")
+    told.wait(20)
+    refused = tuple({"name": "t", "partitions": tuple({"partition_index": index, "error_code": 14} for index in (0, 1))} for _ in range(1))
+    found = walked(changed(told.end(), "commit", bodied(topics=refused)))
+
+    assert found.divergence is None
+    assert found.steps[-1].rule == "OffsetCommit/before/loading"
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_questions_of_a_connection_that_nobody_reads_may_be_answered_at_any_time_before_their_answers(is_read: bool) -> None:
+    told = Recording()
+    told.stable("a")
+    told.commit("a", 1)
+    told.wait(20)
+    if not is_read:
+        told.event("step", step="stop_reading")
+    for number in range(6):
+        told.fetch("slow", label=f"fetch {number}")
+        told.wait(5)
+    told.commit("a", 2)
+    told.wait(3_000)
+    trace = told.end()
+    for number in range(6):
+        trace = changed(trace, f"fetch {number}", lambda seen: replace(seen, at_ns=seen.at_ns + 3_000_000_000))
+    trace = changed(trace, "fetch 5", of_offset(2))
+    trace = changed(trace, "fetch 4", of_offset(2))
+
+    assert divergence(trace) == ("late" if is_read else None)
+
+
+def of_offset(offset: int) -> Callable[[Observation], Observation]:
+    def change(seen: Observation) -> Observation:
+        (group,) = seen.body["groups"]
+        (topic,) = group["topics"]
+        partitions = tuple({**each, "committed_offset": offset} for each in topic["partitions"])
+        return replace(seen, body={**seen.body, "groups": ({**group, "topics": ({**topic, "partitions": partitions},)},)})
+
+    return change
+
+
+def test_an_empty_group_may_be_cleaned_up_before_any_request_where_that_is_done_often() -> None:
     told = Recording()
     told.stable("a")
     told.leave("a")
     told.wait(10)
     told.join("b", member_id="nobody")
     told.wait(10)
+    often = walked(told.end(), offsets_retention_check_interval_ms=1_000)
 
-    assert forks(told.end())["cleanup"] == 2
+    assert "cleanup" in {fork.key[0] for fork in often.forks}
+    assert "cleanup" not in forks(told.end())  # every ten minutes: a broker that was started for the run has none

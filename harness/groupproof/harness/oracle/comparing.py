@@ -16,7 +16,7 @@ from groupproof.protocol.wire import WireError, read_response, write_response
 __all__ = ["Difference", "as_told", "differences"]
 
 _OPEN: Final = frozenset({"throttle_time_ms", "error_message", "client_host", "authorized_operations"})
-_KEYS: Final = ("group_id", "name", "topic_id", "partition_index", "member_id", "group_instance_id")
+_KEYS: Final = ("name", "topic_id", "partition_index", "member_id", "group_instance_id")
 
 ABSENT: Final = "nothing"
 
@@ -80,11 +80,11 @@ def _of_values(path: str, field: str, expected: Any, observed: Any) -> Iterator[
 def _of_lists(path: str, field: str, expected: list[Any], observed: list[Any]) -> Iterator[Difference]:
     mine, theirs = _keyed(expected), _keyed(observed)
     for key in dict.fromkeys([*mine, *theirs]):
-        yield from _of_values(f"{path}[{key[0]}]", field, mine.get(key, ABSENT), theirs.get(key, ABSENT))
+        yield from _of_values(f"{path}[{key[0]}]" if key[0] else path, field, mine.get(key, ABSENT), theirs.get(key, ABSENT))
 
 
 def _keyed(entries: list[Any]) -> dict[tuple[str, int], Any]:
-    """Return the entries by what names them, those of one name counted."""
+    """Return the entries by what names them, those of one name counted. Only one group is ever told of, so that it needs no name."""
     found: dict[tuple[str, int], Any] = {}
     for entry in entries:
         name = "/".join(str(entry[key]) for key in _KEYS if entry.get(key) is not None) if isinstance(entry, Mapping) else str(entry)

@@ -93,7 +93,7 @@ def histories(trace: Trace) -> list[History]:
     answers = {(each.connection, each.correlation): each for each in trace if each.kind == "response" and each.who == "member"}
     named = [(request, message) for request in asked if (message := _message(request)) is not None]
     groups = list(dict.fromkeys(group for _, message in named for group in _groups_of(message)))
-    waits = _Waits(asked, answers)
+    waits = _Waits(asked, answers, ends)
     return [_history(group, named, answers, waits, ends) for group in groups]
 
 
@@ -126,7 +126,7 @@ def _history(
 class _Waits:
     """When each request's turn comes on its connection."""
 
-    def __init__(self, asked: Iterable[Observation], answers: Mapping[tuple[int | None, int | None], Observation]) -> None:
+    def __init__(self, asked: Iterable[Observation], answers: Mapping[tuple[int | None, int | None], Observation], ends: _Ends) -> None:
         self._turns: dict[int, tuple[float, bool]] = {}
         before: dict[int | None, Observation] = {}
         behind: set[int | None] = set()
@@ -135,7 +135,8 @@ class _Waits:
             answer = None if earlier is None else answers.get((earlier.connection, earlier.correlation))
             if earlier is not None and answer is None:
                 behind.add(request.connection)
-            ready_ms = request.at_ms if answer is None else max(request.at_ms, answer.at_ms)
+            is_late = answer is not None and earlier is not None and not ends.is_unread(earlier, answer)
+            ready_ms = max(request.at_ms, answer.at_ms) if answer is not None and is_late else request.at_ms
             self._turns[request.seq] = (ready_ms, request.connection in behind)
             before[request.connection] = request
 

@@ -14,7 +14,8 @@ class Tolerance:
     A timer may go off `early_ms` before its deadline (clocks of brokers tick), and the later of `late_ms` and `late_share` of the wait after it. What
     follows from a request at once may take `prompt_ms`. Requests that come within `reorder_ms` while both are under way may be
     taken up in either order, and a request within `late_timer_ms` of a deadline before or after the timer. A new group may be unseen for
-    `unseen_ms`.
+    `unseen_ms`, and a group that moved refused for `loading_ms`. The periodic cleanup is reckoned with,
+    whose phase is the broker's own, where it comes every `cleanup_ms` or more often.
     """
 
     early_ms: float = 30.0
@@ -24,6 +25,8 @@ class Tolerance:
     reorder_ms: float = 250.0
     late_timer_ms: float = 500.0
     unseen_ms: float = 500.0
+    loading_ms: float = 5_000.0
+    cleanup_ms: float = 60_000.0
 
     def allowance_ms(self, waited_ms: float) -> float:
         """Return how late the end of a wait may come."""

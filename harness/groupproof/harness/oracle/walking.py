@@ -13,19 +13,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from groupproof.coordinator.commits import known_part, with_unknown
-from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, Output, Settings, Transition, partition_of
+from groupproof.coordinator.commits import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
+from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.outputs import Standing
 from groupproof.coordinator.topics import Topics
 from groupproof.harness.oracle.comparing import Difference, as_told, differences
 from groupproof.harness.oracle.exchanges import Exchange, History, Moved
 from groupproof.harness.oracle.foresight import Foresight
 from groupproof.harness.oracle.tolerance import Tolerance
-from groupproof.protocol.messages import GroupResponse, OffsetCommitRequest, OffsetCommitResponse
+from groupproof.protocol.messages import GroupResponse
+from groupproof.protocol.refusals import error_of
 from groupproof.protocol.spec import Row, rule_name
 from groupproof.protocol.spec import profile as profile_named
 from groupproof.protocol.typed import body_of
-from groupproof.protocol.vocabulary import Api, GroupState
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["Divergence", "Fork", "Step", "Turns", "Walk", "Walked"]
 
@@ -89,6 +90,8 @@ class _Diverged(Exception):
 
 
 _CANDIDATES_MAX: Final = 4
+_READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.LIST_GROUPS, Api.OFFSET_FETCH})
+_NOT_THERE: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 
 
 @dataclass(slots=True)
@@ -118,6 +121,7 @@ class Walk:
         self._queue = list(history.exchanges)
         self._moves = list(history.moves)
         self._parked: dict[int, Step] = {}
+        self._unread: list[Exchange] = []
         self._now_ms = 0
         self._moving_ms = 0.0
         self._told = _Journal()
@@ -128,6 +132,7 @@ class Walk:
             while self._queue:
                 self._take_up(self._next())
             self._pass_timers(int(self._history.end_ms + self._tolerance.early_ms))
+            self._look(int(self._history.end_ms + self._tolerance.early_ms) + 1)
             self._check_parked(float("inf"))
         except _Diverged as met:
             divergence = Divergence(kind=met.kind, step=met.step, differences=met.found, matched=self._told.matched)
@@ -147,7 +152,7 @@ class Walk:
     def _next(self) -> Exchange:
         """Return the request that is taken up next: the first, or one that came while the first was under way, not long after it."""
         first = self._queue[0]
-        until = min(first.ready_ms + self._tolerance.reorder_ms, first.taken_up_ms)
+        until = first.taken_up_ms if first.is_unread else min(first.ready_ms + self._tolerance.reorder_ms, first.taken_up_ms)
         candidates = [first]
         for other in self._queue[1:]:
             if other.ready_ms >= until or len(candidates) == _CANDIDATES_MAX:
@@ -174,7 +179,11 @@ class Walk:
         if not self._is_taken_up(exchange):
             return
         at_ms = self._come_to(exchange)
-        self._check_parked(exchange.ready_ms)
+        self._check_parked(exchange.ready_ms, exchange.request.seq)
+        if exchange.is_unread and exchange.api in _READS:
+            self._unread += [exchange] if exchange.answer is not None else []  # whether one without an answer was seen changes nothing
+            self._look(at_ms)
+            return
         if exchange.is_stray:
             self._ask(exchange, at_ms, self._elsewhere)
         else:
@@ -189,6 +198,10 @@ class Walk:
                 is_near = ready_ms - due_ms <= self._tolerance.late_timer_ms
                 if is_near and self._way("timer", exchange.number, 2, count) == 1:
                     return max(self._now_ms, due_ms)
+            elif due_ms <= ready_ms + self._tolerance.early_ms and any(
+                self._was_answered(each, exchange.request.seq) for each in self._parked.values()
+            ):
+                pass  # the timer was a little early: its answer was there when this request was sent
             elif due_ms > self._latest(exchange, ready_ms) or self._way("timer", exchange.number, 2, count) == 0:
                 break
             count += 1
@@ -201,7 +214,8 @@ class Walk:
 
     def _clean_up(self, exchange: Exchange) -> None:
         """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
-        standing = self._machine.standing(self._history.group)
+        interval_ms = self._settings.offsets_retention_check_interval_ms
+        standing = self._machine.standing(self._history.group) if interval_ms <= self._tolerance.cleanup_ms else None
         if standing is not None and standing.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
             self._perform(self._machine.clean_up(self._now_ms), self._now_ms, None)
 
@@ -212,15 +226,46 @@ class Walk:
         self._parked[exchange.number] = step
         arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
         message = exchange.message
-        if isinstance(message, OffsetCommitRequest) and self._topics is not None and all(each.name for each in message.topics):
-            message = known_part(message, self._topics)
-            if not message.topics:
-                step.rule, step.requirement = "OffsetCommit/unknown-partitions", "COMMIT-50"
-                self._reply(step, OffsetCommitResponse(), at_ms, None)
+        if self._is_loading(exchange):
+            self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
+            return
+        if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(each.name for each in message.topics):
+            whole, message = message, known_part(message, self._topics)
+            refused = refused_wholly(whole, message)
+            if refused is not None:
+                self._note_beside(step, "unknown-partitions", "ERR-02", as_told(exchange.api, exchange.version, body_of(refused)))
                 return
         self._perform(machine.handle(message, arrival, at_ms), at_ms, exchange)
         if step.due_ms is None:
             step.after = machine.standing(self._history.group)
+        if exchange.api not in _READS:
+            self._look(at_ms)
+
+    def _look(self, at_ms: int) -> None:
+        """Take up the questions of a connection that nobody read, in order, as soon as the answer fits or was seen: when they were is not known."""
+        while self._unread and (self._fits(self._unread[0], at_ms) or at_ms > (self._unread[0].answered_ms or self._history.end_ms)):
+            self._ask(self._unread.pop(0), max(self._now_ms, at_ms), self._machine)
+
+    def _fits(self, exchange: Exchange, at_ms: int) -> bool:
+        arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
+        self._now_ms = max(self._now_ms, at_ms)
+        outputs = self._machine.handle(exchange.message, arrival, self._now_ms)
+        told = [each.message for each in outputs if isinstance(each, Reply) and each.token == exchange.number]
+        self._perform(
+            [each for each in outputs if isinstance(each, Transition) or (isinstance(each, Reply) and each.message not in told)], at_ms, None
+        )
+        expected = [as_told(exchange.api, exchange.version, body_of(message)) for message in told]
+        return exchange.answer is not None and not any(differences(each, exchange.answer) for each in expected)
+
+    def _is_loading(self, exchange: Exchange) -> bool:
+        """Tell whether the answer is that of a broker that has only just become the coordinator, and took nothing up."""
+        moved = any(0 <= exchange.ready_ms - each.done_ms <= self._tolerance.loading_ms for each in self._history.moves)
+        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in _NOT_THERE
+
+    def _note_beside(self, step: Step, why: str, requirement: str, expected: Mapping[str, Any]) -> None:
+        """Note what is answered before the group's coordinator is asked."""
+        step.rule, step.requirement = f"{step.exchange.api.title}/before/{why}", requirement
+        self._answered(step, expected, step.at_ms, step.exchange)
 
     # Time
 
@@ -228,6 +273,7 @@ class Walk:
         while (due_ms := self._machine.next_deadline_ms()) is not None and due_ms <= until_ms:
             self._now_ms = max(self._now_ms, due_ms)
             self._perform(self._machine.advance(self._now_ms), self._now_ms, None)
+            self._look(self._now_ms)
 
     def _move(self, moved: Moved) -> None:
         """Unload the group and load what was stored of it, at once; how long that took on the broker is leeway for what is due later."""
@@ -240,12 +286,16 @@ class Walk:
         self._perform(self._machine.load(partition, stored, begun_ms), begun_ms, None)
         self._moving_ms += moved.done_ms - moved.begun_ms
 
-    def _check_parked(self, now_ms: float) -> None:
-        """Diverge where an answer came, well before `now_ms`, to what is still parked then."""
+    def _check_parked(self, now_ms: float, seq: int = 0) -> None:
+        """Diverge where an answer came, well before `now_ms` or before what was seen as `seq`, to what is still parked then."""
         for step in self._parked.values():
             answered_ms = step.exchange.answered_ms
-            if answered_ms is not None and answered_ms + self._tolerance.early_ms + self._moving_ms < now_ms:
+            is_past = answered_ms is not None and answered_ms + self._tolerance.early_ms + self._moving_ms < now_ms
+            if is_past or self._was_answered(step, seq):
                 raise _Diverged("unparked", step)
+
+    def _was_answered(self, step: Step, seq: int) -> bool:
+        return step.exchange.answered_ms is not None and step.exchange.seq < seq
 
     # What the machine puts out
 
@@ -270,12 +320,17 @@ class Walk:
             step.rule, step.requirement = applied.rule, applied.requirement
 
     def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
+        exchange, asked = step.exchange, step.exchange.message
+        if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
+            message = with_unknown(asked, message)
+        self._answered(step, as_told(exchange.api, exchange.version, body_of(message)), at_ms, cause)
+
+    def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
+        """Hold the answer that is due now against the one that came."""
         exchange = step.exchange
         del self._parked[exchange.number]
         self._foresight.answered.add(exchange.number)
-        if isinstance(message, OffsetCommitResponse) and isinstance(exchange.message, OffsetCommitRequest) and self._topics is not None:
-            message = with_unknown(exchange.message, message)
-        step.due_ms, step.expected = at_ms, as_told(exchange.api, exchange.version, body_of(message))
+        step.due_ms, step.expected = at_ms, expected
         if exchange.answer is None or exchange.answered_ms is None:
             self._check_missing(step)
             return
