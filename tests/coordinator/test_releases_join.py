@@ -101,7 +101,7 @@ def _stored(scene: Scene) -> str:
 
 
 def _protocol_changes(scene: Scene) -> GroupState | None:
-    stable(scene, 0, instances=["a", "b"], protocols=TWO)
+    stable(scene, 0, instances=["a", "b", "c"], protocols=TWO)
     for instance in ("a", "b"):
         scene.join(instance=instance, version=5, protocols=("sticky", "range"))
     return scene.state()

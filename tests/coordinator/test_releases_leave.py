@@ -128,8 +128,8 @@ COMMITS: Table = {
     "Stable, other generation": (lambda s: _commit(s, stable(s)[0], 9), "22 22 22 22 22 22"),
     "Stable": (lambda s: _commit(s, stable(s)[0], 1), "0 0 0 0 0 0"),
     "Preparing": (lambda s: _commit(s, preparing(s)[1], 1), "0 0 0 0 0 0"),
-    "instance of another": (lambda s: _commit(s, _static(s)[0], 1, instance="a"), "- 82 82 82 82 82"),
-    "unknown instance": (lambda s: _commit(s, _static(s)[0], 1, instance="b"), "- 0 0 25 25 25"),
+    "instance of another": (lambda s: _commit(s, _static(s)[0], 1, instance="a", version=7), "- 82 82 82 82 82"),
+    "unknown instance": (lambda s: _commit(s, _static(s)[0], 1, instance="b", version=7), "- 0 0 25 25 25"),
     "metadata too long": (lambda s: _commit(s, metadata="m" * 4_097), "12 12 12 12 12 12"),
 }  # fmt: skip
 
