@@ -149,6 +149,19 @@ def test_the_profile_is_the_newest_that_the_versions_match(name: str) -> None:
     assert matching_profile(api_versions(name)) == name
 
 
+def test_a_broker_with_fewer_apis_and_versions_is_taken_for_an_older_release() -> None:
+    mock = {
+        Api.FETCH: (0, 16),
+        Api.METADATA: (0, 13),
+        Api.JOIN_GROUP: (0, 6),
+        Api.SYNC_GROUP: (0, 4),
+        Api.OFFSET_FETCH: (0, 6),
+        Api.API_VERSIONS: (0, 2),
+    }
+
+    assert matching_profile(mock) == "kafka-2.4"
+
+
 def test_a_broker_older_than_all_profiles_gets_the_oldest() -> None:
     assert matching_profile({Api.JOIN_GROUP: (0, 0)}) == profiles()[0]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from groupproof.harness.brokers.address import AddressedBrokers
-from groupproof.harness.brokers.kinds import ALIASES, NAMES, subject_named
+from groupproof.harness.brokers.kinds import ALIASES, NAMES, meet, subject_named
 from groupproof.harness.brokers.properties import Security
 from groupproof.harness.troubles import WrongUsage
 
@@ -70,3 +70,17 @@ def test_a_port_that_cannot_be_is_wrong_usage() -> None:
 def test_properties_that_cannot_be_read_are_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match=r"--properties .*none\.properties can't be read: .*No such file"):
         subject_named("h:9092", properties=tmp_path / "none.properties")
+
+
+def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_names_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def learn(self: AddressedBrokers) -> None:
+        self._matched = "kafka-2.8"
+
+    monkeypatch.setattr(AddressedBrokers, "learn", learn)
+    said: list[str] = []
+    subject, told = subject_named("h:9092"), subject_named("h:9092", profile="kafka-4.1")
+    for each in (subject, told, subject_named("groupproof")):
+        meet(each, said.append)
+
+    assert said == ["profile kafka-2.8, the newest that the ApiVersions of h:9092 match"]
+    assert (subject.profile, told.profile) == ("kafka-2.8", "kafka-4.1")

@@ -20,19 +20,25 @@ from groupproof.harness.brokers.told import unmet_by
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.spec.profiles import NEWEST, api_versions, profiles
+from groupproof.protocol.vocabulary import Api
 
 __all__ = ["AddressedBrokers", "matching_profile"]
 
 _UP_S: Final = 20.0
 _REMOVAL_S: Final = 30.0
 _GROUPS: Final = 1
+# What tells releases apart for a group's members; brokers that aren't Kafka leave out, or lag behind in, most others.
+_TELLING: Final = (
+    Api.FETCH, Api.METADATA, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.SYNC_GROUP,
+)  # fmt: skip
 
 
 def matching_profile(told: Ranges) -> str:
-    """Return the newest profile whose release advertises nothing newer than `told` of the APIs that both have; the oldest where none does."""
+    """Return the newest profile whose release advertises nothing newer than `told` of the APIs that members need; the oldest where none does."""
     newest_first = [name for name in reversed(profiles()) if name.startswith("kafka-")]
     for name in newest_first:
-        if all(newest <= told[api][1] for api, (_, newest) in api_versions(name).items() if api in told):
+        own = api_versions(name)
+        if all(own[api][1] <= told[api][1] for api in _TELLING if api in told):
             return name
     return newest_first[-1]
 

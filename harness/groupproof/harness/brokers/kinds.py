@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import trio
+
 from groupproof.clients.store import Say, default_cache
 from groupproof.harness.brokers.address import AddressedBrokers
 from groupproof.harness.brokers.apache_kafka import ApacheKafka
@@ -22,10 +24,12 @@ from groupproof.harness.network import Address
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.spec.profiles import NEWEST
 
-__all__ = ["ALIASES", "NAMES", "Wanted", "subject_named"]
+__all__ = ["ALIASES", "NAMES", "Wanted", "meet", "subject_named"]
 
 ALIASES: Final[Mapping[str, str]] = {"kafka": "apache-kafka", "reference": "groupproof", "mock": "librdkafka-mock"}
 
+# What its ApiVersions match: JoinGroup up to v6, OffsetFetch up to v6.
+_MOCK_PROFILE: Final = "kafka-2.4"
 _ADDRESS: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:,@\[\]]+):(?P<port>\d{1,5})")
 
 
@@ -67,6 +71,16 @@ def subject_named(
     if properties is not None:
         raise WrongUsage(f"--properties tells how to reach a broker that is there; {name} is started by the kit")
     return make(Wanted(spec=spec, release=release, profile=profile, provider=provider, logs=logs, cache=cache or default_cache(), say=say))
+
+
+def meet(subject: BrokerSubject, say: Say) -> None:
+    """Ask brokers that are there already for their versions, from which their profile follows where the user names none.
+
+    Must be called outside trio. Raise `BrokenEnvironment` where nobody answers.
+    """
+    if isinstance(subject, AddressedBrokers) and subject.asked_profile is None:
+        trio.run(subject.learn)
+        say(f"profile {subject.profile}, the newest that the ApiVersions of {subject.spec} match")
 
 
 def _addresses(spec: str) -> list[Address] | None:
@@ -121,7 +135,7 @@ def _kfake(wanted: Wanted) -> BrokerSubject:
 
 
 def _librdkafka_mock(wanted: Wanted) -> BrokerSubject:
-    profile = wanted.profile or NEWEST
+    profile = wanted.profile or _MOCK_PROFILE
     return LibrdkafkaMock.of(wanted.release, cache=wanted.cache, say=wanted.say, profile=profile, spec=wanted.spec, logs=wanted.logs)
 
 
