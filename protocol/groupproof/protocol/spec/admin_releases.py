@@ -33,6 +33,7 @@ _GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_
 _LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10")
 _LOADING_OLD = Row("loading-old", Guard.LOADING_OLD, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-10", note="KAFKA-7296")
 _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
+_NOT_LOADED = Row("not-coordinator", Guard.NOT_LOADED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08", note="as in `deltas_to_2_4`")
 _UNVERIFIED = Row("unverified", Guard.UNVERIFIED, Form.UNVERIFIED, "COMMIT-03", note="KIP-890")
 
 _BARE = (Row("described", Guard.ALWAYS, Form.DESCRIBED_BARE, "INV-02", note="GroupMetadata.summary"),)
@@ -160,9 +161,9 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         "are refused, not of unknown topics alone (measured on 1.1.0)",
         fields={"commits_check_partitions": 0},
         before_group={
-            On.DESCRIBE_GROUPS: (_NOT_ACTIVE, _LED_ELSEWHERE, _LOADING),
-            On.DELETE_GROUPS: (_NOT_ACTIVE, _GROUP_ID, _LED_ELSEWHERE, _LOADING),
-            On.TXN_OFFSET_COMMIT: (_NOT_ACTIVE, _LED_ELSEWHERE, _LOADING),
+            On.DESCRIBE_GROUPS: (_NOT_ACTIVE, _NOT_LOADED),
+            On.DELETE_GROUPS: (_NOT_ACTIVE, _GROUP_ID, _NOT_LOADED),
+            On.TXN_OFFSET_COMMIT: (_NOT_ACTIVE, _NOT_LOADED),
         },
     ),
 )  # fmt: skip
