@@ -153,7 +153,8 @@ def test_a_broker_that_dies_in_the_middle_is_trouble_and_the_trace_so_far_is_kep
         ({}, (join("a"),), ["group.initial.rebalance.delay.ms=0: it says no"]),
         ({"group.initial.rebalance.delay.ms": 3_000, "group.min.session.timeout.ms": 6_000}, (join("a"), Pass(ms=1)), []),
         ({"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 6_000}, (join("a", session_timeout_ms=500),), ["min"]),
-        ({"group.initial.rebalance.delay.ms": 0, "group.max.size": 9}, (), ["group.max.size=2: it says no"]),
+        ({"group.initial.rebalance.delay.ms": 0, "group.max.size": 9}, tuple(map(join, "abc")), ["group.max.size=2: it says no"]),
+        ({"group.initial.rebalance.delay.ms": 0, "group.max.size": 9}, tuple(map(join, "aab")), []),
     ],
 )
 def test_a_setting_that_only_takes_longer_or_is_not_used_hinders_nothing(

@@ -32,6 +32,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["BrokerStage", "Ground", "Stages", "World", "opened", "world_of", "worlds_of"]
 
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"
+MAX_SIZE = "group.max.size"
 MIN_SESSION = "group.min.session.timeout.ms"
 
 
@@ -70,21 +71,27 @@ class Ground:
     def hindrances(self, script: Script) -> list[str]:
         """Return why the script makes no sense here, a line for each setting.
 
-        A broker that waits before its first rebalance only takes longer, and session timeouts that no member asks for need not be allowed.
+        A broker that waits before its first rebalance only takes longer; session timeouts that no member asks for need not be allowed, nor
+        need a group be bounded that has no more members.
         """
         named = {name: why for name, why in self.unmet.items() if name in script.settings and not self._is_bearable(name, script)}
         return [f"{name}={script.settings[name]}: {why}" for name, why in named.items()]
 
     def _is_bearable(self, name: str, script: Script) -> bool:
         known = self.settings.get(name)
+        if name == MAX_SIZE:
+            return len({step.member for step in _joins(script)}) <= int(script.settings[name])
         if name == INITIAL_DELAY:
             return known is not None and int(script.settings[name]) == 0
         return name == MIN_SESSION and known is not None and all(session >= int(known) for session in _sessions(script))
 
 
+def _joins(script: Script) -> list[Ask]:
+    return [step for step in script.steps if isinstance(step, Ask) and step.api is Api.JOIN_GROUP]
+
+
 def _sessions(script: Script) -> list[int]:
-    joins = [step for step in script.steps if isinstance(step, Ask) and step.api is Api.JOIN_GROUP]
-    return [int(step.fields["session_timeout_ms"]) for step in joins if "session_timeout_ms" in step.fields]
+    return [int(step.fields["session_timeout_ms"]) for step in _joins(script) if "session_timeout_ms" in step.fields]
 
 
 @asynccontextmanager

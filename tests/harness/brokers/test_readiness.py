@@ -108,11 +108,33 @@ def test_topics_that_are_missing_are_created_and_waited_for() -> None:
 def test_a_broker_that_cannot_create_yet_is_asked_again() -> None:
     refused = {"topics": ({"name": "t", "error_code": 38, "error_message": "1 broker"},)}
     answer = _in_turn(
-        METADATA=[metadata(topics={"t": 0}), metadata(topics={"t": 0}), metadata(topics={"t": 1})],
+        METADATA=[*(metadata(topics={"t": 0}) for _ in range(4)), metadata(topics={"t": 1})],
         CREATE_TOPICS=[refused, {"topics": ({"name": "t", "error_code": 0},)}],
     )
 
     assert _with(answer, lambda broker: create_topics(broker.connect, HERE, {"t": 1}, replicas=2)) == ["t"]
+
+
+def test_topics_are_made_and_deleted_by_the_controller() -> None:
+    controlled = {**metadata(brokers=2, topics={"t": 0}), "controller_id": 1}
+    answer = _in_turn(
+        METADATA=[controlled, controlled, {**controlled, **metadata(topics={"t": 1})}, controlled],
+        CREATE_TOPICS=[{"topics": ({"name": "t", "error_code": 0},)}],
+        DELETE_TOPICS=[{"responses": ()}],
+    )
+    connected: list[tuple[str, int]] = []
+
+    async def work(broker: ScriptedBroker) -> None:
+        async def connect(host: str, port: int) -> trio.abc.Stream:
+            connected.append((host, port))
+            return await broker.connect(host, port)
+
+        await create_topics(connect, HERE, {"t": 1}, replicas=1)
+        await delete_topics(connect, HERE, ["t"])
+
+    _with(answer, work)
+    controller = (controlled["brokers"][1]["host"], controlled["brokers"][1]["port"])
+    assert connected == [HERE, controller, HERE, HERE, controller]
 
 
 def test_a_creation_that_is_refused_says_what_to_do() -> None:
@@ -132,7 +154,8 @@ def test_no_topics_need_no_broker() -> None:
 
 def test_topics_are_deleted_and_those_that_stay_are_told() -> None:
     answer = _in_turn(
-        DELETE_TOPICS=[{"responses": ({"name": "t", "error_code": 0}, {"name": "u", "error_code": 29}, {"name": "v", "error_code": 3})}]
+        METADATA=[metadata()],
+        DELETE_TOPICS=[{"responses": ({"name": "t", "error_code": 0}, {"name": "u", "error_code": 29}, {"name": "v", "error_code": 3})}],
     )
 
     assert _with(answer, lambda broker: delete_topics(broker.connect, HERE, ["t", "u", "v"])) == ["topic u: TOPIC_AUTHORIZATION_FAILED"]

@@ -102,7 +102,9 @@ async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[st
     async def check() -> None:
         async with asking(await connect(*bootstrap)) as asker:
             missing = {name: topics[name] for name, has in (await _partitions(asker, topics)).items() if has == 0}
-            if missing:
+            controller = await _controller(asker, bootstrap)
+        if missing:
+            async with asking(await connect(*controller)) as asker:
                 made.extend(await _create(asker, missing, replicas))
         async with asking(await connect(*bootstrap)) as asker:
             there = await _partitions(asker, topics)
@@ -115,6 +117,13 @@ async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[st
     if topics:
         await _patiently(check, list, within_s, f"topics {', '.join(topics)} can't be had")
     return made
+
+
+async def _controller(asker: Asker, otherwise: Address) -> Address:
+    """Return the address of the broker that makes and deletes topics: older releases pass no such request on."""
+    answer = await asker.ask(Api.METADATA, {"topics": ()}, newest=8)
+    chosen = (each for each in answer["brokers"] if each["node_id"] == answer.get("controller_id"))
+    return next(((each["host"], each["port"]) for each in chosen), otherwise)
 
 
 async def _partitions(asker: Asker, topics: Iterable[str]) -> dict[str, int]:
@@ -150,6 +159,8 @@ async def delete_topics(connect: Connect, bootstrap: Address, names: Sequence[st
     if not names:
         return []
     async with asking(await connect(*bootstrap)) as asker:
+        controller = await _controller(asker, bootstrap)
+    async with asking(await connect(*controller)) as asker:
         answer = await asker.ask(Api.DELETE_TOPICS, {"topic_names": tuple(names), "timeout_ms": _CREATE_MS}, newest=5)
     return [
         f"topic {each['name']}: {_said(each)}" for each in answer["responses"] if each["error_code"] not in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
