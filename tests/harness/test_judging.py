@@ -6,7 +6,7 @@ import pytest
 from tests.harness.judges.story import Story
 
 from groupproof.harness.case import Case, Judge
-from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.judging import LAG_MS_MAX, RUNS, Judgement, judge_run, rule_on
 from groupproof.harness.plan import Plan
 from groupproof.harness.verdicts import Finding, Goodbye, Level, Proof, Verdict
@@ -25,6 +25,10 @@ def never(evidence: Evidence) -> Iterator[Finding]:
     raise NotReached("the fault never came")
 
 
+def lacks(evidence: Evidence) -> Iterator[Finding]:
+    raise NotOffered("the shim of m0 does not set request_timeout_ms")
+
+
 def case(*judges: Judge) -> Case:
     plan = Plan(members=(), steps=())
     return Case(id="a/classic/a", title="a", requirements=("HB-03",), level=Level.MUST, plan=plan, judges=judges or (says(finding(Verdict.OK)),))
@@ -35,6 +39,12 @@ def judged(story: Story, *judges: Judge, universal: tuple[Judge, ...] = ()) -> J
 
 
 FAILED, OK = finding(Verdict.FAILED, "it did not"), finding(Verdict.OK)
+
+
+def test_what_the_subject_does_not_let_be_set_is_unimplemented_unless_something_worse_is_proven() -> None:
+    assert judged(Story(), lacks, says(OK)).verdict is Verdict.UNIMPLEMENTED
+    assert "request_timeout_ms" in judged(Story(), lacks).reason
+    assert judged(Story(), lacks, universal=(says(FAILED),)).verdict is Verdict.FAILED
 
 
 def test_the_gravest_finding_of_the_case_and_of_the_universal_judges_decides() -> None:

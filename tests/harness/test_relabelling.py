@@ -4,6 +4,8 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ import trio
 import trio.testing
 
 from groupproof.harness.network import LoopbackNetwork
-from groupproof.harness.relabelling import Relabelled, owner_of_port, with_client_id
+from groupproof.harness.relabelling import OwnerGone, Relabelled, owner_of_connection, with_client_id
 from groupproof.protocol.framing import Framer, frame
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import read_request, write_request
@@ -67,32 +69,42 @@ def test_a_stream_without_frames_is_a_broken_one() -> None:
     trio.run(main)
 
 
-def test_the_only_process_there_is_owns_every_connection() -> None:
-    assert owner_of_port(1, {4711: "m0"}) == "m0"
-    assert owner_of_port(1, {}) is None
+on_linux = pytest.mark.skipif(not os.path.isdir("/proc/net"), reason="only Linux tells which process holds a socket")
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/net"), reason="only Linux tells which process holds a socket; elsewhere client ids stay as they are")
-def test_a_member_in_this_process_keeps_its_own_name() -> None:
-    with socket.socket() as mine:
-        mine.bind(("127.0.0.1", 0))
-        mine.listen()
-        assert owner_of_port(mine.getsockname()[1], {4711: "m0"}) is None
+@contextmanager
+def connection() -> Iterator[tuple[socket.socket, int, int]]:
+    """Yield a socket of this process with its own port and that of its peer."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()) as mine:
+        yield mine, mine.getsockname()[1], listener.getsockname()[1]
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/net"), reason="only Linux tells which process holds a socket; elsewhere client ids stay as they are")
+@on_linux
+def test_the_only_process_there_is_owns_every_connection_but_those_of_this_process() -> None:
+    with connection() as (_, local, remote):
+        assert owner_of_connection(local, remote, {os.getpid(): "m0"}) == "m0"
+        assert owner_of_connection(local, remote, {4711: "m0"}) is None
+
+
+@on_linux
 def test_of_several_processes_the_one_that_holds_the_socket_owns_it() -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
-        with socket.socket() as mine:
-            mine.bind(("127.0.0.1", 0))
-            port = mine.getsockname()[1]
-            mine.listen()
-            assert owner_of_port(port, {child.pid: "m1", os.getpid(): "m0"}) == "m0"
-            assert owner_of_port(port, {child.pid: "m1", child.pid + 1: "m2"}) is None
-        assert owner_of_port(port, {child.pid: "m1", os.getpid(): "m0"}) is None
+        with connection() as (_, local, remote):
+            assert owner_of_connection(local, remote, {child.pid: "m1", os.getpid(): "m0"}) == "m0"
+            assert owner_of_connection(local, remote, {child.pid: "m1", child.pid + 1: "m2"}) is None
     finally:
         child.communicate(b"\n")
+
+
+@on_linux
+def test_a_socket_that_is_closed_has_no_owner_and_neither_has_one_with_another_peer() -> None:
+    with connection() as (mine, local, remote):
+        with pytest.raises(OwnerGone):
+            owner_of_connection(local, local, {os.getpid(): "m0"})
+        mine.close()
+        with pytest.raises(OwnerGone):
+            owner_of_connection(local, remote, {os.getpid(): "m0", 4711: "m1"})
 
 
 def test_on_a_network_with_names_requests_come_under_the_owners_name() -> None:

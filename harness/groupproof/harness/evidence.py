@@ -20,11 +20,15 @@ from functools import cached_property
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Evidence", "NotReached"]
+__all__ = ["Evidence", "NotOffered", "NotReached"]
 
 
 class NotReached(Exception):
     """A judge asked for a mark or a delivery that the run never reached; the case is then INCONCLUSIVE, and this says why."""
+
+
+class NotOffered(Exception):
+    """The subject does not let the kit set what the judge depends on; the case is then UNIMPLEMENTED, and this says what."""
 
 
 class Evidence:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.claims import GROUP_TITLES, broken_claims
-from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.goodbye import goodbye_of
 from groupproof.harness.verdicts import Finding, Goodbye, Proof, Verdict, fingerprint, worst
 from groupproof.protocol.trace import Observation, Trace
@@ -69,7 +69,7 @@ class Ruling:
 
 
 def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
-    """Judge one run; an exception of a judge other than `NotReached` is the kit's own and comes out."""
+    """Judge one run; an exception of a judge other than `NotReached` and `NotOffered` is the kit's own and comes out."""
     goodbye, why = goodbye_of(trace)
     receipts = sum(1 for seen in trace if seen.kind == "fault" and seen.detail == "delivered")
     ended = _ended_early(case, trace)
@@ -125,7 +125,10 @@ def _crash(case: Case, trace: Trace, crash: Observation) -> Judgement:
 
 def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     evidence = Evidence(trace)
-    own, missed = _asked(case.judges, evidence)
+    try:
+        own, missed = _asked(case.judges, evidence)
+    except NotOffered as lack:
+        return _not_offered(lack, _asked(universal, evidence)[0])
     general, _ = _asked(universal, evidence)
     findings = tuple(_with_lag(each, trace) for each in (*own, *general))
     unproven = list(_without_receipt(trace))
@@ -137,6 +140,12 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
         doubts.append("no judge of the case found anything to judge")
     verdicts = [each.verdict for each in findings] + ([Verdict.INCONCLUSIVE] if doubts else [])
     return Judgement(verdict=worst(verdicts), findings=findings, reason="; ".join(dict.fromkeys(doubts)))
+
+
+def _not_offered(lack: NotOffered, general: Sequence[Finding]) -> Judgement:
+    """Return UNIMPLEMENTED, but for what is proven on the wire all the same."""
+    proven = tuple(each for each in general if each.verdict is Verdict.FAILED and each.proof is Proof.SAFETY)
+    return Judgement(verdict=Verdict.FAILED if proven else Verdict.UNIMPLEMENTED, findings=proven, reason=str(lack))
 
 
 def _asked(judges: Iterable[Judge], evidence: Evidence) -> tuple[list[Finding], list[str]]:

@@ -15,7 +15,7 @@ from typing import Protocol
 import trio
 import trio.testing
 
-from groupproof.harness.relabelling import Relabelled, owner_of_port
+from groupproof.harness.relabelling import OwnerGone, Relabelled, owner_of_connection
 from groupproof.harness.streams import Wrapped
 from groupproof.harness.troubles import BrokenEnvironment
 
@@ -89,7 +89,11 @@ class LoopbackNetwork:
         except OSError:
             await serve(stream, "gone")
             return
-        name = owner_of_port(port, self.names) if self.names else None
+        try:
+            name = owner_of_connection(port, stream.socket.getsockname()[1], self.names) if self.names else None
+        except OwnerGone:
+            await stream.aclose()
+            return
         named = stream if name is None else Relabelled(stream, name)
         await serve(_Calmed(named, self.is_flooded), f"{host}:{port}")
 

@@ -1,7 +1,7 @@
 """Whose connection is it? Programs of level 0 choose their own client id, often the same for all; here each gets its member's name.
 
 A connection's owner is found by its socket: Linux tells which process holds the other end. Its requests then carry the member's name as
-client id, as if the program had been told it. Elsewhere, or when the owner is gone already, they are left as they are.
+client id, as if the program had been told it. Elsewhere they are left as they are.
 """
 
 from __future__ import annotations
@@ -17,12 +17,17 @@ import trio
 from groupproof.harness.streams import Wrapped
 from groupproof.protocol.framing import FRAME_BYTES_MAX, Framer, FramingError, frame
 
-__all__ = ["Relabelled", "owner_of_port", "with_client_id"]
+__all__ = ["OwnerGone", "Relabelled", "owner_of_connection", "with_client_id"]
 
 _PROC = Path("/proc")
 _CLIENT_ID_AT = 8  # after api key, version and correlation; a nullable string in every request header from v1 on
 _READ_BYTES = 65_536
-_TCP_LOCAL, _TCP_INODE = 1, 9  # columns of /proc/net/tcp
+_TCP_LOCAL, _TCP_REMOTE, _TCP_INODE = 1, 2, 9  # columns of /proc/net/tcp
+_NO_INODE = "0"  # of a socket that its process has closed
+
+
+class OwnerGone(Exception):
+    """The other end was closed before it could be told whose it is: nobody waits for an answer there."""
 
 
 def with_client_id(request: bytes, client_id: str) -> bytes:
@@ -55,27 +60,33 @@ class Relabelled(Wrapped):
         return b""
 
 
-def owner_of_port(port: int, processes: Mapping[int, str]) -> str | None:
-    """Return the name of the process (by pid) that holds the socket bound to the local `port`.
+def owner_of_connection(local: int, remote: int, processes: Mapping[int, str]) -> str | None:
+    """Return the name of the process (by pid) that holds the socket on port `local` whose other end is our port `remote`.
 
     Where there is only one, every connection is its own but for those of members in this process (the reference as company). None when
-    nobody's name can be found.
+    it is nobody's, or can't be told here; raise `OwnerGone` when the socket is closed already.
     """
-    inode = _inode_of(port)
-    held = f"socket:[{inode}]"
     names = set(processes.values())
-    if len(names) <= 1:
-        is_ours = inode is not None and os.getpid() not in processes and held in _sockets_of(os.getpid())
-        return None if is_ours else next(iter(names), None)
-    return next((name for pid, name in processes.items() if inode is not None and held in _sockets_of(pid)), None)
+    if not (_PROC / "net").is_dir():
+        return next(iter(names)) if len(names) == 1 else None
+    inode = _inode_of(local, remote)
+    if inode is None:
+        raise OwnerGone
+    held = f"socket:[{inode}]"
+    if len(names) == 1:
+        is_ours = os.getpid() not in processes and held in _sockets_of(os.getpid())
+        return None if is_ours else next(iter(names))
+    return next((name for pid, name in processes.items() if held in _sockets_of(pid)), None)
 
 
-def _inode_of(port: int) -> str | None:
+def _inode_of(local: int, remote: int) -> str | None:
+    """Return the inode of the socket between the two ports. One port alone is shared by several: the kernel gives it out again for another peer."""
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
             for line in (_PROC / "net" / table).read_text().splitlines()[1:]:
                 columns = line.split()
-                if int(columns[_TCP_LOCAL].rpartition(":")[2], 16) == port:
+                ports = tuple(int(columns[at].rpartition(":")[2], 16) for at in (_TCP_LOCAL, _TCP_REMOTE))
+                if ports == (local, remote) and columns[_TCP_INODE] != _NO_INODE:
                     return columns[_TCP_INODE]
     return None
 

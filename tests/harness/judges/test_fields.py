@@ -4,7 +4,7 @@ import pytest
 from tests.harness.judges.story import ID, Story, findings, verdict
 
 from groupproof.harness.case import Judge
-from groupproof.harness.evidence import NotReached
+from groupproof.harness.evidence import NotOffered, NotReached
 from groupproof.harness.judges.fields import (
     commits_carry_membership,
     fetches_only_assigned,
@@ -204,7 +204,7 @@ def test_a_setting_that_the_shim_ignores_is_not_counted_on() -> None:
     assert verdict(once, story) is Verdict.OK
 
     story.tell("answer", ok=True, ignored=["request_timeout_ms"])
-    with pytest.raises(NotReached, match="request_timeout_ms"):
+    with pytest.raises(NotOffered, match="request_timeout_ms"):
         verdict(once, story)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from groupproof.harness.case import Judge
-from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
 from groupproof.harness.judges.reading import (
     accepted,
@@ -170,7 +170,7 @@ def where_honoured(client: str, setting: str, asked: Judge) -> Judge:
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         if any(setting in (seen.body.get("ignored") or ()) for seen in ev.events("answer", client)):
-            raise NotReached(f"the shim of {client} does not set {setting}")
+            raise NotOffered(f"the shim of {client} does not set {setting}")
         yield from asked(ev)
 
     return judge
