@@ -95,6 +95,19 @@ def test_the_coordinator_is_asked_for_until_it_is_there_and_ready() -> None:
     run(body, brokers=2)
 
 
+@pytest.mark.parametrize(("answers", "waited_s"), [(3, 0.2), (None, 10.0)])
+def test_a_coordinator_that_loads_answers_nobodys_heartbeat_too_and_one_that_always_does_is_taken_as_it_is(
+    answers: int | None, waited_s: float
+) -> None:
+    async def body(cluster: Dying, where: Whereabouts) -> None:
+        cluster.cluster.arm(Fault(name="h", selector=Selector(api="Heartbeat", count=answers), action=Answer(error_code=0)))
+        began = trio.current_time()
+        assert (await where.coordinator_of("some")).node_id == cluster.cluster.coordinator_node("some")
+        assert waited_s - 0.1 < trio.current_time() - began < waited_s + 1
+
+    run(body)
+
+
 def test_another_answer_to_the_search_is_the_environments() -> None:
     async def body(cluster: Dying, where: Whereabouts) -> None:
         cluster.cluster.arm(failing(Api.FIND_COORDINATOR, ErrorCode.GROUP_AUTHORIZATION_FAILED, 1))

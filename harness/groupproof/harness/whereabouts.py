@@ -5,7 +5,7 @@ It asks on connections of its own, which no trace shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,9 @@ __all__ = ["NoSuchBroker", "Node", "Whereabouts", "beat_of_nobody"]
 
 FOUND_S = 30.0
 """How long a coordinator may take to be there: the offsets topic is made, and loaded, on first use."""
+
+LOADED_S = 10.0
+"""How long an answer 0 to nobody's Heartbeat is taken for that of a coordinator that still loads (FIND-10); one that goes on so is just lenient."""
 
 ALIVE_S = 5.0
 RETRY_S = 0.05
@@ -89,6 +92,7 @@ class Whereabouts:
 
     async def coordinator_of(self, group: str, *, other_than: int | None = None) -> Node:
         """Return the broker that coordinates `group`, once it says so itself (and is not `other_than`); raise `BrokenEnvironment`."""
+        began = trio.current_time()
         with self._bounded(FOUND_S, f"FindCoordinator for {group}, or to find the coordinator ready,"):
             while True:
                 found = (await self._answer(Api.FIND_COORDINATOR, {"coordinator_keys": (group,), "key_type": 0}))["coordinators"][0]
@@ -97,18 +101,18 @@ class Whereabouts:
                 if found["error_code"] == 0 and found["node_id"] not in (*self._gone, other_than):
                     node = Node(node_id=found["node_id"], host=found["host"], port=found["port"])
                     self._nodes[node.node_id] = node
-                    if await self._is_ready(node, group):
+                    if await self._is_ready(node, group, _NOT_YET if trio.current_time() > began + LOADED_S else _NOT_YET | {ErrorCode.NONE}):
                         return node
                 await trio.sleep(RETRY_S)
         raise AssertionError("the wait is bounded by an error")
 
-    async def _is_ready(self, node: Node, group: str) -> bool:
+    async def _is_ready(self, node: Node, group: str, not_yet: Collection[int]) -> bool:
         try:
             stream = await self.cluster.connect(node.host, node.port)
         except GONE:
             return False
         try:
-            return await beat_of_nobody(self.asker(stream), group) not in _NOT_YET
+            return await beat_of_nobody(self.asker(stream), group) not in not_yet
         except GONE:
             return False
         finally:
