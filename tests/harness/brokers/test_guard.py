@@ -39,6 +39,17 @@ def test_the_end_of_its_input_ends_the_program_and_what_it_left(tmp_path: Path) 
     assert (tmp_path / "after").exists()
 
 
+def test_a_word_on_its_input_lets_the_program_end_in_order() -> None:
+    code = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); print('up', flush=True); time.sleep(600)"
+    with _guard({"argv": [sys.executable, "-c", code]}) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert process.stdin is not None
+        process.stdin.write("end\n")
+        process.stdin.flush()
+        assert process.wait(timeout=30) == 5
+
+
 def test_its_own_death_ends_the_program() -> None:
     with _guard({"argv": [sys.executable, "-c", PATIENT]}) as process:
         assert process.stdout is not None

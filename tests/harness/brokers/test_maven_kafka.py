@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,28 @@ def test_a_storage_that_cannot_be_formatted_is_told_with_what_was_said(bin_folde
 
     with pytest.raises(BrokenEnvironment, match=r"StorageTool could not format a folder \(status 1\): no such option"):
         provision_maven("4.1.0", tmp_path / "cache", print)
+
+
+def test_a_training_broker_writes_the_archive_that_later_ones_read(bin_folder: Path, tmp_path: Path) -> None:
+    _program(bin_folder, "java", FORMAT)
+    _program(bin_folder, "mvn", "exit 0")
+    own = _folders(tmp_path)
+    node = Node(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
+    layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
+    jars = provision_maven("4.1.0", tmp_path / "cache", print)
+    assert not jars.is_trained
+    (option,) = [each for each in _guarded(replace(jars, trains=True).node(layout, node, own))[0] if "ArchiveClassesAtExit" in each]
+    Path(option.partition("=")[2]).write_text("classes")
+    jars.keep_archive()
+
+    assert jars.is_trained
+    assert jars.archive is not None
+    assert "jdk-17.0.1" in jars.archive.name
+    assert f"-XX:SharedArchiveFile={jars.archive}" in _guarded(jars.node(layout, node, own))[0]
+
+
+def test_an_old_jvm_is_not_trained(bin_folder: Path, tmp_path: Path) -> None:
+    _program(bin_folder, "java", FORMAT.replace("17.0.1", "11.0.2"))
+    _program(bin_folder, "mvn", "exit 0")
+
+    assert provision_maven("1.1.0", tmp_path / "cache", print).is_trained

@@ -32,6 +32,17 @@ def test_a_killed_process_is_gone_and_no_death(tmp_path: Path) -> None:
     trio.run(main)
 
 
+def test_a_process_can_end_in_order(tmp_path: Path) -> None:
+    async def main() -> None:
+        process = await BrokerProcess.start(_command(tmp_path, "print('up', flush=True); input()", speaks=True))
+        assert await process.heard() == "up"
+        assert await process.finish(within_s=30)
+        assert (process.status, process.death()) == (0, None)
+        await process.kill()
+
+    trio.run(main)
+
+
 def test_a_process_that_outlives_its_input_is_killed(tmp_path: Path) -> None:
     async def main() -> None:
         code = "import time; print('up', flush=True); time.sleep(600)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,17 @@ from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.docker_kafka import provision_docker
 from groupproof.harness.brokers.folders import Folders, folders
 from groupproof.harness.brokers.layout import CONTROLLER_ID, Layout, Node
-from groupproof.harness.brokers.maven_kafka import is_fetched, provision_maven
+from groupproof.harness.brokers.maven_kafka import Jars, is_fetched, provision_maven
 from groupproof.harness.brokers.ports import reserve_port
 from groupproof.harness.brokers.readiness import create_topics
 from groupproof.harness.brokers.releases import releases
 from groupproof.harness.brokers.running_kafka import Distribution, RunningKafka
 from groupproof.harness.brokers.told import unmet_by
+from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["ApacheKafka"]
+
+_FINISH_S = 90.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,8 @@ class ApacheKafka:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Start the brokers; raise `BrokenEnvironment` with their last words where they do not come up."""
         distribution = await trio.to_thread.run_sync(self._provision)
+        if isinstance(distribution, Jars) and not distribution.is_trained:
+            await self._train(distribution)
         with folders(f"kafka-{self.release}", cache=self.cache, logs=self.logs) as own:
             running = RunningKafka(distribution, self._layout(own, settings, brokers), own)
             try:
@@ -72,6 +77,20 @@ class ApacheKafka:
             if image is not None:
                 return image
         return provision_maven(self.release, self.cache, self.say)
+
+    async def _train(self, jars: Jars) -> None:
+        """Start a broker once and let its JVM keep the classes that it loaded. What goes wrong here is told by the start that follows."""
+        self.say(f"starting apache-kafka {self.release} once, for every later start to be faster")
+        with folders(f"kafka-{self.release}-training", cache=self.cache, logs=None) as own:
+            running = RunningKafka(replace(jars, trains=True), self._layout(own, {}, 1), own)
+            try:
+                await running.start()
+                if await running.finish(_FINISH_S):
+                    jars.keep_archive()
+            except BrokenEnvironment as error:
+                self.say(f"that did not work: {error}")
+            finally:
+                await running.end()
 
     def _layout(self, own: Folders, settings: Mapping[str, Any], brokers: int) -> Layout:
         needs = releases().needs_of(self.release)

@@ -52,8 +52,9 @@ def _die_with_this_process() -> None:
 
 
 def _end_with_input(process: subprocess.Popen[bytes]) -> None:
+    """Ask the program to end in order at a word on the input, and end it at once when the input ends."""
     while os.read(0, 4096):
-        pass
+        process.terminate()
     process.kill()
 
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
+
 from groupproof.clients.installers import NoSuchRelease, copy_artifacts, java_release, java_tool
 from groupproof.clients.store import ProvisionError, Say, entry
 from groupproof.harness.brokers.folders import Folders
@@ -33,17 +35,24 @@ log4j.logger.org.apache.zookeeper=WARN
 """
 _FORMAT_S = 120
 _META = "meta.properties"
+_ARCHIVING = ">=13"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jars:
-    """A release in the cache; `formatted` is the storage of a new KRaft node, None where ZooKeeper keeps the metadata."""
+    """A release in the cache; `formatted` is the storage of a new KRaft node, None where ZooKeeper keeps the metadata.
+
+    `archive` is where the JVM's archive of loaded classes is, or will be (JEP 350), with which a broker starts in half the time; None where
+    this JVM can't write one. A broker that `trains` writes it when it ends in order.
+    """
 
     release: str
     needs: Needs
     java: str
     jars: Path
     formatted: Path | None
+    archive: Path | None = None
+    trains: bool = False
     provided_by: str = "maven"
 
     def zookeeper(self, port: int, folders: Folders) -> Command:
@@ -62,8 +71,28 @@ class Jars:
         file.write_text(rendered(layout.properties(node)), "utf-8")
         if self.formatted is not None:
             _adopt(self.formatted, node)
-        argv = self._jvm(releases().main_class, str(file))
+        argv = self._jvm(*self._archiving(), releases().main_class, str(file))
         return Command(title=node.title, argv=guarded(argv, remove=[node.data, file]), log=folders.logs / f"{node.title.replace(' ', '-')}.log")
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether there is nothing to gain from training."""
+        return self.archive is None or self.archive.is_file()
+
+    def keep_archive(self) -> None:
+        """Put what a training broker wrote where later ones look for it."""
+        if self.archive is not None and self._draft.is_file():
+            self._draft.replace(self.archive)
+
+    @property
+    def _draft(self) -> Path:
+        assert self.archive is not None
+        return self.archive.with_name(f".{self.archive.name}.{os.getpid()}")
+
+    def _archiving(self) -> tuple[str, ...]:
+        if self.trains:
+            return (f"-XX:ArchiveClassesAtExit={self._draft}",)
+        return (f"-XX:SharedArchiveFile={self.archive}",) if self.archive is not None and self.archive.is_file() else ()
 
     def _jvm(self, *arguments: str, heap: str = "512m") -> tuple[str, ...]:
         return (*_jvm(self.java, self.jars, self.needs), f"-Xmx{heap}", *arguments)
@@ -97,7 +126,8 @@ def provision_maven(release: str, cache: Path, say: Say) -> Jars:
         )
     except ProvisionError as error:
         raise BrokenEnvironment(str(error)) from error
-    return Jars(release=release, needs=needs, java=java, jars=jars, formatted=formatted)
+    archive = jars.with_name(f"{jars.name}-jdk-{jdk}.jsa") if SpecifierSet(_ARCHIVING).contains(jdk) else None
+    return Jars(release=release, needs=needs, java=java, jars=jars, formatted=formatted, archive=archive)
 
 
 def _fetch(release: str, needs: Needs, folder: Path, say: Say) -> None:

@@ -123,6 +123,14 @@ class BrokerProcess:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise BrokenEnvironment(self.death() or f"{self.title} closed its standard input (log: {self.log})") from None
 
+    async def finish(self, within_s: float) -> bool:
+        """Ask a guarded program to end in order; tell whether it did in time."""
+        self.was_stopped = True
+        await self.say("end")
+        with trio.move_on_after(within_s):
+            await self._process.wait()
+        return self.status is not None
+
     async def kill(self, within_s: float = 10.0) -> None:
         """End it at once, and wait until it is gone; one that has ended already is no error."""
         self.was_stopped = self.was_stopped or self.status is None

@@ -71,6 +71,10 @@ class RunningKafka:
         self._stopped.add(node_id)
         await self._processes[node_id].kill()
 
+    async def finish(self, within_s: float) -> bool:
+        """Let every broker end in order; tell whether all did in time."""
+        return all([await self._processes[node.node_id].finish(within_s) for node in self._layout.brokers])
+
     async def end(self) -> None:
         """End every process, whatever happened before."""
         with trio.CancelScope(shield=True):
