@@ -36,11 +36,21 @@ def test_of_two_brokers_neither_is_the_controller() -> None:
     assert broker["offsets.topic.replication.factor"] == broker["default.replication.factor"] == "2"
 
 
+def test_a_broker_that_others_can_take_over_from_is_missed_soon_and_a_single_one_as_kafka_has_it() -> None:
+    names = {"zookeeper.session.timeout.ms", "broker.session.timeout.ms"}
+
+    assert _layout(CONTROLLER, *PAIR).properties(PAIR[0])["broker.session.timeout.ms"] == "3000"
+    assert _layout(*PAIR, zookeeper_port=2181).properties(PAIR[0])["zookeeper.session.timeout.ms"] == "3000"
+    assert not names & _layout(ALONE).properties(ALONE).keys()
+    assert not names & _layout(PAIR[0], zookeeper_port=2181).properties(PAIR[0]).keys()
+
+
 def test_with_zookeeper_there_is_no_quorum() -> None:
     properties = _layout(*PAIR, zookeeper_port=2181).properties(PAIR[0])
 
     assert properties["broker.id"] == "0"
     assert properties["zookeeper.connect"] == "127.0.0.1:2181"
+    assert int(properties["zookeeper.connection.timeout.ms"]) >= 60_000
     assert not {"process.roles", "node.id", "controller.quorum.voters"} & properties.keys()
 
 
@@ -59,7 +69,7 @@ def test_zookeeper_listens_on_loopback_alone() -> None:
     properties = zookeeper_properties(2181, Path("/z"))
 
     assert properties["clientPortAddress"] == "127.0.0.1"
-    assert int(properties["minSessionTimeout"]) < 1_500 < int(properties["maxSessionTimeout"])
+    assert int(properties["minSessionTimeout"]) < 3_000 < int(properties["maxSessionTimeout"])
 
 
 def test_a_properties_file_keeps_backslashes() -> None:

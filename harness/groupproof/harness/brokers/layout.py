@@ -17,7 +17,9 @@ __all__ = ["CONTROLLER_ID", "Layout", "Node", "rendered", "zookeeper_properties"
 CONTROLLER_ID = 100
 """The node id of a controller that is no broker."""
 
-_ZOOKEEPER_SESSION_MS = 1500
+# Where another broker can take over, it is to notice soon; but a machine that stalls for a moment must not move a group.
+_SESSION_MS = 3_000
+_ZOOKEEPER_UP_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +72,19 @@ class Layout:
             yield "broker.id", str(node.node_id)
             yield "listeners", listener
             yield "zookeeper.connect", f"{LOOPBACK}:{self.zookeeper_port}"
-            yield "zookeeper.session.timeout.ms", str(_ZOOKEEPER_SESSION_MS)
+            # Without it a broker that is quicker than its ZooKeeper gives up after a session.
+            yield "zookeeper.connection.timeout.ms", str(_ZOOKEEPER_UP_MS)
+            if len(self.brokers) > 1:
+                yield "zookeeper.session.timeout.ms", str(_SESSION_MS)
             return
         controller = next(each for each in self.nodes if each.controller_port)
         yield "node.id", str(node.node_id)
         yield "process.roles", node.roles
         yield "controller.listener.names", "CONTROLLER"
         yield "controller.quorum.voters", f"{controller.node_id}@{LOOPBACK}:{controller.controller_port}"
+        if len(self.brokers) > 1:
+            yield "broker.session.timeout.ms", str(_SESSION_MS)
+            yield "broker.heartbeat.interval.ms", str(_SESSION_MS // 6)
         yield "share.coordinator.state.topic.replication.factor", str(len(self.brokers))
         own = f"CONTROLLER://{LOOPBACK}:{node.controller_port}"
         yield "listeners", ",".join(each for each, port in ((listener, node.port), (own, node.controller_port)) if port)

@@ -12,6 +12,7 @@ import trio
 
 from groupproof.coordinator.cluster import Cluster
 from groupproof.coordinator.settings import Settings, UnknownSetting
+from groupproof.coordinator.variant import REFERENCE, Variant
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
 from groupproof.harness.network import Address, MemoryNetwork
 from groupproof.harness.version import release
@@ -23,10 +24,11 @@ __all__ = ["ReferenceBrokers"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceBrokers:
-    """A cluster of this project in `profile`; `seed` is that of its member ids."""
+    """A cluster of this project in `profile`, or a `variant` of it; `seed` is that of its member ids."""
 
     profile: str
     seed: int = 0
+    variant: Variant = REFERENCE
     name: str = "groupproof"
     spec: str = "groupproof"
     release: str | None = None
@@ -42,7 +44,7 @@ class ReferenceBrokers:
         unmet = {name: why for name, value in settings.items() if (why := _why_not(name, value, self.profile))}
         taken = {name: value for name, value in settings.items() if name not in unmet}
         recorder = Recorder(lambda: round(trio.current_time() * 1e9), keeps=False)
-        cluster = Cluster(profile=self.profile, settings=taken, brokers=brokers, topics=topics, seed=self.seed, recorder=recorder)
+        cluster = Cluster(profile=self.profile, settings=taken, brokers=brokers, topics=topics, seed=self.seed, recorder=recorder, variant=self.variant)
         running = _Running(cluster, unmet)
         async with trio.open_nursery() as nursery:
             await nursery.start(cluster.run)

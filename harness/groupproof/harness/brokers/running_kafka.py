@@ -63,7 +63,7 @@ class RunningKafka:
         return await trio.open_tcp_stream(host, port)
 
     async def stop(self, node_id: int) -> None:
-        """Kill one broker by SIGKILL; its groups move once the others notice, after its session of 1.5 s. Raise `CannotStop`."""
+        """Kill one broker by SIGKILL; its groups move once the others notice, after its session of 3 s. Raise `CannotStop`."""
         if node_id not in {node.node_id for node in self._layout.brokers} - self._stopped:
             raise CannotStop(f"no broker {node_id} is running here")
         if len(self._layout.brokers) - len(self._stopped) == 1:
