@@ -117,6 +117,7 @@ class Walk:
         self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
         self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
         self._answers = _answers_by_rule(profile)
+        self._fields = profile_named(profile).fields
         self._topics = None if history.topics is None else _topics(history.topics)
         self._queue = list(history.exchanges)
         self._moves = list(history.moves)
@@ -230,7 +231,7 @@ class Walk:
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
         if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(each.name for each in message.topics):
-            whole, message = message, known_part(message, self._topics)
+            whole, message = message, known_part(message, self._topics, by_partition=bool(self._fields["commits_check_partitions"]))
             refused = refused_wholly(whole, message)
             if refused is not None:
                 self._note_beside(step, "unknown-partitions", "ERR-02", as_told(exchange.api, exchange.version, body_of(refused)))
@@ -322,7 +323,7 @@ class Walk:
     def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
         exchange, asked = step.exchange, step.exchange.message
         if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
-            message = with_unknown(asked, message)
+            message = with_unknown(asked, message, repeats_topics=bool(self._fields["deletions_repeat_topics"]))
         self._answered(step, as_told(exchange.api, exchange.version, body_of(message)), at_ms, cause)
 
     def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
