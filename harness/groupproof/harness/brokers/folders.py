@@ -14,7 +14,7 @@ from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["LOGS_MAX", "Folders", "folders"]
 
-LOGS_MAX = 20
+LOGS_MAX = 50
 """So many runs' logs are kept where nobody named a place for them."""
 
 
