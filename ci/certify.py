@@ -15,7 +15,7 @@ from typing import Final
 
 __all__ = ["CLIENTS", "Certification", "certify", "gravest", "main"]
 
-CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka", "verifiable-confluent", "java")
+CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka", "java")
 REPORTS: Final = Path("reports")
 INTERRUPTED: Final = 130
 
