@@ -15,8 +15,8 @@ from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written,
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.oracle import judge_of
 from groupproof.harness.plan import Plan
-from groupproof.harness.verdicts import Verdict
-from groupproof.protocol.trace import Trace
+from groupproof.harness.verdicts import Finding, Verdict
+from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["judge_either", "judge_script_run"]
 
@@ -38,6 +38,8 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
             return Judgement(verdict=verdict, reason=f"{said} {seen.body['why']}.")
         if name == "ground":
             ground = seen.body
+        if name == "died":
+            return _death(case, seen)
     script, requirement = script_of(case), next(iter(case.requirements), "")
     judges = (
         *case.judges,
@@ -47,3 +49,16 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         answers_can_be_read(requirement),
     )
     return judge_run(replace(case, judges=judges), trace, ())
+
+
+def _death(case: Case, seen: Observation) -> Judgement:
+    """Return the judgement on a broker that ended under this case alone."""
+    died = Finding(
+        verdict=Verdict.FAILED,
+        requirement=next(iter(case.requirements), ""),
+        expected="The broker stays up.",
+        observed="It ended under the requests of this case alone.",
+        seq=seen.seq,
+        detail=str(seen.body["why"]),
+    )
+    return Judgement(verdict=Verdict.FAILED, findings=(died,))

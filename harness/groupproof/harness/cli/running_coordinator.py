@@ -5,16 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from groupproof.harness.broker_stage import BrokerStage, Ground, Stages, World, opened, worlds_of
+from groupproof.harness.broker_stage import BrokerStage, Stages
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.case import Case
 from groupproof.harness.catalogue import cases_of
 from groupproof.harness.cli.campaign import Campaign, Order, Say
+from groupproof.harness.ground import Ground, GroundKeeper, World, opened, worlds_of
 from groupproof.harness.report import SubjectInfo
 from groupproof.harness.runner import Runner, trouble_in
 from groupproof.harness.script_names import GROUP_PREFIX
@@ -66,8 +68,8 @@ class CoordinatorRun(Campaign):
 
     async def _run_world(self, world: World, cases: Sequence[Case], runner: Runner, stages: Stages, clusters: trio.CapacityLimiter) -> None:
         try:
-            async with self._ground(world, cases) as ground:
-                stages.of[world] = self._stage(world, ground)
+            async with self._kept(world, cases) as keeper:
+                stages.of[world] = self._stage(world, keeper)
                 await runner.rule(cases)
         except Exception as error:
             trouble = trouble_in(error)
@@ -77,21 +79,24 @@ class CoordinatorRun(Campaign):
             clusters.release_on_behalf_of(world)
 
     @asynccontextmanager
-    async def _ground(self, world: World, cases: Sequence[Case]) -> AsyncIterator[Ground | None]:
-        """Start the world's cluster, unless each run of its case has one of its own."""
+    async def _kept(self, world: World, cases: Sequence[Case]) -> AsyncIterator[GroundKeeper | None]:
+        """Keep the world's cluster up, unless each run of its case has one of its own."""
         if world.only is not None:
             yield None
             return
-        async with opened(self._subject, world, cases, self._prefix) as ground:
-            self._seen = ground
-            self._logs += [str(log) for log in ground.where.cluster.logs()]
-            yield ground
+        keeper = GroundKeeper(partial(opened, self._subject, world, cases, self._prefix))
+        async with trio.open_nursery() as nursery:
+            self._seen = await nursery.start(keeper.run)
+            self._logs += [str(log) for log in self._seen.where.cluster.logs()]
+            yield keeper
+            nursery.cancel_scope.cancel()
 
-    def _stage(self, world: World, ground: Ground | None) -> BrokerStage:
+    def _stage(self, world: World, keeper: GroundKeeper | None) -> BrokerStage:
         return BrokerStage(
             subject=self._subject,
             world=world,
-            ground=ground,
+            ground=None,
+            keeper=keeper,
             profile=self.order.profile,
             seed=self.order.seed,
             token=self._token,
