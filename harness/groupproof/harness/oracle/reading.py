@@ -18,11 +18,11 @@ from groupproof.harness.oracle.searching import WALKS_MAX, explained
 from groupproof.harness.oracle.telling import Prediction, finding_of, idle_findings, predictions_of, unusual_ids
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.oracle.walking import Walked
-from groupproof.harness.verdicts import Finding, Verdict
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.spec import profiles
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["Reading", "findings_of", "judge_of", "predictions", "read", "transitions"]
+__all__ = ["Reading", "findings_of", "judge_of", "predictions", "read", "settings_of", "transitions"]
 
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 _OTHER_WALKS_MAX: Final = WALKS_MAX // 4
@@ -50,7 +50,7 @@ def read(trace: Trace, *, profile: str, settings: Mapping[str, Any], tolerance: 
     told: list[Prediction] = []
     moves: list[Observation] = []
     for history in histories(trace):
-        walked = explained(history, profile=profile, settings=_settings(settings, profile), tolerance=exact)
+        walked = explained(history, profile=profile, settings=settings_of(settings, profile), tolerance=exact)
         findings += _findings(history, walked, profile, settings, exact, names_release=names_release)
         upheld.update({each.requirement: each for each in _upheld(walked)})
         told += predictions_of(history.group, walked)
@@ -95,7 +95,8 @@ def _findings(
     if walked.divergence is None:
         return
     finding = finding_of(walked.divergence, walked)
-    release = _other_release(history, profile, settings, tolerance) if names_release and finding.verdict in _ADVERSE else None
+    is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
+    release = _other_release(history, profile, settings, tolerance) if names_release and is_of_rules else None
     if release is not None:
         finding = replace(finding, verdict=Verdict.NON_STRICT, observed=f"{finding.observed} As {release} does.")
     yield finding
@@ -106,7 +107,7 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
     for other in reversed(profiles()):
         if other == profile:
             continue
-        walked = explained(history, profile=other, settings=_settings(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
+        walked = explained(history, profile=other, settings=settings_of(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
         if walked.divergence is None:
             return other
     return None
@@ -131,6 +132,7 @@ def _observed(group: str, walked: Walked) -> Iterator[Observation]:
         )  # fmt: skip
 
 
-def _settings(settings: Mapping[str, Any], profile: str) -> Settings:
+def settings_of(settings: Mapping[str, Any], profile: str) -> Settings:
+    """Return what the machine of a profile has of a broker's settings, by their dotted names."""
     known = {each.name for each in fields(Settings)}
     return Settings.of({name: value for name, value in settings.items() if name.replace(".", "_") in known}, profile)

@@ -15,7 +15,7 @@ from groupproof.harness.oracle.walking import Fork, Turns, Walk, Walked
 __all__ = ["explained"]
 
 WALKS_MAX: Final = 240
-STEPS_MAX: Final = 60_000
+STEPS_MAX: Final = 15_000
 """How many requests all walks of a history may take up together, so that a long history is walked less often."""
 
 _FORKS_LOOKED_BACK: Final = 14
@@ -28,7 +28,7 @@ def explained(history: History, *, profile: str, settings: Settings, tolerance: 
 
     The walk that came furthest is always tried on: another turn at one of the last forks before its divergence.
     """
-    budget = max(4, min(walks_max, STEPS_MAX // max(1, len(history.exchanges))))
+    budget = max(2, min(walks_max, STEPS_MAX // max(1, len(history.exchanges))))
     order = itertools.count()
     seen: set[frozenset[tuple[Key, int]]] = {frozenset()}
     best = walked = _walk(history, profile, settings, tolerance, {})

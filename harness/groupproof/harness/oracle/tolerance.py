@@ -12,7 +12,7 @@ class Tolerance:
     """All in milliseconds but `late_share`.
 
     A timer may go off `early_ms` before its deadline (clocks of brokers tick), and the later of `late_ms` and `late_share` of the wait after it. What
-    follows from a request at once may take `prompt_ms`. Requests that come within `reorder_ms` while both are under way may be
+    follows from a request at once has no deadline in the protocol, and may take `prompt_ms`. Requests that come within `reorder_ms` while both are under way may be
     taken up in either order, and a request within `late_timer_ms` of a deadline before or after the timer. A new group may be unseen for
     `unseen_ms`, and a group that moved refused for `loading_ms`. The periodic cleanup is reckoned with,
     whose phase is the broker's own, where it comes every `cleanup_ms` or more often.
@@ -21,7 +21,7 @@ class Tolerance:
     early_ms: float = 30.0
     late_ms: float = 500.0
     late_share: float = 0.1
-    prompt_ms: float = 1_000.0
+    prompt_ms: float = 2_000.0
     reorder_ms: float = 250.0
     late_timer_ms: float = 500.0
     unseen_ms: float = 500.0
