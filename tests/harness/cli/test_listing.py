@@ -31,6 +31,15 @@ def test_everything_that_has_a_name_is_listed(what: str, key: str, name: str, gr
     assert [each[key] for each in called.json] == [name]
 
 
+def test_subjects_of_both_sides_are_listed(groupproof: Call) -> None:
+    rows = groupproof("list", "subjects", "--json").json
+
+    assert {each["side"] for each in rows} == {"client", "coordinator"}
+    (kafka,) = (each for each in rows if each["name"] == "apache-kafka")
+    assert (kafka["side"], kafka["title"]) == ("coordinator", "judged by kafka-4.1")
+    assert {"1.1.0", "4.1.0"} <= set(kafka["releases"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

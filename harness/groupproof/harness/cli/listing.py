@@ -102,7 +102,30 @@ def _subjects(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
         }
         for each in registered()
     ]
-    return _filtered(rows, "name", only, skip)
+    return _filtered([*rows, *_coordinators()], "name", only, skip)
+
+
+def _coordinators() -> list[Row]:
+    """Return the coordinators that are known by name, as they are when no release is asked for."""
+    from groupproof.harness.brokers.kinds import ALIASES, NAMES, subject_named
+    from groupproof.harness.brokers.releases import releases
+
+    known = {"apache-kafka": list(releases().known)}
+    rows: list[Row] = []
+    for name in NAMES:
+        found = subject_named(name)
+        rows.append(
+            {
+                "name": name,
+                "release": found.release or found.version or "",
+                "title": f"judged by {found.profile}",
+                "language": None,
+                "side": "coordinator",
+                "aliases": [alias for alias, meant in ALIASES.items() if meant == name],
+                "releases": known.get(name, []),
+            }
+        )
+    return rows
 
 
 def _filtered(rows: Iterable[Row], key: str, only: tuple[str, ...], skip: tuple[str, ...]) -> list[Row]:
@@ -150,5 +173,5 @@ _COLUMNS = {
     "cases": ("id", "level", "title"),
     "requirements": ("id", "level", "text"),
     "profiles": ("name", "release", "state", "title"),
-    "subjects": ("name", "release", "title"),
+    "subjects": ("name", "side", "release", "title"),
 }
