@@ -51,6 +51,7 @@ root = Group(
     "groupproof",
     {
         "certify": "certify:group",
+        "fuzz": "fuzz:group",
         "replay": "replay:command",
         "serve": "serve:command",
         "trace": "trace:group",

@@ -1,0 +1,136 @@
+"""`groupproof fuzz coordinator SUBJECT`: drawn histories, judged by the oracle; the first divergence is shrunk to a schedule file."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groupproof.harness.cli.options import seed_of
+from groupproof.harness.cli.root import Group
+
+if TYPE_CHECKING:
+    from groupproof.harness.brokers.cluster import BrokerSubject
+    from groupproof.harness.cli.campaign import Order
+    from groupproof.harness.cli.running_fuzz import Diverged, Fuzzing
+
+__all__ = ["coordinator", "group", "need_hypothesis"]
+
+group = Group("fuzz", {"coordinator": "fuzz:coordinator"}, "Try a coordinator with generated histories.")
+
+DIVERGED = 1
+UNDECIDED = 2
+
+
+@click.command()
+@click.argument("subject")
+@click.option("--profile", metavar="P", help="The broker release by whose rules it is judged.  [default: the subject's own]")
+@click.option("--steps", type=click.IntRange(min=1), metavar="N", default=1_000, show_default=True, help="How many requests are to be answered.")
+@click.option("--length", type=click.IntRange(min=2, max=200), metavar="N", default=25, show_default=True, help="How many requests a history has.")
+@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same histories.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="How many histories go side by side.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a history may take.  [default: 120]")
+@click.option("--goes-on", is_flag=True, help="Go on after a divergence, to find those of other rules.")
+@click.option("--frames", is_flag=True, help="Print the frames of a divergence too.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where schedules and traces go.  [default: fuzz/NAME]")
+@click.option(
+    "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."
+)
+@click.option(
+    "--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."
+)
+def coordinator(subject: str, **given: Any) -> int:
+    """Send generated histories to SUBJECT, as `certify coordinator` takes it, and hold every answer against the release's rules.
+
+    Each history is one group of a few members. 1 says that an answer diverged: the history is shrunk, and kept as a schedule for `groupproof replay`.
+    """
+    need_hypothesis()
+    return _fuzz(subject, **given)
+
+
+def need_hypothesis() -> None:
+    """Raise `BrokenEnvironment` that says how to get it where Hypothesis, which draws the histories, is missing."""
+    from groupproof.harness.troubles import BrokenEnvironment
+
+    if importlib.util.find_spec("hypothesis") is None:
+        raise BrokenEnvironment("fuzzing draws with Hypothesis, which is not installed; get it with: pip install 'groupproof[fuzz]'")
+
+
+def _fuzz(
+    named: str, *, profile: str | None, steps: int, length: int, seed: int, jobs: int, timeout: float | None, goes_on: bool, frames: bool,
+    output: Path | None, properties: Path | None, group_prefix: str,
+) -> int:  # fmt: skip
+    from rich.console import Console
+
+    from groupproof.harness.brokers.kinds import subject_named
+    from groupproof.harness.candidates import check_profile_name
+    from groupproof.harness.cli.campaign import Order
+    from groupproof.harness.cli.certifying import as_folder
+    from groupproof.harness.cli.running_fuzz import Fuzzing, Steps
+
+    console = Console(stderr=True)
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    if profile is not None:
+        check_profile_name(profile)
+    found = subject_named(named, properties=properties, profile=profile, say=say)
+    order = Order(
+        cases=(), profile=profile or found.profile, level="info", seed=seed, jobs=jobs, command=["groupproof", *sys.argv[1:]], timeout_s=timeout
+    )
+    run = Fuzzing(found, order, Steps(steps=steps, length=length, goes_on=goes_on), say=say, prefix=group_prefix)
+    outcome = run.go()
+    for diverged in run.diverged:
+        _tell(diverged, order, found, output or Path("fuzz") / as_folder(found.spec), with_frames=frames)
+    click.echo(_summary(run, found, order))
+    return _code(run, is_interrupted=outcome.summary.run.interrupted)
+
+
+def _tell(diverged: Diverged, order: Order, subject: BrokerSubject, output: Path, *, with_frames: bool) -> None:
+    """Print a divergence and keep its schedule and trace."""
+    from groupproof.harness.case import script_of
+    from groupproof.harness.fuzzing.meeting import side_by_side
+    from groupproof.harness.replay import Schedule, schedule_to_json
+    from groupproof.protocol.trace import write_trace
+
+    ruling, case = diverged.ruling, diverged.case
+    schedule = Schedule(
+        case=case.id,
+        seed=order.seed,
+        subject=subject.spec,
+        profile=order.profile,
+        plan=script_of(case),
+        verdict=ruling.verdict,
+        fingerprint=ruling.fingerprint,
+    )
+    name = case.id.rpartition("/")[2]
+    output.mkdir(parents=True, exist_ok=True)
+    file = output / f"{name}.json"
+    file.write_text(json.dumps(schedule_to_json(schedule), indent=1) + "\n", encoding="utf-8")
+    (output / f"{name}.ndjson").write_text("".join(f"{line}\n" for line in write_trace(diverged.trace)), encoding="utf-8")
+    click.echo(f"{ruling.verdict.value} {case.id} by {subject.spec}, under {order.profile}:")
+    for line in side_by_side(diverged.met, diverged.trace, with_frames=with_frames):
+        click.echo(line)
+    fleeting = "  (it did not show again in this run)" if diverged.is_fleeting else ""
+    click.echo(f"  replay: groupproof replay {file}{fleeting}")
+
+
+def _summary(run: Fuzzing, subject: BrokerSubject, order: Order) -> str:
+    told = f"{subject.spec} under {order.profile}, seed {order.seed}: {run.answered} requests answered in {len(run.results)} histories"
+    return f"{told}, {len(run.diverged)} divergences, {len(run.undecided)} histories undecided"
+
+
+def _code(run: Fuzzing, *, is_interrupted: bool) -> int:
+    from groupproof.harness.cli.boundary import INTERRUPTED
+
+    if run.diverged:
+        return DIVERGED
+    if is_interrupted:
+        return INTERRUPTED
+    troubles = [each.trouble for each in run.undecided if each.trouble is not None]
+    return max((each.exit_code for each in troubles), default=UNDECIDED if run.undecided else 0)

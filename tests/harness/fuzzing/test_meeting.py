@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.harness.in_process import SETTINGS, performed
+
+from groupproof.harness.fuzzing.meeting import Met, answered_count, met_in, side_by_side
+from groupproof.harness.script import Script
+from groupproof.harness.scripting import join
+from groupproof.protocol.trace import Trace
+
+SCRIPT = Script(steps=(join("m0", wait=True, label="first"), join("m0", wait=True, label="second")))
+
+
+def trace_of(profile: str, *, judged_by: str = "kafka-4.1") -> Trace:
+    trace = performed(SCRIPT, profile=profile)
+    ground = next(seen for seen in trace if seen.body.get("name") == "ground")
+    told = replace(ground, body={**ground.body, "profile": judged_by, "settings": SETTINGS})
+    return [told if seen is ground else seen for seen in trace]
+
+
+def divergence() -> tuple[Met, Trace]:
+    trace = trace_of("kafka-2.4", judged_by="kafka-1.1")
+    (met,) = met_in(trace)
+    return met, trace
+
+
+def test_a_broker_that_keeps_the_rules_meets_no_divergence() -> None:
+    trace = trace_of("kafka-4.1")
+
+    assert met_in(trace) == []
+    assert answered_count(trace) == 2
+
+
+def test_the_first_answer_that_is_not_the_rules_is_met() -> None:
+    met, _ = divergence()
+
+    assert met.step.exchange.label == "first"
+    assert met.kind == "other"
+    assert met.sort == ("other", met.rule)
+    assert "79 MEMBER_ID_REQUIRED" in met.finding.observed
+
+
+def test_a_trace_that_does_not_tell_its_ground_meets_nothing() -> None:
+    assert met_in([]) == []
+
+
+def test_what_was_expected_stands_beside_what_came_and_the_frames_where_asked_for() -> None:
+    met, trace = divergence()
+
+    lines = list(side_by_side(met, trace))
+    assert any(line.startswith("    expected  JoinGroup of m0 (no group): 0 with generation 1") for line in lines)
+    assert any(line.startswith("    observed  JoinGroup of m0 (no group): 79") for line in lines)
+    frames = [line for line in side_by_side(met, trace, with_frames=True) if line not in lines]
+    assert [line.split()[0] for line in frames] == ["request", "response"]
+    assert all(bytes.fromhex(line.split()[1]) for line in frames)
