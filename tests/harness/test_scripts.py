@@ -1,4 +1,4 @@
-"""Every coordinator case as data."""
+"""Every coordinator case as data, and against the kit's own cluster, by the newest rules and by the oldest."""
 
 from __future__ import annotations
 
@@ -8,18 +8,30 @@ from collections import Counter
 
 import pytest
 
+from groupproof.harness.broker_stage import BrokerStage, world_of
+from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.case import Case, script_of
+from groupproof.harness.evidence import Evidence
+from groupproof.harness.judges.answers import answers_as_written
+from groupproof.harness.judging import Judgement
+from groupproof.harness.play import Play
 from groupproof.harness.script import Answered, Ask, Closed, Cut, Raw, ReadAgain, StopReading, script_from_json, script_to_json
+from groupproof.harness.script_judging import judge_script_run
 from groupproof.harness.scripting import beat, join, joined, leave, list_groups
 from groupproof.harness.scripts import CASES
 from groupproof.harness.scripts.making import NOBODY, case, in_group, named, offering
 from groupproof.harness.suites import CASES as CLIENT_CASES
+from groupproof.harness.verdicts import Verdict
+from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.spec.requirements import by_id
+from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, Level
 
 CASES_MIN = 200
 WORLDS_MAX = 4
 LEVELS = list(Level)
+NOT_OF_4_1 = {"commit/classic/v1"}
+QUICK = [case for case in CASES if case.id != "many/classic/1000-members"]
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -122,3 +134,32 @@ def test_requests_are_turned_to_another_group_and_other_protocols() -> None:
     assert isinstance(turned, Ask)
     assert turned.fields["group_id"].name == "other"
     assert [(each["name"], each["metadata"]) for each in offered.fields["protocols"]] == [("range", b"1"), ("sticky", b"2")]
+
+
+def _judged(case: Case, profile: str) -> tuple[Judgement, Trace]:
+    plays: list[Play] = []
+
+    async def main() -> None:
+        subject = ReferenceBrokers(profile=profile, seed=1)
+        stage = BrokerStage(subject=subject, world=world_of(case), ground=None, profile=profile, seed=1, token="t")
+        plays.append(await stage.play(case, key="1"))
+
+    run_virtually(main, seed=1)
+    assert plays[0].trouble is None
+    return judge_script_run(case, plays[0].trace), plays[0].trace
+
+
+@pytest.mark.parametrize("case", QUICK, ids=lambda case: case.id)
+def test_the_kits_own_cluster_passes_each_case_and_answers_as_it_is_written(case: Case) -> None:
+    judgement, trace = _judged(case, "kafka-4.1")
+    written = answers_as_written(script_of(case), case.requirements[0])(Evidence(trace))
+
+    assert judgement.verdict is (Verdict.UNIMPLEMENTED if case.id in NOT_OF_4_1 else Verdict.OK), judgement
+    assert case.id in NOT_OF_4_1 or [finding for finding in written if finding.verdict is not Verdict.OK] == []
+
+
+@pytest.mark.parametrize("case", QUICK, ids=lambda case: case.id)
+def test_a_case_suits_the_oldest_release_or_is_not_for_it(case: Case) -> None:
+    judgement, _ = _judged(case, "kafka-1.1")
+
+    assert judgement.verdict in (Verdict.OK, Verdict.UNIMPLEMENTED, Verdict.INFORMATIONAL), judgement

@@ -105,13 +105,15 @@ def _history(
     ends: _Ends,
 ) -> History:
     made: list[Exchange] = []
+    turns: list[int] = []
     for request, message in named:
         part = _part(message, group)
         if part is None:
             continue
         answer = answers.get((request.connection, request.correlation))
         api, version = api_named(request.api or ""), request.version or 0
-        ready_ms, is_behind = waits.of(request)
+        ready_ms, turn, is_behind = waits.of(request)
+        turns.append(turn)
         made.append(Exchange(
             number=len(made), request=request, api=api, version=version, message=part, ready_ms=ready_ms, is_behind=is_behind,
             answer=None if answer is None else _answer_part(api, group, as_told(api, version, answer.body)),
@@ -119,7 +121,7 @@ def _history(
             gone_ms=ends.gone_ms(request.connection), closed_by=ends.closed_by(request.connection),
             is_stray=ends.is_stray(group, request), is_unread=ends.is_unread(request, answer), settled_ms=ends.settled_ms(request),
         ))  # fmt: skip
-    made.sort(key=lambda each: each.ready_ms)
+    made.sort(key=lambda each: (each.ready_ms, turns[each.number]))
     return History(group=group, exchanges=tuple(made), moves=ends.moves(group), end_ms=ends.end_ms, topics=ends.topics)
 
 
@@ -127,7 +129,7 @@ class _Waits:
     """When each request's turn comes on its connection."""
 
     def __init__(self, asked: Iterable[Observation], answers: Mapping[tuple[int | None, int | None], Observation], ends: _Ends) -> None:
-        self._turns: dict[int, tuple[float, bool]] = {}
+        self._turns: dict[int, tuple[float, int, bool]] = {}
         before: dict[int | None, Observation] = {}
         behind: set[int | None] = set()
         for request in asked:
@@ -136,11 +138,12 @@ class _Waits:
             if earlier is not None and answer is None:
                 behind.add(request.connection)
             is_late = answer is not None and earlier is not None and not ends.is_unread(earlier, answer)
-            ready_ms = max(request.at_ms, answer.at_ms) if answer is not None and is_late else request.at_ms
-            self._turns[request.seq] = (ready_ms, request.connection in behind)
+            begin = request if answer is None or not is_late else max(request, answer, key=lambda each: each.seq)
+            self._turns[request.seq] = (begin.at_ms, begin.seq, request.connection in behind)
             before[request.connection] = request
 
-    def of(self, request: Observation) -> tuple[float, bool]:
+    def of(self, request: Observation) -> tuple[float, int, bool]:
+        """Return since when the broker can have taken the request up, the `seq` of what happened then, and whether an earlier one was never answered."""
         return self._turns[request.seq]
 
 
