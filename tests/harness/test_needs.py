@@ -58,6 +58,11 @@ def test_a_need_that_is_none_is_an_error() -> None:
         unspoken(["JoinGroup<5"], OLD)
 
 
+def test_versions_that_call_topics_by_ids_are_not_spoken() -> None:
+    assert common_versions(Api.OFFSET_COMMIT, {Api.OFFSET_COMMIT: (2, 10)}) == (2, 9)
+    assert common_versions(Api.OFFSET_FETCH, {Api.OFFSET_FETCH: (1, 10)}) == (1, 9)
+
+
 def test_versions_that_do_not_meet_are_none() -> None:
     assert common_versions(Api.JOIN_GROUP, {Api.JOIN_GROUP: (90, 99)}) is None
     assert common_versions(Api.JOIN_GROUP, {Api.JOIN_GROUP: (1, 99)}) == (1, 9)

@@ -20,11 +20,12 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 
 
 class Dying:
-    """Stands before a cluster that `is_dead`: refuses connections; or that `hangs`: takes them and says nothing."""
+    """Stands before a cluster that `is_dead`: refuses connections, and is known to; `is_away`: refuses them; `hangs`: says nothing."""
 
     def __init__(self, inner: RunningCluster, cluster: Cluster) -> None:
         self.cluster = cluster
         self.is_dead = False
+        self.is_away = False
         self.hangs = False
         self._inner = inner
 
@@ -32,7 +33,7 @@ class Dying:
         return getattr(self._inner, name)
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
-        if self.is_dead:
+        if self.is_dead or self.is_away:
             raise ConnectionRefusedError("nobody listens")
         stream = await self._inner.connect(host, port)
         return trio.testing.memory_stream_pair()[0] if self.hangs else stream
@@ -138,6 +139,16 @@ def test_a_broker_that_is_gone_is_told_with_its_last_words() -> None:
     run(body)
 
 
+def test_a_cluster_that_has_died_is_not_waited_for() -> None:
+    async def body(cluster: Dying, where: Whereabouts) -> None:
+        cluster.is_dead = True
+        with pytest.raises(BrokenEnvironment, match=r"no broker answers any more: nobody listens; broker 0 ended with status 1"):
+            await Whereabouts(cluster).learn()
+        assert trio.current_time() < 1
+
+    run(body)
+
+
 def test_a_broker_that_takes_connections_and_says_nothing_is_told() -> None:
     async def body(cluster: Dying, where: Whereabouts) -> None:
         cluster.hangs = True
@@ -149,7 +160,7 @@ def test_a_broker_that_takes_connections_and_says_nothing_is_told() -> None:
 
 def test_where_there_is_no_broker_at_all_learning_ends() -> None:
     async def body(cluster: Dying, where: Whereabouts) -> None:
-        cluster.is_dead = True
+        cluster.is_away = True
         with pytest.raises(BrokenEnvironment, match=r"no broker answered Metadata within 30 s \(the last: nobody listens\)"):
             await Whereabouts(cluster).learn()
 

@@ -31,6 +31,9 @@ CORE_APIS = frozenset(
 )
 """What every coordinator of the classic protocol speaks, in some version; a case that needs no more can be on its level's required list."""
 
+_NAMING_UNTIL = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}
+"""The newest versions that call topics by their names, as scripts do; from the next on they go by ids."""
+
 _NEED = re.compile(r"(?P<api>\w+)(?:(?P<how>>=|=)(?P<version>\d+))?")
 
 
@@ -54,11 +57,12 @@ def unspoken(needs: Iterable[str], ranges: Mapping[Api, tuple[int, int]]) -> lis
 
 
 def common_versions(api: Api, ranges: Mapping[Api, tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the oldest and the newest version that both sides speak, or None."""
-    theirs, ours = ranges.get(api), VERSIONS[api]
-    if theirs is None or max(ours[0], theirs[0]) > min(ours[1], theirs[1]):
+    """Return the oldest and the newest version that both sides speak and a script can be said in, or None."""
+    if api not in ranges:
         return None
-    return max(ours[0], theirs[0]), min(ours[1], theirs[1])
+    (our_oldest, our_newest), (oldest, newest) = VERSIONS[api], ranges[api]
+    common = max(our_oldest, oldest), min(our_newest, newest, _NAMING_UNTIL.get(api, newest))
+    return common if common[0] <= common[1] else None
 
 
 def _read(need: str) -> re.Match[str]:

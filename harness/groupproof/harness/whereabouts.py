@@ -171,6 +171,8 @@ class Whereabouts:
                     raise BrokenEnvironment(f"the broker cannot be certified: {error}") from error
                 except GONE as error:
                     self._refused = f" (the last: {_said(error)})"
+                    if self.cluster.deaths():
+                        raise BrokenEnvironment(self._lost(f"no broker answers any more: {_said(error)}")) from error
                     await self.close()
                     await trio.sleep(RETRY_S)
 
