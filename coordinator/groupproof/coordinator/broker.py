@@ -7,7 +7,7 @@ once. Nothing here knows of bytes or faults: that is the connection's affair.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -28,7 +28,8 @@ from groupproof.coordinator.metadata import (
     unsupported_api_versions,
 )
 from groupproof.coordinator.outputs import Arrival
-from groupproof.protocol.messages import FindCoordinatorRequest, GroupRequest, GroupResponse
+from groupproof.coordinator.variant import Line
+from groupproof.protocol.messages import FindCoordinatorRequest, GroupRequest, GroupResponse, LeaveGroupRequest, LeaveMember
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api
@@ -94,7 +95,11 @@ class Broker:
         appended: Signal,
         accepted: Mapping[Api, tuple[int, int]],
         frame_bytes_max: int,
+        line: Line | None = None,
     ) -> None:
+        self.line = line or Line()
+        self.peers: set[Peer] = set()
+        self.turn = trio.Lock() if self.line.locks else None
         self.node_id = node_id
         self.world = world
         self.coordinators = coordinators
@@ -176,6 +181,13 @@ class Broker:
         wire = arrived.wire
         arrival = Arrival(token=token, api_version=wire.version, client_id=wire.client_id or "", client_host=f"/{peer.host}")
         self.coordinators.submit(self.node_id, message, arrival, arrived.columns, ticket)
+
+    def remove_members(self, members: Iterable[tuple[str, str]]) -> None:
+        """Let members, each with its group, leave though they did not ask for it, as a variant does."""
+        for group, member in members:
+            request = LeaveGroupRequest(group_id=group, members=(LeaveMember(member_id=member),))
+            arrival = Arrival(token=object(), api_version=3, client_id="", client_host="")
+            self.coordinators.submit(self.node_id, request, arrival, {"node": self.node_id, "group": group}, Ticket(lambda: None))
 
     # Records
 

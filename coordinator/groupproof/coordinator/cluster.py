@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import trio
@@ -17,6 +17,7 @@ from groupproof.coordinator.outputs import GroupView
 from groupproof.coordinator.settings import Settings
 from groupproof.coordinator.storage import partition_of
 from groupproof.coordinator.topics import Topics
+from groupproof.coordinator.variant import REFERENCE, Variant
 from groupproof.coordinator.versions import accepted, advertised
 from groupproof.protocol.faults import Fault, Move
 from groupproof.protocol.framing import FRAME_BYTES_MAX
@@ -32,7 +33,7 @@ class Cluster:
     """Brokers 0, 1, …; offsets partition p is first coordinated, and partition p of every topic led, by node p modulo `brokers`.
 
     `settings` are Kafka's broker settings under their own names; `topics` maps names to partition counts, each partition filled with
-    `records`. Must be made inside trio. Raises `UnknownProfile` and `UnknownSetting`.
+    `records`; `variant` deviates from the reference. Must be made inside trio. Raises `UnknownProfile` and `UnknownSetting`.
     """
 
     def __init__(
@@ -45,29 +46,37 @@ class Cluster:
         records: int = 0,
         seed: int = 0,
         recorder: Recorder,
+        variant: Variant = REFERENCE,
     ) -> None:
-        named = dict(settings or {})
+        named = {**(settings or {}), **variant.settings}
         frame_bytes_max = int(named.pop(_REQUEST_BYTES, FRAME_BYTES_MAX))
         self.recorder = recorder
         self.interception = Interception(recorder)
         self._numbers = itertools.count(1)
-        self._coordinators = Coordinators(profile=profile, settings=Settings.of(named, profile), nodes=brokers, seed=seed, recorder=recorder)
+        self._coordinators = Coordinators(
+            profile=profile, settings=Settings.of(named, profile), nodes=brokers, seed=seed, recorder=recorder, variant=variant
+        )  # fmt: skip
         self._topics = Topics(records)
         for name, partitions in (topics or {}).items():
             self._topics.grow(name, partitions)
         self._world = World(
             nodes=[Node(node_id) for node_id in range(brokers)], topics=self._topics, owners=self._coordinators.owners,
-            epochs=self._coordinators.epochs, owner_of=self._coordinators.owner_of, versions=advertised(profile),
-            fields=profile_named(profile).fields,
+            epochs=self._coordinators.epochs, owner_of=self._owner_told(variant, brokers), versions=advertised(profile) | dict(variant.versions),
+            fields={**profile_named(profile).fields, **variant.fields},
         )  # fmt: skip
-        appended, answered = Signal(), accepted(profile)
+        appended, answered = Signal(), accepted(profile) | dict(variant.answered)
         self._brokers = [
             Broker(
                 node_id, world=self._world, coordinators=self._coordinators, interception=self.interception, recorder=recorder,
-                appended=appended, accepted=answered, frame_bytes_max=frame_bytes_max,
+                appended=appended, accepted=answered, frame_bytes_max=frame_bytes_max, line=variant.line,
             )
             for node_id in range(brokers)
         ]  # fmt: skip
+
+    def _owner_told(self, variant: Variant, nodes: int) -> Callable[[str], int]:
+        """Return what clients are told of who coordinates a group."""
+        owner_of, bent = self._coordinators.owner_of, variant.owner
+        return owner_of if bent is None else lambda group: bent(group, owner_of(group), nodes)
 
     @property
     def nodes(self) -> tuple[int, ...]:

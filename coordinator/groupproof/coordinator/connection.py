@@ -61,18 +61,23 @@ class Connection:
         self._strikes = Strikes(broker, self)
         self._waiting_for: str | None = None
         self._is_open = True
+        self._members: dict[tuple[str, str], None] = {}  # whom a variant takes to have left when the connection ends
         self._farewell = "the client closed it"
 
     async def serve(self) -> None:
         """Serve until either side ends it."""
         self._tell("connected", peer=self._peer)
+        self.broker.peers.add(self)
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._guarded, self._read)
-                    await self._guarded(self._work)
+                    await self._guarded(self._work if self.broker.line.in_order else self._work_at_once)
                     nursery.cancel_scope.cancel()
         finally:
+            self.broker.peers.discard(self)
+            if self.broker.line.leaves_when_closed:
+                self.broker.remove_members(self._members)
             await self.close("the coordinator was stopped")
 
     def end(self, reason: str, by: str = "broker") -> None:
@@ -136,6 +141,8 @@ class Connection:
                     arrived = self._arrived(payload)
                     await self._inbox.put(arrived, len(payload))
             except (FramingError, WireError) as error:
+                if self.broker.line.bad_frame != "ends":
+                    await self._bear(error)
                 # The connection ends when the turn comes to this frame: what came before it is still answered.
                 await self._inbox.put(Ended(str(error), is_fault=True), 0)
                 return
@@ -185,7 +192,24 @@ class Connection:
         else:
             self.end(self._farewell, by="client")
 
+    async def _bear(self, error: Exception) -> None:
+        """Do something else than end the connection over a frame that cannot be read, as a variant does."""
+        if self.broker.line.bad_frame == "dies":
+            for peer in tuple(self.broker.peers):
+                peer.end(f"the broker died of it: {error}")
+        while await self._stream.receive_some(_READ_BYTES):
+            pass
+
     # One request at a time
+
+    async def _work_at_once(self) -> None:
+        """Take every request up as it comes, as a variant does."""
+        async with trio.open_nursery() as nursery:
+            while (arrived := await self._inbox.get()) is not None:
+                if isinstance(arrived, Ended):
+                    raise arrived
+                nursery.start_soon(self._guarded, partial(self._turn, arrived))
+        self.end(self._farewell, by="client")
 
     async def _work(self) -> None:
         while (arrived := await self._inbox.get()) is not None:
@@ -205,8 +229,19 @@ class Connection:
                 taken_up = partial(self._strikes.taken_up_twice, struck)
         if body is None:
             body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
+        if body is not None:
+            body = await self._bent(arrived, dict(body))
         if body is not None and self._is_open:
             await self._answer(arrived, body, struck)
+
+    async def _bent(self, arrived: Arrived, body: dict[str, Any]) -> Body | None:
+        """Return the answer as a variant gives it, when it gives it."""
+        line = self.broker.line
+        if line.leaves_when_closed and arrived.wire.api is Api.JOIN_GROUP:
+            self._members[arrived.wire.body["group_id"], body["member_id"]] = None
+        if delay_s := line.delay_s(arrived):
+            await trio.sleep(delay_s)
+        return line.says(arrived, body)
 
     async def _answer(self, arrived: Arrived, body: Body, struck: Struck | None) -> None:
         """Send an answer, unless a fault has another idea; `struck` is the fault that struck the request."""
@@ -221,7 +256,9 @@ class Connection:
         # Recorded before its bytes leave: whatever the client does because of it comes after it in the trace, however late this loop is.
         self.broker.recorder.record("response", **{**arrived.columns, **columns})
         try:
-            await self._send(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)), api)
+            data = frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body))
+            async with self.broker.turn or contextlib.nullcontext():
+                await self._send(self.broker.line.sends(arrived, data), api)
         except (Ended, trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})
             self._strikes.sent(strikes, failure=str(error) or "the connection broke")

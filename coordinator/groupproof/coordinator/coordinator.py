@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable
 from typing import Literal
 
 from groupproof.coordinator.batches import BATCHES, Batch
-from groupproof.coordinator.choices import Choices, Drawn, RandomBits
+from groupproof.coordinator.choices import Choices, RandomBits
 from groupproof.coordinator.engine import Engine
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.inputs import Gate, Input
@@ -19,6 +19,7 @@ from groupproof.coordinator.outputs import Applied, Arrival, GroupView, MemberVi
 from groupproof.coordinator.settings import Settings
 from groupproof.coordinator.storage import PartitionState, Stored, partition_of
 from groupproof.coordinator.timers import TimerKey
+from groupproof.coordinator.variant import REFERENCE, Variant
 from groupproof.protocol.messages import (
     GroupRequest,
     HeartbeatRequest,
@@ -70,8 +71,10 @@ class Coordinator:
         choices: Choices | None = None,
         node_id: int = 0,
         partitions: Iterable[int] | None = None,
+        variant: Variant = REFERENCE,
     ) -> None:
         self.node_id = node_id
+        self._variant = variant
         self.active = True
         self.settings = Settings.of({}, profile) if settings is None else settings
         verifies = self.settings.transaction_partition_verification_enable
@@ -79,8 +82,8 @@ class Coordinator:
         if choices is None:
             if random is None:
                 raise TypeError("a coordinator needs choices, or a random to draw member ids from")
-            choices = Drawn(random)
-        self._engine = Engine(profile_named(profile), self.settings, choices)
+            choices = variant.choices(random)
+        self._engine = Engine(profile_named(profile), self.settings, choices, variant)
         self._loading: set[int] = set()
         self._partitions: dict[str, int] = {}
         self._now_ms = 0
@@ -107,7 +110,7 @@ class Coordinator:
         else:
             self._take_up(message, arrival)
         self._fire(now_ms)
-        return self._taken()
+        return self._taken(arrival.token)
 
     def advance(self, now_ms: int) -> list[Output]:
         """Let every timer go off that is due at or before `now_ms`, each at its own instant."""
@@ -231,8 +234,7 @@ class Coordinator:
     def _decide(self, on: Input) -> None:
         if not self._engine.refuse(on):
             self._engine.apply(on)
-            if on.group is not None:
-                on.group.check()
+            self._check(on.group)
 
     def _take_up_each(self, batch: Batch, message: GroupRequest, arrival: Arrival) -> None:
         """Decide each group of the request by itself, and answer all in one reply."""
@@ -269,8 +271,12 @@ class Coordinator:
         on = self._input(key.on, key.group_id)
         on.member_id = key.member_id
         self._engine.apply(on)
-        if on.group is not None:
-            on.group.check()
+        self._check(on.group)
+
+    def _check(self, group: Group | None) -> None:
+        """Assert the laws of the group, which a variant may break."""
+        if group is not None and self._variant is REFERENCE:
+            group.check()
 
     def _clean_up(self) -> None:
         """Expire what nobody needs, and let the groups die that hold nothing (COMMIT-24, COMMIT-25)."""
@@ -315,6 +321,6 @@ class Coordinator:
             raise ValueError(f"time went back from {self._now_ms} to {now_ms} ms")
         self._now_ms = now_ms
 
-    def _taken(self) -> list[Output]:
+    def _taken(self, token: Hashable = None) -> list[Output]:
         out, self._engine.out = self._engine.out, []
-        return out
+        return out if self._variant.outputs is None else list(self._variant.outputs(out, token))

@@ -19,7 +19,8 @@ from groupproof.coordinator.offsets import Offsets
 from groupproof.coordinator.outputs import Applied, Output, Reply, Transition
 from groupproof.coordinator.settings import Settings
 from groupproof.coordinator.storage import PartitionState, partition_of
-from groupproof.coordinator.timers import TimerKey, Timers
+from groupproof.coordinator.timers import TimerKey
+from groupproof.coordinator.variant import REFERENCE, Variant, bent
 from groupproof.protocol.messages import GroupResponse, JoinGroupRequest
 from groupproof.protocol.spec import NO_GROUP, REQUESTS, On, Profile, Row, State, state_name
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -44,31 +45,33 @@ class _Rule:
     is_told: bool  # a check that changes nothing is not worth an `Applied`
 
 
-def _bind(on: On, where: str, row: Row) -> _Rule:
-    effects = tuple(EFFECTS[effect] for effect in row.effects)
-    after = tuple(EFFECTS[effect] for effect in row.after)
+def _bind(on: On, where: str, row: Row, variant: Variant) -> _Rule:
+    effects = tuple(variant.effects.get(effect, EFFECTS[effect]) for effect in row.effects)
+    after = tuple(variant.effects.get(effect, EFFECTS[effect]) for effect in row.after)
+    guard = variant.guards.get(row.guard, GUARDS[row.guard])
     is_request = on in REQUESTS
     is_told = on not in (On.JOIN_CHECK, On.ABSENCE_CHECK) or bool(effects or after or row.then)
-    return _Rule(row, f"{on.value}/{where}/{row.name}", GUARDS[row.guard], effects, after, is_request, is_told)
+    return _Rule(row, f"{on.value}/{where}/{row.name}", guard, effects, after, is_request, is_told)
 
 
 class Engine:
     """The groups of one broker, their timers and their partitions. `out` collects what the input under way puts out."""
 
-    def __init__(self, profile: Profile, settings: Settings, choices: Choices) -> None:
-        self.profile = profile
+    def __init__(self, profile: Profile, settings: Settings, choices: Choices, variant: Variant = REFERENCE) -> None:
+        self.profile = bent(profile, variant)
         self.settings = settings
         self.groups: dict[str, Group] = {}
-        self.timers = Timers()
+        self.timers = variant.timers()
         self.partitions: dict[int, PartitionState] = {}
         self.append_error = ErrorCode.NONE  # what the log answers to appends of records, for simulations of failing disks
         self.out: list[Output] = []
         self.choices = choices
+        self._forms = {**FORMS, **variant.forms}
         self._cells = {
-            (on, state): tuple(_bind(on, state_name(state), row) for row in cell)
-            for on, states in profile.cells.items() for state, cell in states.items()
+            (on, state): tuple(_bind(on, state_name(state), row, variant) for row in cell)
+            for on, states in self.profile.cells.items() for state, cell in states.items()
         }  # fmt: skip
-        self._before = {on: tuple(_bind(on, "before", row) for row in cell) for on, cell in profile.before_group.items()}
+        self._before = {on: tuple(_bind(on, "before", row, variant) for row in cell) for on, cell in self.profile.before_group.items()}
 
     def apply(self, on: Input) -> Row:
         """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""
@@ -150,7 +153,7 @@ class Engine:
         if isinstance(row.answer, ErrorCode):
             self.reply(on.arrival.token, error_answer(on, row.answer, self.profile.fields))
         else:
-            self.reply(on.arrival.token, FORMS[row.answer](on))
+            self.reply(on.arrival.token, self._forms[row.answer](on))
 
 
 def _reason(row: Row, on: Input) -> str:

@@ -19,7 +19,7 @@ from groupproof.harness.oracle.telling import Prediction, finding_of, idle_findi
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.oracle.walking import Walked
 from groupproof.harness.verdicts import Finding, Proof, Verdict
-from groupproof.protocol.spec import profiles
+from groupproof.protocol.spec import api_versions, profiles
 from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["Reading", "findings_of", "judge_of", "predictions", "read", "settings_of", "transitions"]
@@ -105,12 +105,18 @@ def _findings(
 def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> str | None:
     """Return the newest other release whose rules explain the whole history."""
     for other in reversed(profiles()):
-        if other == profile:
+        if other == profile or not _speaks(other, history):
             continue
         walked = explained(history, profile=other, settings=settings_of(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
         if walked.divergence is None:
             return other
     return None
+
+
+def _speaks(release: str, history: History) -> bool:
+    """Tell whether the release answers these versions at all: it has no rules for others."""
+    ranges = api_versions(release)
+    return all(each.api in ranges and ranges[each.api][0] <= each.version <= ranges[each.api][1] for each in history.exchanges)
 
 
 def _upheld(walked: Walked) -> Iterator[Finding]:

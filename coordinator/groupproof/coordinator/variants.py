@@ -1,0 +1,39 @@
+"""Named deviations from the reference coordinator: what brokers may do differently, and bugs planted to prove that the kit finds them.
+
+`LEGAL` variants are coordinators that no case may fail. `BUGS` each break a requirement; a case must catch each of them. The mutants among
+them are made from the rules of the profile (`mutants`), the others are written out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from typing import Final
+
+from groupproof.coordinator.mutants import mutants
+from groupproof.coordinator.variant import Variant
+from groupproof.protocol.spec import profile
+
+__all__ = ["BUGS", "LEGAL", "UnknownVariant", "variant_named", "variants"]
+
+LEGAL: Final[tuple[Variant, ...]] = ()
+BUGS: Final[tuple[Variant, ...]] = (*mutants(profile()),)
+
+
+class UnknownVariant(ValueError):
+    """There is no variant of this name; `str()` gives the nearest ones."""
+
+
+@cache
+def variants() -> dict[str, Variant]:
+    """Return every variant by its name."""
+    return {each.name: each for each in (*LEGAL, *BUGS)}
+
+
+def variant_named(name: str) -> Variant:
+    """Raise `UnknownVariant`."""
+    try:
+        return variants()[name]
+    except KeyError:
+        nearest = difflib.get_close_matches(name, variants(), n=3, cutoff=0.5)
+        raise UnknownVariant(f"no variant {name!r}" + (f"; did you mean {', '.join(nearest)}?" if nearest else "")) from None

@@ -1,0 +1,77 @@
+"""Runs coordinator cases against a variant of the reference coordinator, side by side, in virtual time; no run can hang."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import trio
+
+from groupproof.coordinator.variants import variant_named
+from groupproof.harness.broker_stage import BrokerStage, World, opened, worlds_of
+from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.case import Case
+from groupproof.harness.judging import Judgement
+from groupproof.harness.play import Play
+from groupproof.harness.script_judging import judge_script_run
+from groupproof.harness.virtual_time import run_virtually
+
+__all__ = ["PROFILE", "judgements"]
+
+PROFILE = "kafka-4.1"
+TASK_STEPS_MAX = 2_000_000
+STEPS_S = 60.0
+
+
+def judgements(variant: str, cases: Iterable[Case], *, seed: int = 1) -> dict[str, Judgement]:
+    """Return what each case says to the variant, by the case's id. Raise `Stuck`, or the trouble of a case that could not be carried out."""
+    chosen = list(cases)
+    plays = _played(variant, chosen, seed)
+    return {case.id: judge_script_run(case, plays[case.id].trace) for case in chosen}
+
+
+def _played(variant: str, cases: Sequence[Case], seed: int) -> dict[str, Play]:
+    plays: dict[str, Play] = {}
+    subject = ReferenceBrokers(profile=PROFILE, seed=seed, variant=variant_named(variant))
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            for world, own in worlds_of(cases).items():
+                nursery.start_soon(_play_world, subject, world, own, seed, plays)
+
+    with _quiet():
+        run_virtually(main, seed=seed, steps_max=TASK_STEPS_MAX + 20_000 * len(cases))
+    return plays
+
+
+async def _play_world(subject: ReferenceBrokers, world: World, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:
+    if world.only is not None:
+        await _play_all(BrokerStage(subject=subject, world=world, ground=None, profile=PROFILE, seed=seed, token="", steps_s=STEPS_S), cases, plays)
+        return
+    async with opened(subject, world, cases) as ground:
+        await _play_all(BrokerStage(subject=subject, world=world, ground=ground, profile=PROFILE, seed=seed, token="", steps_s=STEPS_S), cases, plays)
+
+
+async def _play_all(stage: BrokerStage, cases: Sequence[Case], plays: dict[str, Play]) -> None:
+    async with trio.open_nursery() as nursery:
+        for index, case in enumerate(cases):
+            nursery.start_soon(_play, stage, case, f"c{index}", plays)
+
+
+async def _play(stage: BrokerStage, case: Case, key: str, plays: dict[str, Play]) -> None:
+    play = await stage.play(case, key=key)
+    if play.trouble is not None:
+        raise play.trouble
+    plays[case.id] = play
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what variants make the coordinator log out of the tests' output."""
+    logger = logging.getLogger("groupproof.coordinator.connection")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
