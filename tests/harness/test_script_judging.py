@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.harness.test_broker_stage import case, played
 
 from groupproof.harness.script import Closed, Raw
-from groupproof.harness.script_judging import judge_script_run
+from groupproof.harness.script_judging import judge_script_run, with_transitions
 from groupproof.harness.scripting import beat, stable
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.trace import Observation, Trace
@@ -50,3 +50,21 @@ def test_what_cannot_be_read_is_failed() -> None:
 
     assert judgement.verdict is Verdict.FAILED
     assert judgement.findings[-1].detail == "too short"
+
+
+def test_the_groups_transitions_are_told_where_the_frames_that_made_them_are() -> None:
+    (play,) = played(RIGHT)
+
+    told = with_transitions(play.trace)
+
+    moves = [seen for seen in told if seen.kind == "transition"]
+    assert list(dict.fromkeys(seen.state_after for seen in moves)) == ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"]
+    assert [seen for seen in told if seen.kind != "transition"] == play.trace
+    assert [seen.seq for seen in told] == sorted(seen.seq for seen in told)
+    assert all(play.trace[seen.seq].at_ns <= seen.at_ns for seen in moves)
+
+
+def test_a_trace_that_tells_no_profile_is_left_as_it_is() -> None:
+    trace = [Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": "end"})]
+
+    assert with_transitions(trace) == trace

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.harness.report.making import SHARED, played
 
-from groupproof.harness.timeline import Lane, Timeline, listed, timeline_of
+from groupproof.harness.timeline import LANES_MAX, Lane, Timeline, listed, timeline_of
 from groupproof.protocol.trace import Observation, Trace
 
 
@@ -200,6 +200,12 @@ def test_in_a_real_run_no_partition_is_owned_by_two_members_at_a_time() -> None:
     ]
     for index, (partition, start, stop) in enumerate(stretches):
         assert all(other != partition or until <= start or since >= stop for other, since, until in stretches[index + 1 :])
+
+
+def test_of_a_crowd_the_first_members_are_drawn() -> None:
+    joins = ({"kind": "request", "api": "JoinGroup", "client": f"m{number}"} for number in range(LANES_MAX + 1))
+
+    assert [lane.name for lane in timeline_of(trace_of(*joins)).lanes] == [f"m{number}" for number in range(LANES_MAX)]
 
 
 def test_an_empty_trace_has_a_timeline() -> None:

@@ -5,6 +5,7 @@ By which profile and under which settings the trace tells itself, so that it can
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,12 +14,15 @@ from groupproof.harness.case import Case, Judge, script_of
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, connections_end_as_written
 from groupproof.harness.judging import Judgement, judge_run
-from groupproof.harness.oracle import judge_of
+from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
 from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["judge_either", "judge_script_run"]
+__all__ = ["judge_either", "judge_script_run", "with_transitions"]
+
+DRAWN_MAX = 2_000
+"""Of longer traces the groups' transitions are not worked out for a picture."""
 
 _ENDED = {"unimplemented": (Verdict.UNIMPLEMENTED, "It does not speak"), "unmet": (Verdict.INCONCLUSIVE, "The case needs")}
 
@@ -49,6 +53,17 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         answers_can_be_read(requirement),
     )
     return judge_run(replace(case, judges=judges), trace, ())
+
+
+def with_transitions(trace: Trace) -> Trace:
+    """Return the trace of a script with its groups' transitions among the frames, as the profile's rules make them; of others, the trace."""
+    ground = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "ground"), {})
+    if "profile" not in ground or len(trace) > DRAWN_MAX:
+        return trace
+    times = [seen.at_ns for seen in trace]
+    moves = transitions(trace, profile=ground["profile"], settings=ground["settings"])
+    placed = [replace(each, seq=trace[max(0, bisect_right(times, each.at_ns) - 1)].seq) for each in moves]
+    return sorted([*trace, *placed], key=lambda seen: seen.seq)
 
 
 def _death(case: Case, seen: Observation) -> Judgement:

@@ -18,6 +18,9 @@ _OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, Err
 GROUP_FRAMES = frozenset(
     api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
 )
+LANES_MAX = 40
+"""More members than a picture can show; the first of them stand for the others."""
+
 _BAR_ENDS = frozenset({"released", "healed", "failed"})
 _LASTING = frozenset({"hold", "silence"})
 _TOLD = frozenset({"partitions_assigned", "partitions_revoked", "partitions_lost", "error", "shutdown_complete"})
@@ -84,7 +87,7 @@ class Timeline:
 
 
 def timeline_of(trace: Trace) -> Timeline:
-    """Return the picture of a trace; members appear in the order in which they first do."""
+    """Return the picture of a trace; members appear in the order in which they first do, `LANES_MAX` at most."""
     timeline = Timeline(end=_instant(trace[-1]) if trace else Instant(0, 0.0))
     tracks: dict[str, _Track] = {}
     unsent = {(seen.connection, seen.correlation) for seen in trace if seen.who == "link" and seen.body.get("name") == "unsent"}
@@ -96,7 +99,7 @@ def timeline_of(trace: Trace) -> Timeline:
         _follow_mark(timeline, seen)
         if seen.client is not None and _is_of_a_member(seen):
             tracks.setdefault(seen.client, _Track(seen.client)).follow(seen)
-    timeline.lanes = [track.lane for track in tracks.values()]
+    timeline.lanes = [track.lane for track in tracks.values()][:LANES_MAX]
     return timeline
 
 

@@ -23,6 +23,7 @@ from groupproof.harness.report.model import CaseReport, RunSummary
 from groupproof.harness.report.page import page
 from groupproof.harness.report.places import CASES, PLAN, REPLAY, STDERR, TIMELINE, case_place, replay_line, trace_name
 from groupproof.harness.report.timeline_svg import Drawing, draw
+from groupproof.harness.script_judging import with_transitions
 from groupproof.harness.timeline import timeline_of
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.protocol.schemas import SchemaError, validate
@@ -142,7 +143,7 @@ def _write_case(run: RunSummary, report: CaseReport, shown: Shown | None, fresh:
     if shown is None:
         return None
     (folder / STDERR).write_text(_stderr(report, shown), encoding="utf-8", errors="replace")
-    drawing = draw(timeline_of(shown.trace), shown.flags)
+    drawing = draw(timeline_of(with_transitions(shown.trace)), shown.flags)
     (folder / TIMELINE).write_text(_picture(run, report, shown, drawing), encoding="utf-8", errors="replace")
     return drawing.inline(title=f"timeline of {report.case.id}")
 
