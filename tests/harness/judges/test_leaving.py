@@ -4,7 +4,7 @@ import pytest
 from tests.harness.judges.story import Story, verdict
 
 from groupproof.harness.evidence import NotReached
-from groupproof.harness.judges.leaving import closes, gives_its_place_up, leaves, leaves_once, sends_none
+from groupproof.harness.judges.leaving import closes, gives_its_place_up, leaves, leaves_once, sends_none, stays_in_time
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -66,6 +66,23 @@ def test_a_request_that_must_not_come_is_as_grave_as_the_case_says(gravity: Verd
 
     story.at(1_100).beat()
     assert verdict(judge, story) is gravity
+
+
+@pytest.mark.parametrize(("moves", "expected"), [((), Verdict.OK), (("leave",), Verdict.FAILED), (("join",), Verdict.NON_STRICT)])
+def test_a_client_that_is_busy_in_time_stays(moves: tuple[str, ...], expected: Verdict) -> None:
+    story = Story().member().mark("busy").at(4_000)
+    for move in moves:
+        getattr(story, move)()
+
+    assert verdict(stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"), story.end(6_000)) is expected
+
+
+def test_a_client_kept_busy_for_too_long_may_leave() -> None:
+    story = Story().member().mark("busy").at(5_200)
+    story.leave()
+
+    with pytest.raises(NotReached, match="longer than 5000 ms"):
+        verdict(stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"), story.end(6_000))
 
 
 def stopped(*, leaves_at: float | None, beats_until: float) -> Story:

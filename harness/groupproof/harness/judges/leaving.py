@@ -11,7 +11,7 @@ from groupproof.harness.judges.reading import accepted, moment, newest
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "sends_none", "syncs_no_more"]
+__all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "sends_none", "stays_in_time", "syncs_no_more"]
 
 CLOSE_MS = 5_000
 """Within which a close ends, with an answer to its LeaveGroup or without."""
@@ -85,6 +85,29 @@ def sends_none(client: str, api: Api, *, after: str, requirement: str, gravity: 
         since = moment(ev, after)
         sent = [each for each in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, each) > grace_ms]
         yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
+
+    return judge
+
+
+def stays_in_time(client: str, *, after: str, interval_ms: float, requirement: str) -> Judge:
+    """Judge that a client whose application is busy from an instant on leaves or joins anew only when `interval_ms` are over.
+
+    Where the application was in fact kept busy for longer, nothing is judged.
+    """
+    claim = Claim(requirement=requirement, expected="The client stays in the group while its application is busy in time.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        moves = (each for api in (Api.LEAVE_GROUP, Api.JOIN_GROUP) for each in ev.requests(api, client, after, ev.closing))
+        first = min(moves, key=lambda each: each.seq, default=None)
+        if first is None:
+            yield claim.ok("It did.")
+        elif elapsed_ms(since, first) >= interval_ms:
+            raise NotReached(f"the application of {client} was kept busy for longer than {interval_ms:.0f} ms")
+        elif first.api == Api.LEAVE_GROUP.title:
+            yield claim.failed("It left.", first)
+        else:
+            yield claim.tolerated("It joined again.", first)
 
     return judge
 
