@@ -232,6 +232,30 @@ _OFFSETS = (
         sync("a", {"a": []}, protocol_type="connect", code=0),
         offset_delete("x", {"t": (0,)}, code=68),
     ),
+    *(
+        case(
+            f"offset-delete/{state}",
+            f"refuses with 86 to delete offsets of a subscribed topic while the group {words}, and deletes those of others",
+            ("COMMIT-23",),
+            commit("x", {("t", 0): 5, ("u", 0): 6}, code=0, **_SIMPLE),
+            steps,
+            offset_delete("x", {"t": (0,)}, code=86),
+            offset_delete("x", {"u": (0,)}, code=0),
+            fetch("x", {"t": (0,), "u": (0,)}, code=0),
+            topics={"t": 2, "u": 1},
+        )
+        for state, words, steps in (
+            ("preparing", "waits for joins", preparing("a", "b")),
+            ("completing", "waits for the leader's assignment", gathered("a", "b")),
+        )
+    ),
+    case(
+        "offset-delete/other-type-completing",
+        "refuses to delete offsets of a group of another protocol type with 68 between join and sync",
+        ("ERR-18",),
+        alone("a", protocol_type="connect", protocols=("default",), metadata=b"\x00"),
+        offset_delete("x", {"t": (0,)}, code=68),
+    ),
     case(
         "offset-delete/other-type-empty",
         "deletes offsets of an Empty group of another protocol type",

@@ -70,6 +70,7 @@ _PROTOCOLS = tuple(
         sync("b", code=code, version=5, **given),
     )
     for state, state_words, requirements, steps in (
+        ("preparing", "waits for joins", ("TR-055",), preparing("a", "b")),
         ("completing", "waits for the leader's assignment", ("TR-085",), gathered("a", "b")),
         ("stable", "is Stable", ("TR-117", "TR-116"), stable("a", "b")),
     )
@@ -80,7 +81,7 @@ _PROTOCOLS = tuple(
         ("no-protocol", "refuses a sync that names no protocol with 23", 23, {"protocol_name": None}),
         ("right-names", "answers a sync that names the group's protocol type and protocol", 0, {}),
     )
-    if (state, code) != ("completing", 0)
+    if state == "stable" or code
 )
 
 _UNNAMED = (
