@@ -5,6 +5,7 @@ Groups are independent, so that all cases of a set run side by side on one clust
 
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import trio
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.brokers.told import settings_told
 from groupproof.harness.case import Case, script_of
+from groupproof.harness.measuring import INITIAL_DELAY, MIN_SESSION, measured
 from groupproof.harness.script import Ask, MoveGroup, Script
 from groupproof.harness.script_names import GROUP_PREFIX, topics_of
 from groupproof.harness.troubles import BrokenEnvironment
@@ -23,9 +25,7 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = ["DEATHS_MAX", "Ground", "GroundKeeper", "World", "opened", "world_of", "worlds_of"]
 
-INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 MAX_SIZE = "group.max.size"
-MIN_SESSION = "group.min.session.timeout.ms"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,11 @@ async def opened(subject: BrokerSubject, world: World, cases: Iterable[Case], pr
         try:
             await where.learn()
             told = await settings_told(cluster.connect, cluster.addresses[0]) if cluster.unmet else {}
-            yield Ground(where=where, settings=_holding(dict(world.settings), cluster.unmet, told), unmet=cluster.unmet)
+            held = _holding(dict(world.settings), cluster.unmet, told)
+            if {INITIAL_DELAY, MIN_SESSION} & (cluster.unmet.keys() - held.keys()):
+                seen = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
+                held = {**{name: value for name, value in seen.items() if name in cluster.unmet}, **held}
+            yield Ground(where=where, settings=held, unmet=cluster.unmet)
         finally:
             await where.close()
 
