@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import pytest
 
 from groupproof.protocol.spec.releases import RELEASES
@@ -18,7 +16,7 @@ def test_what_is_shipped_is_sound() -> None:
 
 
 def test_an_entry_tells_broker_day_and_steps() -> None:
-    entry = Verification(profile="kafka-4.1", release="4.1.0", date=date(2026, 11, 21), steps=5_000, divergences=0)
+    entry = Verification(profile="kafka-4.1", release="4.1.0", date="2026-11-21", steps=5_000, divergences=0)
 
     assert verifications(ENTRY) == {"kafka-4.1": entry}
 

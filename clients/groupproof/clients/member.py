@@ -28,9 +28,12 @@ from groupproof.clients.settings import MemberSettings
 from groupproof.protocol.messages import (
     FindCoordinatorResponse,
     GroupResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
     LeaveGroupResponse,
     OffsetCommitResponse,
     OffsetFetchResponse,
+    SyncGroupResponse,
 )
 from groupproof.protocol.spec.classic_member import Answer, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, MemberState
@@ -276,4 +279,6 @@ def _codes(message: GroupResponse) -> list[int]:
             *(group.error_code for group in groups),
             *(each.error_code for group in groups for topic in group.topics for each in topic.partitions),
         ]
-    return [message.error_code]
+    if isinstance(message, JoinGroupResponse | SyncGroupResponse | HeartbeatResponse):
+        return [message.error_code]
+    return []

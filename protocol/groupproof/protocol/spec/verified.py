@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from functools import cache
 from importlib.resources import files
 
@@ -16,11 +15,11 @@ __all__ = ["Verification", "verification", "verifications"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """One comparison: with which broker, when, over how many steps; `divergences` are those that remain, each explained."""
+    """One comparison: with which broker, on which day (ISO), over how many steps; `divergences` are those that remain, each explained."""
 
     profile: str
     release: str
-    date: date
+    date: str
     steps: int
     divergences: int
 
@@ -34,7 +33,7 @@ def verification(profile: str) -> Verification | None:
 def verifications(text: str | None = None) -> Mapping[str, Verification]:
     """Return every comparison by profile; raise `ValueError` for an entry of no profile, of another release, or without a step."""
     text = files("groupproof.protocol.spec").joinpath("verified.toml").read_text(encoding="utf-8") if text is None else text
-    return {profile: _checked(Verification(profile=profile, **entry)) for profile, entry in tomllib.loads(text).items()}
+    return {profile: _checked(Verification(profile=profile, **{**entry, "date": str(entry["date"])})) for profile, entry in tomllib.loads(text).items()}
 
 
 def _checked(entry: Verification) -> Verification:
