@@ -87,7 +87,7 @@ def _certify_coordinator(named: str, options: RunOptions) -> int:
     meet(found, certification.say)
     certification.known_from(expectations_of(found))
     version = found.release or found.version
-    certification.settle_output(f"{found.name}-{version}" if version else found.name)
+    certification.settle_output(f"{found.name}-{version}" if version else found.spec)
     order = certification.order(profile=options.profile or found.profile, jobs=options.jobs or JOBS)
 
     def campaign(shown: Shown) -> Campaign:

@@ -114,7 +114,7 @@ class CoordinatorRun(Campaign):
             return None
         ranges = self._seen.where.ranges if self._seen is not None else {}
         return SubjectInfo(
-            name=self._subject.name,
+            name=self._subject.name if self.release else self._subject.spec,
             version=self.release or None,
             language=None,
             capabilities=[f"{api.title} {low}-{high}" for api, (low, high) in sorted(ranges.items())],

@@ -25,7 +25,8 @@ def _stable(members: tuple[str, ...]) -> tuple[ScriptStep, ...]:
     steps: list[ScriptStep] = list(alone(leader, **_PATIENT))
     for other in others:
         steps += joined(other, **_PATIENT, settles=False)
-    steps += [passing(500), join(leader, **_PATIENT)]
+    # Many joins take a busy broker a while to take up.
+    steps += [passing(500 + 3 * len(members)), join(leader, **_PATIENT)]
     steps += [answered(f"join {each}", code=0, within_ms=_WITHIN_MS) for each in members]
     steps += [sync(each, wait=False, settles=False) for each in others]
     steps.append(sync(leader, {each: [("t", index)] for index, each in enumerate(members)}, code=0, within_ms=_WITHIN_MS))
