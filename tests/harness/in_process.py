@@ -30,7 +30,7 @@ def performed(script: Script, *, seed: int = 1, profile: str = "kafka-4.1", step
             began = trio.current_time()
             recorders.append(Recorder(lambda: round((trio.current_time() - began) * 1e9)))
             names = Names(case="join/classic/x", key="1", topics=script.topics)
-            await perform(script, where, recorders[0], names=names, steps_s=steps_s)
+            await perform(script, where, recorders[0], names=names, steps_s=steps_s, settings=settings, profile=profile)
             await where.close()
 
     run_virtually(main, seed=seed)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import trio
 
-from groupproof.harness.fuzzing.shrinking import shrunk, smaller, tidied
+from groupproof.harness.fuzzing.shrinking import plainer, shrunk, tidied, without_parts
 from groupproof.harness.script import Answered, Ask, Cut, Pass, Script
 from groupproof.harness.scripting import beat, describe, join
 
@@ -44,15 +44,21 @@ def test_attempts_go_side_by_side_in_few_rounds() -> None:
     tried: list[int] = []
     shows_with("0", tried=tried)
 
-    assert len(tried) <= 4
-    assert tried[0] > 10
+    assert len(tried) <= 8
+    assert max(tried) <= len(SCRIPT.steps)
 
 
 def test_nothing_refers_to_what_was_left_out() -> None:
-    for script in smaller(SCRIPT):
-        assert tuple(tidied(script.steps)) == script.steps
+    for length in (1, 2, 4):
+        for steps in without_parts(SCRIPT.steps, length):
+            assert tuple(tidied(steps)) == steps
+            assert len(steps) < len(SCRIPT.steps)
 
     assert tidied([Answered(label="2"), Cut(connection="m1"), describe("m1", label="4")]) == [describe("m1", label="4")]
+
+
+def test_a_plainer_script_has_as_many_steps() -> None:
+    assert [len(steps) for steps in plainer(SCRIPT.steps)] == [len(SCRIPT.steps)] * 2
 
 
 def test_a_script_that_needs_all_of_its_steps_stays_as_it_is() -> None:

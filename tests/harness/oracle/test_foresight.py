@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.harness.oracle.recording import Recording
 
@@ -59,6 +61,27 @@ def test_the_id_of_a_member_that_hung_up_is_read_in_the_leaders_list() -> None:
     (exchange,) = [each for each in exchanges if each.label == "unseen"]
 
     assert Foresight(exchanges).member_id("b", arrival(exchange)) == unseen
+
+
+def test_the_id_of_a_leader_that_never_saw_its_own_is_read_in_a_followers_answer() -> None:
+    told = Recording()
+    told.stable("a", "b")
+    exchanges = histories(told.end())[0].exchanges
+    leader = next(str(each.answer["leader"]) for each in reversed(exchanges) if each.answer and each.answer.get("leader"))
+    follower = [each for each in exchanges if each.client == "b" and each.answer is not None]
+    unseen = next(replace(each, answer=None, answered_ms=None) for each in exchanges if each.client == "a")
+
+    assert Foresight((unseen, *follower)).member_id("a", arrival(unseen)) == leader
+
+
+def test_the_id_of_a_member_that_was_refused_in_the_end_is_read_where_it_was_listed() -> None:
+    exchanges = recorded()
+    refused = next(each for each in exchanges if each.api is Api.JOIN_GROUP and each.client == "b")
+    listed = [each for each in exchanges if each.client == "a"]
+    told = next(str(each.answer["member_id"]) for each in exchanges if each.client == "b" and each.answer and each.answer.get("member_id"))
+    refusal = replace(refused, answer={"error_code": 25, "member_id": "", "leader": ""})
+
+    assert Foresight((refusal, *listed)).member_id("b", arrival(refusal)) == told
 
 
 @pytest.mark.parametrize(

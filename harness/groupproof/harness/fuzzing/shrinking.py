@@ -7,44 +7,57 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
 from groupproof.harness.script import Answered, Ask, Cut, Pass, Script, ScriptStep
 
-__all__ = ["Attempt", "shrunk", "smaller", "tidied"]
+__all__ = ["Attempt", "plainer", "shrunk", "tidied", "without_parts"]
 
 Attempt = Callable[[Sequence[Script]], Awaitable[Sequence[bool]]]
 """Tells of each script whether it still shows the divergence."""
 
-_ROUNDS_MAX: Final = 60
+Steps = tuple[ScriptStep, ...]
 
 
 async def shrunk(script: Script, attempt: Attempt) -> Script:
-    """Return the smallest script that was found to show the divergence still."""
-    for _ in range(_ROUNDS_MAX):
-        candidates = list(smaller(script))
-        if not candidates:
+    """Return the smallest script that was found to show the divergence still: shorter first, then plainer."""
+    length = max(1, len(script.steps) // 2)
+    while True:
+        found = await _round(script, list(without_parts(script.steps, length)), attempt)
+        if found is not None:
+            script = found
+        elif length == 1:
             break
-        shows = await attempt(candidates)
-        found = [candidate for candidate, does in zip(candidates, shows, strict=True) if does]
-        if not found:
-            break
-        script = min(found, key=_size)
+        else:
+            length //= 2
+    while (found := await _round(script, list(plainer(script.steps)), attempt)) is not None:
+        script = found
     return script
 
 
-def smaller(script: Script) -> Iterator[Script]:
-    """Yield scripts with steps left out, large parts first, and each step alone; then those whose requests are put plainer."""
-    steps, seen = script.steps, set[str]()
-    length = len(steps)
-    while length > 0:
-        for start in range(0, len(steps), length):
-            left = tidied(steps[:start] + steps[start + length :])
-            if left and repr(left) not in seen:
-                seen.add(repr(left))
-                yield replace(script, steps=tuple(left))
-        length //= 2
-    yield from (replace(script, steps=plainer) for plainer in _plainer(steps))
+async def _round(script: Script, candidates: list[Steps], attempt: Attempt) -> Script | None:
+    """Return the smallest of the candidates that shows it, and of what all of those have in common where that shows it too; None where none does."""
+    if not candidates:
+        return None
+    scripts = [replace(script, steps=steps) for steps in candidates]
+    found = [each for each, shows in zip(scripts, await attempt(scripts), strict=True) if shows]
+    if not found:
+        return None
+    common = [step for step in script.steps if all(step in each.steps for each in found)]
+    least = replace(script, steps=tuple(tidied(common)))
+    smallest = min(found, key=_size)
+    if len(found) > 1 and least.steps and _size(least) < _size(smallest) and (await attempt([least]))[0]:
+        return least
+    return smallest
+
+
+def without_parts(steps: Steps, length: int) -> Iterator[Steps]:
+    """Yield the steps with `length` of them left out, from every multiple of it on."""
+    seen: set[str] = set()
+    for start in range(0, len(steps), length):
+        left = tuple(tidied(steps[:start] + steps[start + length :]))
+        if left and repr(left) not in seen:
+            seen.add(repr(left))
+            yield left
 
 
 def tidied(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
@@ -62,7 +75,8 @@ def tidied(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
     return left
 
 
-def _plainer(steps: tuple[ScriptStep, ...]) -> Iterator[tuple[ScriptStep, ...]]:
+def plainer(steps: Steps) -> Iterator[Steps]:
+    """Yield the steps with one request put plainer: in the newest version, or with the pause that lets it be taken up."""
     for index, step in enumerate(steps):
         if isinstance(step, Ask) and step.version is not None:
             yield (*steps[:index], replace(step, version=None), *steps[index + 1 :])

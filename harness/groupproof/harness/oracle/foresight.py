@@ -39,10 +39,10 @@ class Foresight:
         self._unclaimed = _unclaimed(exchanges)
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
-        """Return the id that the answer to this JoinGroup tells; where none was seen, one that only other answers tell, or a made-up one."""
+        """Return the id that the answer to this JoinGroup tells; where it tells none, one that only other answers tell, or a made-up one."""
         exchange = self._exchanges[int(str(arrival.token))]
-        told = str((exchange.answer or {}).get("member_id", ""))
-        if exchange.answer is None:
+        told = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
+        if not told:
             told = next((each for each in self._unclaimed if each.startswith(prefix) and each not in self.owners), "")
         if not told or told in self.owners:
             told = f"{NEW_ID} ({exchange.number})"
@@ -68,7 +68,7 @@ def is_usual(member_id: str, prefix: str) -> bool:
 
 
 def _unclaimed(exchanges: Iterable[Exchange]) -> list[str]:
-    """Return the ids that lists of members tell and no JoinGroup's answer gave: the owner never saw its own."""
+    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave: the owner never saw its own."""
     given: set[str] = set()
     listed: dict[str, None] = {}
     for exchange in exchanges:
@@ -76,8 +76,8 @@ def _unclaimed(exchanges: Iterable[Exchange]) -> list[str]:
         if exchange.api is Api.JOIN_GROUP and exchange.code in _GIVING:
             given.add(str(answer.get("member_id", "")))
         if exchange.api in (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS):
-            listed.update(dict.fromkeys(_listed(answer)))
-    return [each for each in listed if each not in given]
+            listed.update(dict.fromkeys([*_listed(answer), str(answer.get("leader", ""))]))
+    return [each for each in listed if each and each not in given]
 
 
 def _listed(answer: Any) -> Iterator[str]:

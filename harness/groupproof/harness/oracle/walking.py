@@ -20,6 +20,7 @@ from groupproof.coordinator.topics import Topics
 from groupproof.harness.oracle.comparing import Difference, as_told, differences
 from groupproof.harness.oracle.exchanges import Exchange, History, Moved
 from groupproof.harness.oracle.foresight import Foresight
+from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.protocol.messages import GroupResponse
 from groupproof.protocol.refusals import error_of
@@ -117,6 +118,7 @@ class Walk:
         self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
         self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
         self._answers = _answers_by_rule(profile)
+        self._release = profile_named(profile).release
         self._fields = profile_named(profile).fields
         self._topics = None if history.topics is None else _topics(history.topics)
         self._queue = list(history.exchanges)
@@ -170,6 +172,8 @@ class Walk:
             return exchange.answer is not None or not exchange.is_behind
         if exchange.is_behind:
             return self._way("behind", exchange.number, 2) == 1
+        if exchange.closed_by == "broker" and not self._history.moves:
+            return True  # it is the broker that hung up, and not before it was asked
         return self._way("hung-up", exchange.number, 2) == 0
 
     # One request
@@ -347,7 +351,7 @@ class Walk:
         exchange = step.exchange
         assert step.due_ms is not None
         latest_ms = step.due_ms + self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms) + self._moving_ms
-        if exchange.closed_by == "broker" and not self._history.moves and step.due_ms < exchange.gone_ms:
+        if exchange.closed_by == "broker" and not self._history.moves and step.due_ms <= exchange.gone_ms:
             raise _Diverged("closed", step)
         if latest_ms < exchange.gone_ms and not exchange.is_unread:
             raise _Diverged("missing", step)
@@ -366,14 +370,11 @@ class Walk:
             raise _Diverged("late", step)
 
     def _is_passing(self, step: Step) -> bool:
-        """Tell whether the difference is one that a new group shows for some milliseconds: it is Dead, or not listed, to whoever looks."""
-        created_ms = self._told.created_ms
-        if created_ms is None or step.exchange.ready_ms - created_ms > self._tolerance.unseen_ms:
-            return False
-        groups = (step.exchange.answer or {}).get("groups", [])
-        if step.exchange.api is Api.DESCRIBE_GROUPS:
-            return all(each.get("group_state") == GroupState.DEAD.value for each in groups)
-        return step.exchange.api is Api.LIST_GROUPS and not groups
+        """Tell whether the difference is one that a new group shows for a while."""
+        group, created_ms = self._history.group, self._told.created_ms
+        is_new = created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms
+        stored = self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions))
+        return (is_new or may_be_unseen(group, stored, self._release)) and shows_no_group(step.exchange.api, step.exchange.answer or {})
 
 
 def _topics(partitions: Mapping[str, int]) -> Topics:

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from groupproof.coordinator.coordinator import Stored
+from groupproof.coordinator.storage import StoredGroup, StoredOffsets
+from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group
+from groupproof.protocol.vocabulary import Api
+
+WRITTEN = Stored(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
+COMMITTED = Stored(offsets=(StoredOffsets(group_id="g", committed=()),))
+
+
+def test_a_group_is_not_there_when_it_is_dead_or_not_listed() -> None:
+    assert shows_no_group(Api.DESCRIBE_GROUPS, {"groups": [{"group_state": "Dead"}]})
+    assert not shows_no_group(Api.DESCRIBE_GROUPS, {"groups": [{"group_state": "Empty"}]})
+    assert shows_no_group(Api.LIST_GROUPS, {"groups": []})
+    assert not shows_no_group(Api.LIST_GROUPS, {"groups": [{"group_id": "g"}]})
+    assert not shows_no_group(Api.LIST_GROUPS, {"groups": [], "error_code": 15})
+    assert not shows_no_group(Api.HEARTBEAT, {"error_code": 25})
+
+
+def test_a_group_of_which_nothing_is_written_may_be_unseen_from_4_0_on() -> None:
+    assert may_be_unseen("g", Stored(), (4, 0))
+    assert may_be_unseen("other", WRITTEN, (4, 1))
+    assert not may_be_unseen("g", Stored(), (3, 9))
+
+
+def test_a_group_that_is_written_is_seen() -> None:
+    assert not may_be_unseen("g", WRITTEN, (4, 1))
+    assert not may_be_unseen("g", COMMITTED, (4, 1))

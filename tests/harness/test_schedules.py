@@ -1,0 +1,31 @@
+"""Every schedule that once showed a divergence, carried out again against the kit's own cluster in the profile that it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.harness.in_process import performed
+
+from groupproof.harness.fuzzing.meeting import met_in
+from groupproof.harness.replay import Schedule, load_schedule
+from groupproof.harness.script import Script
+from groupproof.protocol.spec import profiles
+
+FOLDER = Path(__file__).with_name("schedules")
+SCHEDULES = {file.stem: load_schedule(file) for file in sorted(FOLDER.glob("*.json"))}
+
+
+@pytest.mark.parametrize("profile", profiles())
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+def test_a_divergence_that_was_put_right_does_not_come_back(schedule: Schedule, profile: str) -> None:
+    assert isinstance(schedule.plan, Script)
+    trace = performed(schedule.plan, profile=profile)
+
+    assert any(seen.kind == "response" for seen in trace) or any(seen.body.get("name") == "unimplemented" for seen in trace)
+    assert met_in(trace) == []
+
+
+def test_a_schedule_is_named_as_its_file_is() -> None:
+    assert SCHEDULES
+    assert [schedule.case for schedule in SCHEDULES.values()] == [f"fuzz/classic/{name}" for name in SCHEDULES]
