@@ -188,7 +188,7 @@ _CHANGES: tuple[Case, ...] = (
                 command("m0", "resubscribe", topics=["u"]),
                 delivered("slow", go_on=True),
                 stable("m0", after="slow", within_ms=4_500, go_on=True),
-                passing(5_000),  # a leader without metadata of u joins once more, as slowly
+                passing(6_500),  # a leader without metadata of u joins once more, as slowly
             ],
         ),
         subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),
