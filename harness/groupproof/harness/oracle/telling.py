@@ -26,6 +26,7 @@ _PROOFS: Final = {"late": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Pro
 _UUID: Final = re.compile(r"[\w.]*-?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 _SHORT: Final = 40
+_UNREAD: Final = "INV-01"
 _NAMED_MAX: Final = 4
 
 
@@ -64,6 +65,8 @@ def predictions_of(group: str, walked: Walked) -> Iterator[Prediction]:
 def finding_of(met: Divergence, walked: Walked) -> Finding:
     """Return the finding of a divergence: of the rule that was not kept, as grave as its requirement."""
     step = met.step
+    if met.kind == "lost":
+        return _lost(met)
     is_own = met.kind == "unparked" or not step.answer_rule
     rule, requirement = (step.rule, step.requirement) if is_own else (step.answer_rule, step.answer_requirement)
     return Finding(
@@ -75,6 +78,16 @@ def finding_of(met: Divergence, walked: Walked) -> Finding:
         seq=step.exchange.seq,
         detail=_detail(met, rule),
     )
+
+
+def _lost(met: Divergence) -> Finding:
+    """Return that the history could be read no further; what was answered up to there is as it should be."""
+    step, told = met.step, "after which the rules can't follow the broker any more"
+    return Finding(
+        verdict=Verdict.INCONCLUSIVE, requirement=step.requirement or step.answer_requirement or _UNREAD, seq=step.exchange.request.seq,
+        expected="The answers are those of a broker that keeps its own group in order.", observed=f"{_asked(step)}: {told}.",
+        detail=f"{_asked(step)}: {told}: {met.why} ({step.exchange.label})",
+    )  # fmt: skip
 
 
 def idle_findings(walked: Walked) -> Iterator[Finding]:

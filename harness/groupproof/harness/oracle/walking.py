@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final
 
 from groupproof.coordinator.commits import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
@@ -19,12 +18,12 @@ from groupproof.coordinator.outputs import Standing
 from groupproof.coordinator.topics import Topics
 from groupproof.harness.oracle.comparing import Difference, as_told, differences
 from groupproof.harness.oracle.exchanges import Exchange, History, Moved
+from groupproof.harness.oracle.following import Lost, answers_by_rule, followed
 from groupproof.harness.oracle.foresight import Foresight
 from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.protocol.messages import GroupResponse
 from groupproof.protocol.refusals import error_of
-from groupproof.protocol.spec import Row, rule_name
 from groupproof.protocol.spec import profile as profile_named
 from groupproof.protocol.typed import body_of
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
@@ -65,12 +64,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
-    """The first answer that is not the machine's: `kind` is other, unparked, early, late, missing or closed."""
+    """The first answer that is not the machine's: `kind` is other, unparked, early, late, missing or closed; or lost, after which the machine
+    cannot follow the broker any more, for the reason `why`."""
 
     kind: str
     step: Step
     differences: tuple[Difference, ...] = ()
     matched: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +118,7 @@ class Walk:
         self._foresight = Foresight(history.exchanges)
         self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
         self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
-        self._answers = _answers_by_rule(profile)
+        self._answers = answers_by_rule(profile)
         self._release = profile_named(profile).release
         self._fields = profile_named(profile).fields
         self._topics = None if history.topics is None else _topics(history.topics)
@@ -139,6 +140,9 @@ class Walk:
             self._check_parked(float("inf"))
         except _Diverged as met:
             divergence = Divergence(kind=met.kind, step=met.step, differences=met.found, matched=self._told.matched)
+        except Lost as why:
+            last = list(self._told.steps.values())[-1]
+            divergence = Divergence(kind="lost", step=last, matched=self._told.matched, why=str(why))
         told = self._told
         return Walked(
             steps=tuple(told.steps.values()), forks=tuple(told.forks), transitions=tuple(told.transitions),
@@ -222,7 +226,7 @@ class Walk:
         interval_ms = self._settings.offsets_retention_check_interval_ms
         standing = self._machine.standing(self._history.group) if interval_ms <= self._tolerance.cleanup_ms else None
         if standing is not None and standing.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
-            self._perform(self._machine.clean_up(self._now_ms), self._now_ms, None)
+            self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
 
     def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
         self._now_ms = at_ms
@@ -240,7 +244,7 @@ class Walk:
             if refused is not None:
                 self._note_beside(step, "unknown-partitions", "ERR-02", as_told(exchange.api, exchange.version, body_of(refused)))
                 return
-        self._perform(machine.handle(message, arrival, at_ms), at_ms, exchange)
+        self._perform(followed(machine.handle, message, arrival, at_ms), at_ms, exchange)
         if step.due_ms is None:
             step.after = machine.standing(self._history.group)
         if exchange.api not in _READS:
@@ -254,7 +258,7 @@ class Walk:
     def _fits(self, exchange: Exchange, at_ms: int) -> bool:
         arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
         self._now_ms = max(self._now_ms, at_ms)
-        outputs = self._machine.handle(exchange.message, arrival, self._now_ms)
+        outputs = followed(self._machine.handle, exchange.message, arrival, self._now_ms)
         told = [each.message for each in outputs if isinstance(each, Reply) and each.token == exchange.number]
         self._perform(
             [each for each in outputs if isinstance(each, Transition) or (isinstance(each, Reply) and each.message not in told)], at_ms, None
@@ -277,7 +281,7 @@ class Walk:
     def _pass_timers(self, until_ms: int) -> None:
         while (due_ms := self._machine.next_deadline_ms()) is not None and due_ms <= until_ms:
             self._now_ms = max(self._now_ms, due_ms)
-            self._perform(self._machine.advance(self._now_ms), self._now_ms, None)
+            self._perform(followed(self._machine.advance, self._now_ms), self._now_ms, None)
             self._look(self._now_ms)
 
     def _move(self, moved: Moved) -> None:
@@ -287,8 +291,8 @@ class Walk:
         partition = partition_of(self._history.group, self._settings.offsets_topic_num_partitions)
         stored = self._machine.stored(partition)
         self._now_ms = begun_ms
-        self._perform(self._machine.unload(partition, begun_ms), begun_ms, None)
-        self._perform(self._machine.load(partition, stored, begun_ms), begun_ms, None)
+        self._perform(followed(self._machine.unload, partition, begun_ms), begun_ms, None)
+        self._perform(followed(self._machine.load, partition, stored, begun_ms), begun_ms, None)
         self._moving_ms += moved.done_ms - moved.begun_ms
 
     def _check_parked(self, now_ms: float, seq: int = 0) -> None:
@@ -382,12 +386,3 @@ def _topics(partitions: Mapping[str, int]) -> Topics:
     for name, count in partitions.items():
         topics.grow(name, count)
     return topics
-
-
-@cache
-def _answers_by_rule(profile: str) -> Mapping[str, Any]:
-    """Return what each row says to the request that it is applied to, by the row's name; None where it says nothing itself."""
-    rows: dict[str, Row] = {rule_name(on, state, row): row for on, state, row in profile_named(profile).rules()}
-    for on, cell in profile_named(profile).before_group.items():
-        rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
-    return {name: row.answer for name, row in rows.items()}

@@ -1,0 +1,39 @@
+"""What a walk needs of the machine: to step it with what a broker did, which may be nothing that it can do, and what its rules say. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, ParamSpec
+
+from groupproof.coordinator.coordinator import Output
+from groupproof.protocol.spec import Row, rule_name
+from groupproof.protocol.spec import profile as profile_named
+
+__all__ = ["Lost", "answers_by_rule", "followed"]
+
+Given = ParamSpec("Given")
+
+
+class Lost(Exception):
+    """The broker's choices lead to where the machine's own laws forbid it to be; `str()` says which law."""
+
+
+def followed(step: Callable[Given, list[Output]], /, *given: Given.args, **named: Given.kwargs) -> list[Output]:
+    """Return what `step` of a machine puts out; raise `Lost` where it breaks a law of its own, which only a broker's answers can make it do.
+
+    The reference keeps its laws in whatever it chooses itself (the tests of the machine prove that); here the choices are the broker's.
+    """
+    try:
+        return step(*given, **named)
+    except (AssertionError, KeyError) as error:
+        raise Lost(str(error) or type(error).__name__) from error
+
+
+@cache
+def answers_by_rule(profile: str) -> Mapping[str, Any]:
+    """Return what each row says to the request that it is applied to, by the row's name; None where it says nothing itself."""
+    rows: dict[str, Row] = {rule_name(on, state, row): row for on, state, row in profile_named(profile).rules()}
+    for on, cell in profile_named(profile).before_group.items():
+        rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
+    return {name: row.answer for name, row in rows.items()}
