@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.harness.in_process import SETTINGS, performed
 
-from groupproof.harness.fuzzing.meeting import Met, answered_count, met_in, side_by_side
+from groupproof.harness.fuzzing.meeting import Met, answered_count, met_in, side_by_side, worst_lag_ms
 from groupproof.harness.script import Script
 from groupproof.harness.scripting import join
 from groupproof.protocol.trace import Trace
@@ -54,3 +54,11 @@ def test_what_was_expected_stands_beside_what_came_and_the_frames_where_asked_fo
     frames = [line for line in side_by_side(met, trace, with_frames=True) if line not in lines]
     assert [line.split()[0] for line in frames] == ["request", "response"]
     assert all(bytes.fromhex(line.split()[1]) for line in frames)
+
+
+def test_the_worst_lag_is_what_the_trace_tells() -> None:
+    trace = trace_of("kafka-4.1")
+    lags = [replace(trace[0], kind="event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": lag}) for lag in (120.0, 310.5)]
+
+    assert worst_lag_ms(trace) == 0
+    assert worst_lag_ms([*trace, *lags]) == 310.5

@@ -84,7 +84,7 @@ class Recording:
         self.event("closed", who="link", connection=self._connection(client), by=by)
 
     def end(self) -> Trace:
-        self.event("end")
+        self.note("event", self.now_ms + self._latency_ms, who="kit", body={"name": "end"})
         return in_order(self.trace)
 
     def _connection(self, name: str) -> int:

@@ -65,7 +65,7 @@ def test_the_end_of_a_connection_and_who_ended_it_is_told() -> None:
     first, second = histories(told.end())[0].exchanges
 
     assert (first.gone_ms, first.closed_by) == (30, "broker")
-    assert (second.gone_ms, second.closed_by) == (60, None)
+    assert (second.gone_ms, second.closed_by) == (61, None)
 
 
 def test_a_move_begins_with_its_step_and_makes_later_requests_to_the_old_broker_stray() -> None:
@@ -121,3 +121,12 @@ def test_only_requests_of_scripted_members_to_groups_are_read() -> None:
 
     assert histories(in_order(other)) == []
     assert histories([]) == []
+
+
+def test_what_is_answered_after_the_end_was_not_heard() -> None:
+    told = Recording()
+    told.ask("a", BEAT)
+    told.event("end")
+    (history,) = histories(in_order(told.trace))
+
+    assert history.exchanges[0].answer is None

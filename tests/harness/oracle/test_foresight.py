@@ -94,3 +94,14 @@ def test_kafkas_form_of_an_id_is_known(member_id: str, usual: bool) -> None:
 
 def test_the_exchanges_that_count_are_joins() -> None:
     assert {each.api for each in recorded()} == {Api.JOIN_GROUP, Api.SYNC_GROUP}
+
+
+def test_a_leader_that_was_chosen_and_gone_before_the_next_generation_is_one_that_it_does_not_list() -> None:
+    exchanges = recorded()
+    joined = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.code == 0][-2:]
+    later = {"leader": "new", "members": [{"member_id": "new"}, {"member_id": "old"}], "error_code": 0}
+    foresight = Foresight([replace(each, answer={**(each.answer or {}), **later}) for each in joined])
+
+    assert foresight.leader("g", ("old", "gone")) == "gone"
+    assert foresight.leader("g", ("old", "new")) == "new"
+    assert foresight.leader("g", ("old",)) == "old"

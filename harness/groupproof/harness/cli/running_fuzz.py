@@ -32,7 +32,7 @@ from groupproof.harness.verdicts import Level, Verdict
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.wire import warm
 
-__all__ = ["KINDS", "Diverged", "Fuzzing", "Steps", "kinds_of"]
+__all__ = ["KINDS", "Diverged", "Fuzzing", "Steps", "drawn_case", "kinds_of"]
 
 ATTEMPTS: Final = 5
 """How often a divergence is looked for again before it is shrunk: some show only now and then."""
@@ -142,9 +142,10 @@ class Fuzzing(Campaign):
     async def _under(self, settings: Mapping[str, Any], number: int, *, goal: int) -> None:
         """Fuzz a cluster with these settings until so many requests are answered in all."""
         world = World(settings=tuple(sorted(settings.items())), brokers=1)
-        async with opened(self._subject, world, [_case("fuzz/classic/none", Script(steps=()))], self._prefix) as ground:
+        async with opened(self._subject, world, [drawn_case("none", Script(steps=()))], self._prefix) as ground:
             stage = self._stage(world, ground)
-            kind = Kind(profile=self.order.profile, settings=settings, ranges=ground.where.ranges, steps=self._steps.length)
+            held = {name: value for name, value in settings.items() if name not in ground.unmet}
+            kind = Kind(profile=self.order.profile, settings=held, ranges=ground.where.ranges, steps=self._steps.length)
             for batch in itertools.count():
                 if self.answered >= goal or self._is_over:
                     return
@@ -168,7 +169,7 @@ class Fuzzing(Campaign):
     async def _batch(self, stage: _Stage, kind: Kind, *, seed: int) -> None:
         draw = partial(histories, kind, seed=seed, count=self.order.jobs)
         scripts = draw() if self.is_virtual else await trio.to_thread.run_sync(draw)
-        cases = [_case(f"fuzz/classic/{self.order.seed:x}-{next(self._numbers)}", script) for script in scripts]
+        cases = [drawn_case(f"{self.order.seed:x}-{next(self._numbers)}", script) for script in scripts]
         runner = Runner(stage, jobs=self.order.jobs, say=self.told, is_eager=True)
         async with runner.paced():
             await runner.rule(cases)
@@ -205,7 +206,7 @@ class Fuzzing(Campaign):
 
             async def one(index: int) -> None:
                 async with limit:
-                    found = await self._tried(_case(case.id, scripts[index]), met, stage)
+                    found = await self._tried(replace(case, plan=scripts[index]), met, stage)
                 if found is not None:
                     shows[index] = True
                     kept[repr(scripts[index])] = found
@@ -230,8 +231,9 @@ class Fuzzing(Campaign):
         return Diverged(case=case, met=again[0], trace=play.trace, ruling=ruling) if again else None
 
 
-def _case(id: str, script: Script) -> Case:
-    return Case(id=id, title="A drawn history.", requirements=(), level=Level.MUST, plan=script, judges=(), side="coordinator")
+def drawn_case(name: str, script: Script) -> Case:
+    """Return a drawn history as a case, which the oracle judges."""
+    return Case(id=f"fuzz/classic/{name}", title="A drawn history.", requirements=(), level=Level.MUST, plan=script, judges=(), side="coordinator")
 
 
 def _why(results: Sequence[CaseResult]) -> str:

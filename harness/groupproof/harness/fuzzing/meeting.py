@@ -20,7 +20,7 @@ from groupproof.protocol.refusals import error_of
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["Met", "answered_count", "met_in", "side_by_side"]
+__all__ = ["Met", "answered_count", "met_in", "side_by_side", "worst_lag_ms"]
 
 _BEFORE = 8
 _FIELDS_MAX = 12
@@ -43,18 +43,28 @@ class Met:
 
 
 def met_in(trace: Trace) -> list[Met]:
-    """Return the divergences of a trace from the rules of the profile that it names, at most one a group."""
+    """Return the divergences of a trace from the rules of the profile that it names, at most one a group.
+
+    Where the machine lagged meanwhile, only what that does not explain is one.
+    """
     ground: Mapping[str, Any] = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "ground"), {})
     if not ground:
         return []
     found = []
+    settings, lag_ms = settings_of(ground["settings"], ground["profile"]), worst_lag_ms(trace)
     for history in histories(trace):
-        settings = settings_of(ground["settings"], ground["profile"])
         walked = explained(history, profile=ground["profile"], settings=settings, tolerance=Tolerance())
+        if walked.divergence is not None and lag_ms:
+            walked = explained(history, profile=ground["profile"], settings=settings, tolerance=Tolerance().widened(lag_ms))
         if (met := walked.divergence) is not None:
             rule = met.step.rule if met.kind == "unparked" else met.step.answer_rule or met.step.rule
             found.append(Met(finding=finding_of(met, walked), kind=met.kind, rule=rule, step=met.step, walked=walked))
     return found
+
+
+def worst_lag_ms(trace: Trace) -> float:
+    """Return how late the machine was at worst while the trace was made, 0 where it never was."""
+    return max((float(seen.body["lag_ms"]) for seen in trace if seen.who == "kit" and seen.body.get("name") == "lag"), default=0.0)
 
 
 def answered_count(trace: Trace) -> int:

@@ -90,7 +90,9 @@ def histories(trace: Trace) -> list[History]:
     """Return the history of each group that a scripted member asked about, in the order of their first requests."""
     ends = _Ends(trace)
     asked = [each for each in trace if each.kind == "request" and each.who == "member" and each.api is not None]
-    answers = {(each.connection, each.correlation): each for each in trace if each.kind == "response" and each.who == "member"}
+    # Nobody waits for what comes after the script's end: its time says nothing.
+    heard = (each for each in trace if each.kind == "response" and each.who == "member" and each.seq <= ends.last_seq)
+    answers = {(each.connection, each.correlation): each for each in heard}
     named = [(request, message) for request in asked if (message := _message(request)) is not None]
     groups = list(dict.fromkeys(group for _, message in named for group in _groups_of(message)))
     waits = _Waits(asked, answers, ends)
@@ -152,9 +154,10 @@ class _Ends:
 
     def __init__(self, trace: Trace) -> None:
         kit = [each for each in trace if each.who == "kit" and each.kind == "event"]
-        ended = (each.at_ms for each in kit if each.body.get("name") == "end")
-        self.end_ms = next(ended, trace[-1].at_ms if trace else 0.0)
-        closed = [each for each in trace if each.who == "link" and each.body.get("name") == "closed"]
+        end = next((each for each in kit if each.body.get("name") == "end"), trace[-1] if trace else None)
+        self.end_ms = 0.0 if end is None else end.at_ms
+        self.last_seq = last = 0 if end is None else end.seq
+        closed = [each for each in trace if each.who == "link" and each.body.get("name") == "closed" and each.seq <= last]
         self._closed = {each.connection: (each.at_ms, str(each.body.get("by", ""))) for each in reversed(closed)}
         self.topics: Mapping[str, int] | None = next(
             (each.body["topics"] for each in kit if each.body.get("name") == "ground" and "topics" in each.body), None
@@ -175,8 +178,8 @@ class _Ends:
         return min(self.end_ms, self._closed.get(connection, (self.end_ms, ""))[0])
 
     def closed_by(self, connection: int | None) -> str | None:
-        at_ms, by = self._closed.get(connection, (self.end_ms, ""))
-        return by if at_ms < self.end_ms else None
+        """Return who ended the connection before the script's end, however shortly before."""
+        return self._closed[connection][1] if connection in self._closed else None
 
     def moves(self, group: str) -> tuple[Moved, ...]:
         """Return the moves of a group's coordinator: each begins with the step that asked for it."""

@@ -50,8 +50,14 @@ class Foresight:
         return told
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
-        """Return the candidate that the next answers name as leader."""
-        return next((leader for leader in self._told("leader") if leader in candidates), candidates[0])
+        """Return the candidate that the next answers name as leader; where they name another, one that is gone by then, so that it was chosen in between."""
+        told = list(self._told("leader"))
+        if told and told[0] not in candidates:
+            listed = next((found for _, answer in self._coming() if (found := set(_listed(answer)))), None)
+            gone = [each for each in candidates if listed is not None and each not in listed]
+            if gone:
+                return gone[0]
+        return next((leader for leader in told if leader in candidates), candidates[0])
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         """Return the tied protocol that the next generation has."""
@@ -59,7 +65,10 @@ class Foresight:
         return chosen if chosen in tied else tied[0]
 
     def _told(self, field: str) -> Iterator[str]:
-        return (str(answer.get(field, "")) for number, answer in self._generations if number not in self.answered)
+        return (str(answer.get(field, "")) for _, answer in self._coming())
+
+    def _coming(self) -> Iterator[tuple[int, Any]]:
+        return ((number, answer) for number, answer in self._generations if number not in self.answered)
 
 
 def is_usual(member_id: str, prefix: str) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Tolerance"]
+
+_LAGS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +15,8 @@ class Tolerance:
 
     A timer may go off `early_ms` before its deadline (clocks of brokers tick), and the later of `late_ms` and `late_share` of the wait after it. What
     follows from a request at once has no deadline in the protocol, and may take `prompt_ms`. Requests that come within `reorder_ms` while both are under way may be
-    taken up in either order, and a request within `late_timer_ms` of a deadline before or after the timer. A new group may be unseen for
+    taken up in either order, and a request within `late_timer_ms` of a deadline before or after the timer. A request that was
+    taken up only after `uptake_ms` may have been so at either end of that time. A new group may be unseen for
     `unseen_ms`, and a group that moved refused for `loading_ms`. The periodic cleanup is reckoned with,
     whose phase is the broker's own, where it comes every `cleanup_ms` or more often.
     """
@@ -24,6 +27,7 @@ class Tolerance:
     prompt_ms: float = 2_000.0
     reorder_ms: float = 250.0
     late_timer_ms: float = 500.0
+    uptake_ms: float = 150.0
     unseen_ms: float = 500.0
     loading_ms: float = 5_000.0
     cleanup_ms: float = 60_000.0
@@ -31,3 +35,14 @@ class Tolerance:
     def allowance_ms(self, waited_ms: float) -> float:
         """Return how late the end of a wait may come."""
         return max(self.late_ms, self.late_share * waited_ms)
+
+    def widened(self, lag_ms: float) -> Tolerance:
+        """Return the tolerance towards a broker on a machine that was late itself by so much: timers and answers may be several times as late."""
+        more_ms = lag_ms * _LAGS
+        return replace(
+            self,
+            late_ms=self.late_ms + more_ms,
+            prompt_ms=self.prompt_ms + more_ms,
+            late_timer_ms=self.late_timer_ms + more_ms,
+            early_ms=self.early_ms + lag_ms,
+        )

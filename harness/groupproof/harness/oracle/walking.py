@@ -201,12 +201,12 @@ class Walk:
 
     def _come_to(self, exchange: Exchange) -> int:
         """Let the timers go off that do so before the request is taken up, and return when that is."""
-        ready_ms, count = int(exchange.ready_ms), 0
+        ready_ms, count = self._ready_ms(exchange), 0
         while (due_ms := self._machine.next_deadline_ms()) is not None:
             if due_ms < ready_ms:
                 is_near = ready_ms - due_ms <= self._tolerance.late_timer_ms
                 if is_near and self._way("timer", exchange.number, 2, count) == 1:
-                    return max(self._now_ms, due_ms)
+                    return max(self._now_ms, due_ms - 1)  # at the timer's own instant it would go off right behind the request
             elif due_ms <= ready_ms + self._tolerance.early_ms and any(
                 self._was_answered(each, exchange.request.seq) for each in self._parked.values()
             ):
@@ -216,6 +216,13 @@ class Walk:
             count += 1
             self._pass_timers(due_ms)
         return max(self._now_ms, ready_ms)
+
+    def _ready_ms(self, exchange: Exchange) -> int:
+        """Return when the broker comes to the request: where it was long in doing so, at either end of that time."""
+        settled_ms = exchange.settled_ms
+        if settled_ms is None or settled_ms - exchange.ready_ms < self._tolerance.uptake_ms or self._way("uptake", exchange.number, 2) == 0:
+            return int(exchange.ready_ms)
+        return int(settled_ms)
 
     def _latest(self, exchange: Exchange, ready_ms: int) -> float:
         answered_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
