@@ -8,7 +8,7 @@ from groupproof.harness.script import Closed, Raw
 from groupproof.harness.script_judging import judge_script_run, with_transitions
 from groupproof.harness.scripting import beat, stable
 from groupproof.harness.verdicts import Verdict
-from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.trace import Observation, Trace, read_trace, write_trace
 
 RIGHT = case(*stable("a"), beat("a"))
 
@@ -30,6 +30,18 @@ def test_an_answer_that_no_release_gives_is_failed_by_the_rule_it_breaks() -> No
     (found,) = (each for each in judgement.findings if each.verdict is Verdict.FAILED)
     assert judgement.verdict is Verdict.FAILED
     assert play.trace[found.seq or 0].api == "Heartbeat"
+
+
+def test_only_cases_about_member_ids_tell_of_their_form() -> None:
+    (play,) = played(RIGHT)
+    ids = {str(seen.body["member_id"]) for seen in play.trace if seen.api == "JoinGroup" and seen.body.get("member_id")}
+    text = "\n".join(write_trace(play.trace))
+    for number, member_id in enumerate(sorted(ids)):
+        text = text.replace(member_id, f"member{number}")
+    trace = [replace(seen, raw=None) for seen in read_trace(text.splitlines())]
+
+    assert judge_script_run(RIGHT, trace).verdict is Verdict.OK
+    assert judge_script_run(replace(RIGHT, requirements=("JOIN-03",)), trace).verdict is Verdict.INFORMATIONAL
 
 
 def test_a_case_about_no_group_is_judged_by_what_its_script_says() -> None:

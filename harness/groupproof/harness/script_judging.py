@@ -13,6 +13,7 @@ from typing import Any
 from groupproof.harness.case import Case, Judge, script_of
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, connections_end_as_written
+from groupproof.harness.judges.coordinators import coordinators_agree
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
@@ -23,6 +24,8 @@ __all__ = ["judge_either", "judge_script_run", "with_transitions"]
 
 DRAWN_MAX = 2_000
 """Of longer traces the groups' transitions are not worked out for a picture."""
+
+_IDS = "JOIN-03"
 
 _ENDED = {"unimplemented": (Verdict.UNIMPLEMENTED, "It does not speak"), "unmet": (Verdict.INCONCLUSIVE, "The case needs")}
 
@@ -47,12 +50,20 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
     script, requirement = script_of(case), next(iter(case.requirements), "")
     judges = (
         *case.judges,
-        judge_of(ground["profile"], ground["settings"]),
+        _about(case, judge_of(ground["profile"], ground["settings"])),
         answers_as_written(script, requirement, BESIDE_GROUPS),
-        connections_end_as_written(script, requirement),
+        connections_end_as_written(script, requirement, case.level),
         answers_can_be_read(requirement),
+        coordinators_agree(requirement),
     )
     return judge_run(replace(case, judges=judges), trace, ())
+
+
+def _about(case: Case, oracle: Judge) -> Judge:
+    """Return the oracle without its word on the form of member ids, where the case is not about them."""
+    if _IDS in case.requirements:
+        return oracle
+    return lambda evidence: (each for each in oracle(evidence) if (each.requirement, each.verdict) != (_IDS, Verdict.INFORMATIONAL))
 
 
 def with_transitions(trace: Trace) -> Trace:

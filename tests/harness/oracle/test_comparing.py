@@ -62,5 +62,12 @@ def test_members_of_a_leave_are_one_code_in_old_versions() -> None:
     assert as_told(Api.LEAVE_GROUP, 2, body) == {"error_code": 25, "members": []}
 
 
+@pytest.mark.parametrize(("metadata", "differ"), [(None, False), ("", False), ("m", True)])
+def test_null_beside_an_offset_says_what_the_empty_text_says(metadata: str | None, differ: bool) -> None:
+    partition = {"partition_index": 0, "metadata": ""}
+
+    assert bool(paths({"partitions": [partition]}, {"partitions": [{**partition, "metadata": metadata}]})) is differ
+
+
 def test_a_body_that_no_frame_can_say_is_taken_as_it_is() -> None:
     assert as_told(Api.HEARTBEAT, 3, {"error_code": "none"}) == {"error_code": "none"}

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.harness.oracle.recording import SETTINGS, Recording
 
+from groupproof.coordinator.outputs import Standing
 from groupproof.harness.oracle import predictions
 from groupproof.harness.oracle.comparing import Difference
 from groupproof.harness.oracle.exchanges import histories
 from groupproof.harness.oracle.telling import finding_of
 from groupproof.harness.oracle.walking import Divergence, Step, Walked
 from groupproof.harness.verdicts import Proof, Verdict
+from groupproof.protocol.vocabulary import GroupState
 
 
 def sentences(told: Recording) -> dict[str, str]:
@@ -54,6 +58,26 @@ def diverged(requirement: str, kind: str = "other") -> tuple[Divergence, Walked]
     )
     found = (Difference(path="error_code", field="error_code", expected=0, observed=27),)
     return Divergence(kind=kind, step=step, differences=found), Walked(steps=(step,), forks=(), transitions=(), names={})
+
+
+def test_a_phase_that_does_not_wait_for_the_owner_of_an_id_costs_a_rebalance_more() -> None:
+    met, walked = diverged("DJOIN-51", "unparked")
+    coming = Standing(generation=1, state=GroupState.PREPARING_REBALANCE, leader="a", absent=(), pending=("p",))
+    late = Standing(generation=1, state=GroupState.PREPARING_REBALANCE, leader="a", absent=("b",), pending=("p",))
+
+    met.step.after = coming
+    assert (finding_of(met, walked).requirement, finding_of(met, walked).verdict) == ("PEND-05", Verdict.NON_STRICT)
+    met.step.after = late
+    assert (finding_of(met, walked).requirement, finding_of(met, walked).verdict) == ("DJOIN-51", Verdict.FAILED)
+
+
+def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() -> None:
+    met, walked = diverged("LEAVE-51")
+    told = Difference(path="members[i-a-0123456789abcdef0123456789abcdef/i-a]", field="members", expected="nothing", observed={})
+    known = replace(walked, names={"i-a-0123456789abcdef0123456789abcdef": "a"})
+
+    assert "members[a/i-a] an entry instead of nothing" in finding_of(replace(met, differences=(told,)), known).observed
+    assert "members[an unknown member/i-a]" in finding_of(replace(met, differences=(told,)), walked).observed
 
 
 @pytest.mark.parametrize(

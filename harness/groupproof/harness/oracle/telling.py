@@ -23,8 +23,11 @@ __all__ = ["Prediction", "finding_of", "idle_findings", "predictions_of", "unusu
 
 _VERDICTS: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
 _PROOFS: Final = {"late": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Proof.LIVENESS}
-_UUID: Final = re.compile(r"[\w.]*-?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_UUID: Final = re.compile(r"[\w.-]*\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
+_HEX_ID: Final = re.compile(r"[\w.-]*\b[0-9a-fA-F]{32}\b")
+_PENDING: Final = "PEND-05"
+"""What ends the join phase too soon where only owners of ids handed out are still to come."""
 _SHORT: Final = 40
 _UNREAD: Final = "INV-01"
 _NAMED_MAX: Final = 4
@@ -67,8 +70,7 @@ def finding_of(met: Divergence, walked: Walked) -> Finding:
     step = met.step
     if met.kind == "lost":
         return _lost(met)
-    is_own = met.kind == "unparked" or not step.answer_rule
-    rule, requirement = (step.rule, step.requirement) if is_own else (step.answer_rule, step.answer_requirement)
+    rule, requirement = _broken(met)
     return Finding(
         verdict=_VERDICTS[by_id(requirement).level],
         requirement=requirement,
@@ -88,6 +90,15 @@ def _lost(met: Divergence) -> Finding:
         expected="The answers are those of a broker that keeps its own group in order.", observed=f"{_asked(step)}: {told}.",
         detail=f"{_asked(step)}: {told}: {met.why} ({step.exchange.label})",
     )  # fmt: skip
+
+
+def _broken(met: Divergence) -> tuple[str, str]:
+    """Return the rule that was not kept, and its requirement."""
+    step, after = met.step, met.step.after
+    if met.kind == "unparked" and after is not None and after.pending and not after.absent:
+        return step.rule, _PENDING
+    is_own = met.kind == "unparked" or not step.answer_rule
+    return (step.rule, step.requirement) if is_own else (step.answer_rule, step.answer_requirement)
 
 
 def idle_findings(walked: Walked) -> Iterator[Finding]:
@@ -197,8 +208,8 @@ def _named(text: str, names: Mapping[str, str]) -> str:
         return NEW_ID
     if text in names:
         return names[text]
-    text = _IN_BRACKETS.sub(lambda found: f"[{names.get(found[1], found[1])}]", text)
-    return _UUID.sub("an unknown member", text)
+    text = _IN_BRACKETS.sub(lambda found: f"[{'/'.join(names.get(each, each) for each in found[1].split('/'))}]", text)
+    return _HEX_ID.sub("an unknown member", _UUID.sub("an unknown member", text))
 
 
 def _and(words: Sequence[str]) -> str:
