@@ -10,7 +10,7 @@ from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.case import script_of
 from groupproof.harness.cli.campaign import Order
-from groupproof.harness.cli.running_fuzz import KINDS, Fuzzing, Steps, kinds_of
+from groupproof.harness.cli.running_fuzz import KINDS, Diverged, Fuzzing, Steps, kinds_of
 from groupproof.harness.script import Ask
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
@@ -18,8 +18,10 @@ from groupproof.harness.verdicts import Verdict
 
 def fuzzing(subject: ReferenceBrokers, *, profile: str = "kafka-4.1", steps: int = 60, goes_on: bool = False, seed: int = 1) -> Fuzzing:
     order = Order(cases=(), profile=profile, level="info", seed=seed, jobs=10, command=["groupproof"])
-    run = Fuzzing(subject, order, Steps(steps=steps, length=6, goes_on=goes_on), say=lambda _: None, prefix="groupproof-")
+    told: list[Diverged] = []
+    run = Fuzzing(subject, order, Steps(steps=steps, length=6, goes_on=goes_on), say=lambda _: None, found=told.append, prefix="groupproof-")
     run.go()
+    assert told == run.diverged
     return run
 
 

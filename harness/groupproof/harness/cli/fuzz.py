@@ -83,10 +83,13 @@ def _fuzz(
     order = Order(
         cases=(), profile=profile or found.profile, level="info", seed=seed, jobs=jobs, command=["groupproof", *sys.argv[1:]], timeout_s=timeout
     )
-    run = Fuzzing(found, order, Steps(steps=steps, length=length, goes_on=goes_on), say=say, prefix=group_prefix)
+    folder = output or Path("fuzz") / as_folder(found.spec)
+
+    def tell(diverged: Diverged) -> None:
+        _tell(diverged, order, found, folder, with_frames=frames)
+
+    run = Fuzzing(found, order, Steps(steps=steps, length=length, goes_on=goes_on), say=say, found=tell, prefix=group_prefix)
     outcome = run.go()
-    for diverged in run.diverged:
-        _tell(diverged, order, found, output or Path("fuzz") / as_folder(found.spec), with_frames=frames)
     click.echo(_summary(run, found, order))
     return _code(run, is_interrupted=outcome.summary.run.interrupted)
 

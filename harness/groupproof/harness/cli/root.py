@@ -51,6 +51,7 @@ root = Group(
     "groupproof",
     {
         "certify": "certify:group",
+        "diff": "diff:command",
         "fuzz": "fuzz:group",
         "replay": "replay:command",
         "serve": "serve:command",

@@ -103,9 +103,11 @@ def _is_known(name: str, value: Any, profile: str) -> bool:
 
 
 class Fuzzing(Campaign):
-    """One run; `answered` counts the requests, `diverged` is what was found, `undecided` how many histories came to no verdict."""
+    """One run; `found` is told of each divergence; `answered` counts the requests, `diverged` is what was found, `undecided` how many histories came to no verdict."""
 
-    def __init__(self, subject: BrokerSubject, order: Order, steps: Steps, *, say: Callable[[str], None], prefix: str) -> None:
+    def __init__(
+        self, subject: BrokerSubject, order: Order, steps: Steps, *, say: Callable[[str], None], found: Callable[[Diverged], None], prefix: str
+    ) -> None:
         super().__init__(order, (), say=lambda *_: None, is_virtual=subject.is_virtual)
         self.answered = 0
         self.diverged: list[Diverged] = []
@@ -113,6 +115,7 @@ class Fuzzing(Campaign):
         self._subject = subject
         self._steps = steps
         self._line = say
+        self._found = found
         self._prefix = prefix
         self._token = "" if subject.is_virtual else f"{random.SystemRandom().getrandbits(24):06x}-"
         self._numbers = itertools.count(1)
@@ -193,6 +196,7 @@ class Fuzzing(Campaign):
             self._line(f"{result.case.id}: {found[0].finding.observed}")
             first = Diverged(case=result.case, met=found[0], trace=found[1], ruling=result.ruling)
             self.diverged.append(await self._shrunk(first, stage))
+            self._found(self.diverged[-1])
 
     async def _shrunk(self, first: Diverged, stage: _Stage) -> Diverged:
         """Return the smallest history that shows the same; the one that was met, where it does not show again."""

@@ -1,0 +1,117 @@
+"""`groupproof diff A B`: the same schedules against two coordinators; for each the first answer that the two do not give alike."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groupproof.harness.cli.options import seed_of
+
+if TYPE_CHECKING:
+    from groupproof.harness.brokers.cluster import BrokerSubject
+    from groupproof.harness.cli.running_diff import Compared
+
+__all__ = ["command"]
+
+DIVERGE = 1
+WIDTH = 110
+
+
+@click.command(name="diff", short_help="Compare two coordinators by the same schedules.")
+@click.argument("first")
+@click.argument("second")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable.")
+@click.option("--skip", metavar="PATTERN", multiple=True, help="Leave cases out, by the same; repeatable.")
+@click.option(
+    "--steps", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Compare by generated histories too, of about N requests."
+)
+@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same generated histories.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="How many schedules go side by side.")
+@click.option("--profile", metavar="P", help="The release that groupproof plays.  [default: that of the other subject]")
+@click.option(
+    "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the divergences in full as JSON on stdout, and nothing else there.")
+def command(first: str, second: str, **given: Any) -> int:
+    """Send the coordinator cases to FIRST and SECOND, as `certify coordinator` takes them, and compare what they answer.
+
+    Ids are replaced by names in the order of their appearance, and times are left out. 1 says that some schedule is not answered alike.
+    """
+    return _diff(first, second, **given)
+
+
+def _diff(
+    first: str, second: str, *, only: tuple[str, ...], skip: tuple[str, ...], steps: int, seed: int, jobs: int, profile: str | None,
+    properties: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    from rich.console import Console
+
+    from groupproof.harness.catalogue import cases_of
+    from groupproof.harness.cli.fuzz import need_hypothesis
+    from groupproof.harness.cli.running_diff import Comparison
+    from groupproof.harness.selection import select
+
+    if steps:
+        need_hypothesis()
+    console = Console(stderr=True)
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    subjects = _subjects((first, second), profile, properties, say)
+    comparison = Comparison(subjects, select(cases_of("coordinator"), only=only, skip=skip), steps=steps, seed=seed, jobs=jobs, say=say)
+    comparison.go()
+    compared = sorted(comparison.compared, key=lambda each: each.case.id)
+    if as_json:
+        click.echo(json.dumps([_json(each) for each in compared if each.contrast is not None], indent=1, default=str))
+    else:
+        _print(compared, subjects)
+    troubles = [each.trouble for each in compared if each.trouble is not None]
+    for trouble in dict.fromkeys(map(str, troubles)):
+        say(trouble)
+    if any(each.contrast is not None for each in compared):
+        return DIVERGE
+    return max((each.exit_code for each in troubles), default=0)
+
+
+def _subjects(specs: tuple[str, str], profile: str | None, properties: Path | None, say: Any) -> tuple[BrokerSubject, BrokerSubject]:
+    """Return both subjects; groupproof itself plays the release of the other, unless told another."""
+    from groupproof.harness.brokers.kinds import subject_named
+    from groupproof.harness.brokers.reference import ReferenceBrokers
+    from groupproof.harness.candidates import check_profile_name
+
+    if profile is not None:
+        check_profile_name(profile)
+
+    def named(spec: str) -> BrokerSubject:
+        return subject_named(spec, properties=properties if ":" in spec else None, profile=profile, say=say)
+
+    one, other = named(specs[0]), named(specs[1])
+    if profile is None and isinstance(one, ReferenceBrokers):
+        one = replace(one, profile=other.profile)
+    if profile is None and isinstance(other, ReferenceBrokers):
+        other = replace(other, profile=one.profile)
+    return one, other
+
+
+def _print(compared: list[Compared], subjects: tuple[BrokerSubject, BrokerSubject]) -> None:
+    width = max(len(each.spec) for each in subjects)
+    for each in compared:
+        if each.contrast is not None:
+            click.echo(f"{each.case.id}: {each.contrast.label}")
+            click.echo(f"  {subjects[0].spec:<{width}}  {each.contrast.first[:WIDTH]}")
+            click.echo(f"  {subjects[1].spec:<{width}}  {each.contrast.second[:WIDTH]}")
+    diverge = sum(each.contrast is not None for each in compared)
+    failed = sum(each.trouble is not None for each in compared)
+    rest = f", {failed} not carried out" if failed else ""
+    click.echo(f"{subjects[0].spec} and {subjects[1].spec}: {diverge} of {len(compared)} schedules diverge{rest}")
+
+
+def _json(compared: Compared) -> dict[str, Any]:
+    assert compared.contrast is not None
+    first, second = compared.contrast.bodies
+    return {"case": compared.case.id, "exchange": compared.contrast.label, "first": first, "second": second}
