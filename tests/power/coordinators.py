@@ -21,7 +21,6 @@ __all__ = ["PROFILE", "judgements"]
 
 PROFILE = "kafka-4.1"
 TASK_STEPS_MAX = 2_000_000
-STEPS_S = 60.0
 
 
 def judgements(variant: str, cases: Iterable[Case], *, seed: int = 1) -> dict[str, Judgement]:
@@ -47,10 +46,10 @@ def _played(variant: str, cases: Sequence[Case], seed: int) -> dict[str, Play]:
 
 async def _play_world(subject: ReferenceBrokers, world: World, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:
     if world.only is not None:
-        await _play_all(BrokerStage(subject=subject, world=world, ground=None, profile=PROFILE, seed=seed, token="", steps_s=STEPS_S), cases, plays)
+        await _play_all(BrokerStage(subject=subject, world=world, ground=None, profile=PROFILE, seed=seed, token=""), cases, plays)
         return
     async with opened(subject, world, cases) as ground:
-        await _play_all(BrokerStage(subject=subject, world=world, ground=ground, profile=PROFILE, seed=seed, token="", steps_s=STEPS_S), cases, plays)
+        await _play_all(BrokerStage(subject=subject, world=world, ground=ground, profile=PROFILE, seed=seed, token=""), cases, plays)
 
 
 async def _play_all(stage: BrokerStage, cases: Sequence[Case], plays: dict[str, Play]) -> None:

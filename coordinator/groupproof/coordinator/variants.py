@@ -10,14 +10,16 @@ import difflib
 from functools import cache
 from typing import Final
 
+from groupproof.coordinator.bugs_of_answers import BUGS_OF_ANSWERS
+from groupproof.coordinator.bugs_of_rules import BUGS_OF_RULES
+from groupproof.coordinator.legal_variants import LEGAL
 from groupproof.coordinator.mutants import mutants
 from groupproof.coordinator.variant import Variant
 from groupproof.protocol.spec import profile
 
 __all__ = ["BUGS", "LEGAL", "UnknownVariant", "variant_named", "variants"]
 
-LEGAL: Final[tuple[Variant, ...]] = ()
-BUGS: Final[tuple[Variant, ...]] = (*mutants(profile()),)
+BUGS: Final[tuple[Variant, ...]] = (*mutants(profile()), *BUGS_OF_RULES, *BUGS_OF_ANSWERS)
 
 
 class UnknownVariant(ValueError):

@@ -8,13 +8,16 @@ from typing import Any, Final
 from groupproof.harness.case import Case
 from groupproof.harness.script import Group, ScriptStep
 from groupproof.harness.scripting import beat, commit, delete_groups, describe, fetch, join, leave, list_groups, stable, sync
-from groupproof.harness.scripts.making import alone, case, emptied, gathered, in_group, offset_delete, preparing
+from groupproof.harness.scripts.making import APART_MS, alone, case, emptied, gathered, in_group, offset_delete, passing, preparing
 from groupproof.harness.scripts.static import settled
 
 __all__ = ["CASES"]
 
 _SIMPLE: Final[dict[str, Any]] = {"generation_id": -1, "member_id": ""}
 _COMMITTED: Final = commit("x", {("t", 0): 5, ("t", 1): 6}, code=0, **_SIMPLE)
+
+# A new group may be unseen for half a second.
+_SEEN: Final = passing(2 * APART_MS)
 
 _LIVE: Mapping[str, tuple[str, str, tuple[ScriptStep, ...]]] = {
     "preparing": ("TR-068", "waits for joins", preparing("a", "b")),
@@ -29,19 +32,23 @@ _DESCRIBED = (
             f"describes a group that {words}, with its members",
             ("JOIN-37", requirement),
             steps,
+            _SEEN,
             describe("x", code=0),
         )
         for state, (requirement, words, steps) in _LIVE.items()
     ),
-    case("describe/empty", "describes an Empty group", ("INV-11", "TR-121"), emptied(), describe("x", code=0)),
-    case("describe/offsets-only", "describes a group that holds offsets alone as Empty", ("INV-11", "TR-006"), _COMMITTED, describe("x", code=0)),
-    case("describe/static", "tells the group instances of static members", ("STATIC-01", "JOIN-37"), settled("a", "b"), describe("x", code=0)),
+    case("describe/empty", "describes an Empty group", ("INV-11", "TR-121"), emptied(), _SEEN, describe("x", code=0)),
+    case(
+        "describe/offsets-only", "describes a group that holds offsets alone as Empty", ("INV-11", "TR-006"), _COMMITTED, _SEEN, describe("x", code=0)
+    ),
+    case("describe/static", "tells the group instances of static members", ("STATIC-01", "JOIN-37"), settled("a", "b"), _SEEN, describe("x", code=0)),
     case(
         "describe/other-type",
         "describes a group of another protocol type",
         ("JOIN-37", "JOIN-08"),
         alone("a", protocol_type="connect", protocols=("default",), metadata=b"\x00"),
         sync("a", {"a": []}, protocol_type="connect", code=0),
+        _SEEN,
         describe("x", code=0),
     ),
     case(
@@ -62,6 +69,7 @@ _DESCRIBED = (
             f"describes a Stable group by DescribeGroups v{version}: protocol, members, metadata, assignments",
             ("JOIN-37", "SYNC-12"),
             stable("a", "b"),
+            _SEEN,
             describe("x", version=version, code=0),
         )
         for version in range(7)
@@ -82,6 +90,7 @@ _LISTED = (
             stable("a"),
             in_group("empty", emptied("b")),
             in_group("completing", gathered("c")),
+            _SEEN,
             _listed(version),
         )
         for version in range(6)
@@ -94,6 +103,7 @@ _LISTED = (
             stable("a"),
             in_group("empty", emptied("b")),
             in_group("completing", gathered("c")),
+            _SEEN,
             _listed(4, states_filter=states),
             required=False,
         )
@@ -109,6 +119,7 @@ _LISTED = (
             f"lists {words} when it is asked for the group type {types[0]}",
             ("INV-02",),
             stable("a"),
+            _SEEN,
             _listed(5, types_filter=types),
             required=False,
         )
@@ -151,6 +162,8 @@ _DELETED = (
         delete_groups("x", code=0),
         fetch("x", code=0),
         describe("x", version=5, code=0),
+        alone("b"),
+        fetch("x", code=0),
     ),
     case("delete/missing", "answers the deletion of a group that does not exist with 69", ("TR-148", "ERR-18"), delete_groups("x", code=69)),
     case(

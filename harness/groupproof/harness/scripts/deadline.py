@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from groupproof.harness.case import Case
 from groupproof.harness.scripting import answered, beat, describe, join, sync
-from groupproof.harness.scripts.making import case, gathered, passing, synced
+from groupproof.harness.scripts.making import alone, case, gathered, passing, preparing, synced
+from groupproof.harness.verdicts import Level
 
 __all__ = ["CASES"]
 
@@ -29,6 +30,31 @@ CASES: tuple[Case, ...] = (
         beat("a", code=25),
         beat("b", code=25),
         describe("x", code=0),
+        required=False,
+    ),
+    case(
+        "sync-deadline/first-generation",
+        "drops the only member of a new group that does not sync by the rebalance timeout",
+        ("SYNC-16",),
+        alone("a", **_SHORT),
+        passing(1_200),
+        beat("a", code=0),
+        passing(_DEADLINE_MS),
+        beat("a", code=25),
+        describe("x", code=0),
+        required=False,
+    ),
+    case(
+        "sync-deadline/after-a-join-deadline",
+        "bounds the wait for SyncGroup after a join phase that ended at its deadline too",
+        ("SYNC-16", "TR-048"),
+        preparing("a", "b", **_SHORT),
+        answered("join a", code=0, within_ms=8_000),
+        passing(1_200),
+        beat("a", code=0),
+        passing(_DEADLINE_MS),
+        beat("a", code=25),
+        level=Level.INFO,
         required=False,
     ),
     case(

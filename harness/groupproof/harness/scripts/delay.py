@@ -117,6 +117,9 @@ CASES: tuple[Case, ...] = (
         describe("x", code=0),
         passing(2 * INITIAL_DELAY_MS),
         describe("x", code=0),
+        joined("b", is_parked=True),
+        answered("join b", code=0),
+        beat("b", code=0),
     ),
     _delayed(
         "one-of-two-leaves",

@@ -156,6 +156,8 @@ _SESSIONS = (
         _HALF,
         beat("a", code=25),
         join("a", wait=True, code=25),
+        alone("b"),
+        beat("b", code=0),
     ),
     case(
         "heartbeat/session-ends-others-remain",

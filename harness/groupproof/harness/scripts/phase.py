@@ -7,7 +7,7 @@ from typing import Any, Final
 from groupproof.harness.case import Case
 from groupproof.harness.script import Ref
 from groupproof.harness.scripting import answered, beat, commit, describe, join, joined, leave, stable, sync
-from groupproof.harness.scripts.making import api_versions, case, in_group, passing, preparing, synced
+from groupproof.harness.scripts.making import alone, api_versions, case, in_group, passing, preparing, synced
 
 __all__ = ["CASES"]
 
@@ -73,6 +73,26 @@ CASES: tuple[Case, ...] = (
         passing(_DEADLINE_MS + 800),
         beat("a", code=25),
         describe("x", code=0),
+        alone("d"),
+        beat("d", code=0),
+    ),
+    case(
+        "phase/begun-by-a-session",
+        "drops who does not join within the rebalance timeout after another member's session ended",
+        ("TR-120", "TR-048", "DJOIN-03"),
+        stable("a", "b", **_SHORT),
+        joined("c", session_timeout_ms=_SESSION_MS, **_SHORT),
+        join("a", **_SHORT),
+        join("b", **_SHORT),
+        answered("join a", code=0),
+        answered("join b", code=0),
+        answered("join c", code=0),
+        synced("a", "b", "c"),
+        passing(_SESSION_MS + 500),
+        beat("b", code=27),
+        join("a", is_parked=True, **_SHORT),
+        answered("join a", code=0, within_ms=8_000),
+        beat("b", code=25),
     ),
     case(
         "phase/longest-timeout-counts",
