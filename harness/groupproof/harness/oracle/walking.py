@@ -385,7 +385,7 @@ class Walk:
         group, created_ms = self._history.group, self._told.created_ms
         is_new = created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms
         stored = self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions))
-        return (is_new or may_be_unseen(group, stored, self._release)) and shows_no_group(step.exchange.api, step.exchange.answer or {})
+        return not step.exchange.is_stray and (is_new or may_be_unseen(group, stored, self._release)) and shows_no_group(step.exchange.api, step.exchange.answer or {})
 
 
 def _topics(partitions: Mapping[str, int]) -> Topics:
