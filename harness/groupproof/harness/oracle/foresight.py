@@ -44,6 +44,8 @@ class Foresight:
         told = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
         if not told:
             told = next((each for each in self._unclaimed if each.startswith(prefix) and each not in self.owners), "")
+        if not told and exchange.answer is not None:
+            told = str(exchange.answer.get("member_id", ""))  # a JoinGroup that was parked and then refused tells the id that it was given
         if not told or told in self.owners:
             told = f"{NEW_ID} ({exchange.number})"
         self.owners[told] = exchange.client
