@@ -1,9 +1,12 @@
 from __future__ import annotations
 
-from groupproof.coordinator.coordinator import Stored
+from dataclasses import replace
+
+from groupproof.coordinator.coordinator import Stored, Transition
 from groupproof.coordinator.storage import StoredGroup, StoredOffsets
-from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group
-from groupproof.protocol.vocabulary import Api
+from groupproof.harness.oracle.comparing import Difference
+from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group, shows_state_before
+from groupproof.protocol.vocabulary import Api, GroupState
 
 WRITTEN = Stored(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
 COMMITTED = Stored(offsets=(StoredOffsets(group_id="g", committed=()),))
@@ -27,3 +30,13 @@ def test_a_group_of_which_nothing_is_written_may_be_unseen_from_4_0_on() -> None
 def test_a_group_that_is_written_is_seen() -> None:
     assert not may_be_unseen("g", WRITTEN, (4, 1))
     assert not may_be_unseen("g", COMMITTED, (4, 1))
+
+
+def test_a_group_that_moves_may_show_where_it_was_and_nothing_else() -> None:
+    moved = Transition(group_id="g", generation=1, before=GroupState.PREPARING_REBALANCE, after=GroupState.COMPLETING_REBALANCE, rule="x", reason="")
+    state = Difference(path="groups.group_state", field="group_state", expected="CompletingRebalance", observed="PreparingRebalance")
+
+    assert shows_state_before([state], moved)
+    assert not shows_state_before([replace(state, observed="Stable")], moved)
+    assert not shows_state_before([state, replace(state, field="protocol_type")], moved)
+    assert not shows_state_before([], replace(moved, before=None))

@@ -1,18 +1,19 @@
-"""What a new group shows to whoever looks, for a while: it is Dead, or not listed. Pure.
+"""What a group shows to whoever looks, for a moment or a while: a new one is Dead, or not listed; one that moves is still where it was. Pure.
 
-Before 4.0 that is some milliseconds. From 4.0 on brokers read as of the last record that was committed (CoordinatorRuntime), so that it lasts until
+Before 4.0 a new group is unseen for some milliseconds. From 4.0 on brokers read as of the last record that was committed (CoordinatorRuntime), so that it lasts until
 something is written of the group; or of another in its partition, which no history tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from groupproof.coordinator.coordinator import Stored
+from groupproof.coordinator.coordinator import Stored, Transition
+from groupproof.harness.oracle.comparing import Difference
 from groupproof.protocol.vocabulary import Api, GroupState
 
-__all__ = ["may_be_unseen", "shows_no_group"]
+__all__ = ["may_be_unseen", "shows_no_group", "shows_state_before"]
 
 _READS_WHAT_IS_WRITTEN: Final = (4, 0)
 
@@ -29,3 +30,9 @@ def may_be_unseen(group: str, stored: Stored, release: tuple[int, ...]) -> bool:
     """Tell whether a broker of `release` may not show a group that is there: nothing is written of it."""
     written = {*(each.group_id for each in stored.groups), *(each.group_id for each in stored.offsets)}
     return release >= _READS_WHAT_IS_WRITTEN and group not in written
+
+
+def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:
+    """Tell whether an answer differs in nothing but that the group has not `moved` yet: what completes a join phase is another thread of the broker."""
+    states = [(each.field, each.expected, each.observed) for each in found]
+    return moved.before is not None and states == [("group_state", moved.after.value, moved.before.value)]

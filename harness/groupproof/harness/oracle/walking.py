@@ -20,7 +20,7 @@ from groupproof.harness.oracle.comparing import Difference, as_told, differences
 from groupproof.harness.oracle.exchanges import Exchange, History, Moved
 from groupproof.harness.oracle.following import Lost, answers_by_rule, followed
 from groupproof.harness.oracle.foresight import Foresight
-from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group
+from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group, shows_state_before
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.protocol.messages import GroupResponse
 from groupproof.protocol.refusals import error_of
@@ -352,7 +352,7 @@ class Walk:
             return
         found = tuple(differences(step.expected, exchange.answer))
         serious = tuple(each for each in found if not each.is_idle)
-        if serious and not self._is_passing(step):
+        if serious and not self._is_passing(step, serious):
             raise _Diverged("other", step, serious)
         self._check_time(step, cause)
         step.idle = tuple(each for each in found if each.is_idle)
@@ -380,12 +380,20 @@ class Walk:
         if exchange.answered_ms > step.due_ms + allowance_ms + self._moving_ms and not exchange.is_unread:
             raise _Diverged("late", step)
 
-    def _is_passing(self, step: Step) -> bool:
-        """Tell whether the difference is one that a new group shows for a while."""
+    def _is_passing(self, step: Step, found: tuple[Difference, ...]) -> bool:
+        """Tell whether the difference is one that a group shows for a moment, while it moves, or a new one for a while."""
+        at_ms, moved = self._told.transitions[-1] if self._told.transitions else (0, None)
+        if moved is not None and shows_state_before(found, moved):
+            asked = step.exchange.request.seq
+            return any(each.due_ms == at_ms and each.exchange.seq > asked for each in self._told.steps.values())
         group, created_ms = self._history.group, self._told.created_ms
         is_new = created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms
         stored = self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions))
-        return not step.exchange.is_stray and (is_new or may_be_unseen(group, stored, self._release)) and shows_no_group(step.exchange.api, step.exchange.answer or {})
+        return (
+            not step.exchange.is_stray
+            and (is_new or may_be_unseen(group, stored, self._release))
+            and shows_no_group(step.exchange.api, step.exchange.answer or {})
+        )
 
 
 def _topics(partitions: Mapping[str, int]) -> Topics:
