@@ -7,10 +7,13 @@ import pytest
 import trio
 import trio.testing
 
+from groupproof.harness.brokers.address import AddressedBrokers
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
+from groupproof.harness.brokers.properties import Security
 from groupproof.harness.brokers.question import Asker, asking
 from groupproof.harness.brokers.readiness import wait_until_coordinating
-from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.brokers.reference import ReferenceBrokers, as_variant
+from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.vocabulary import Api
 
 BROKERS = ReferenceBrokers(profile="kafka-4.1")
@@ -74,3 +77,13 @@ def test_the_last_broker_and_one_that_is_not_there_cannot_be_stopped() -> None:
             await running.stop(1)
 
     _with(work)
+
+
+def test_a_variant_is_told_by_its_name_and_another_subject_has_none() -> None:
+    varied = as_variant(BROKERS, "generation-stays")
+
+    assert (varied.name, varied.variant.name) == ("groupproof:generation-stays", "generation-stays")
+    with pytest.raises(WrongUsage, match="did you mean generation-stays"):
+        as_variant(BROKERS, "generation-stay")
+    with pytest.raises(WrongUsage, match="not ours to change"):
+        as_variant(AddressedBrokers(bootstrap=[("h", 1)], security=Security(), say=print, spec="h:1", asked_profile=None), "generation-stays")

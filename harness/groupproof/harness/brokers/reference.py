@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,15 @@ import trio
 from groupproof.coordinator.cluster import Cluster
 from groupproof.coordinator.settings import Settings, UnknownSetting
 from groupproof.coordinator.variant import REFERENCE, Variant
-from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
+from groupproof.coordinator.variants import UnknownVariant, variant_named
+from groupproof.harness.brokers.cluster import BrokerSubject, CannotStop, RunningCluster
 from groupproof.harness.network import Address, MemoryNetwork
+from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.version import release
 from groupproof.protocol.faults import Move
 from groupproof.protocol.trace import Recorder
 
-__all__ = ["ReferenceBrokers"]
+__all__ = ["ReferenceBrokers", "as_variant"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,9 @@ class ReferenceBrokers:
         unmet = {name: why for name, value in settings.items() if (why := _why_not(name, value, self.profile))}
         taken = {name: value for name, value in settings.items() if name not in unmet}
         recorder = Recorder(lambda: round(trio.current_time() * 1e9), keeps=False)
-        cluster = Cluster(profile=self.profile, settings=taken, brokers=brokers, topics=topics, seed=self.seed, recorder=recorder, variant=self.variant)
+        cluster = Cluster(
+            profile=self.profile, settings=taken, brokers=brokers, topics=topics, seed=self.seed, recorder=recorder, variant=self.variant
+        )
         running = _Running(cluster, unmet)
         async with trio.open_nursery() as nursery:
             await nursery.start(cluster.run)
@@ -52,6 +56,16 @@ class ReferenceBrokers:
                 running.opened = addresses
                 yield running
             nursery.cancel_scope.cancel()
+
+
+def as_variant(subject: BrokerSubject, name: str) -> ReferenceBrokers:
+    """Return the reference as the variant called `name`; raise `WrongUsage` for another subject, or with the nearest names of variants."""
+    if not isinstance(subject, ReferenceBrokers):
+        raise WrongUsage(f"--variant plants a bug in the reference coordinator, groupproof; {subject.name} is not ours to change")
+    try:
+        return replace(subject, variant=variant_named(name), name=f"{subject.name}:{name}")
+    except UnknownVariant as error:
+        raise WrongUsage(str(error)) from error
 
 
 def _why_not(name: str, value: Any, profile: str) -> str | None:

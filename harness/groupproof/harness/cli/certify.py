@@ -76,6 +76,7 @@ def coordinator(subject: str, **given: Any) -> int:
 
 def _certify_coordinator(named: str, options: RunOptions) -> int:
     from groupproof.harness.brokers.kinds import meet, subject_named
+    from groupproof.harness.brokers.reference import as_variant
     from groupproof.harness.candidates import check_profile_name
     from groupproof.harness.cli.certifying import Certification
     from groupproof.harness.cli.running_coordinator import JOBS, CoordinatorRun, expectations_of
@@ -84,6 +85,8 @@ def _certify_coordinator(named: str, options: RunOptions) -> int:
     if options.profile is not None:
         check_profile_name(options.profile)
     found = subject_named(named, properties=options.properties, profile=options.profile, say=certification.say)
+    if options.variant is not None:
+        found = as_variant(found, options.variant)
     meet(found, certification.say)
     certification.known_from(expectations_of(found))
     version = found.release or found.version

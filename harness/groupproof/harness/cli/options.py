@@ -79,6 +79,7 @@ class RunOptions:
     advertise: str | None = None
     properties: Path | None = None
     group_prefix: str = ""
+    variant: str | None = None
 
 
 Option = Callable[[Any], Any]
@@ -119,6 +120,7 @@ _OF_COORDINATORS: tuple[Option, ...] = (
     ),
     click.option("--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."),
     click.option("--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."),
+    click.option("--variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in the reference coordinator."),
 )  # fmt: skip
 
 # Of the contract's common options, what a side can't do, each with the reason.
