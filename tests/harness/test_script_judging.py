@@ -80,3 +80,12 @@ def test_a_trace_that_tells_no_profile_is_left_as_it_is() -> None:
     trace = [Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": "end"})]
 
     assert with_transitions(trace) == trace
+
+
+def test_steps_that_were_given_up_prove_nothing_but_what_was_wrong_before() -> None:
+    (play,) = played(RIGHT)
+    told = {"name": "timeout", "waiting": "the end of the steps, for 1 s in all"}
+    given_up = Observation(seq=len(play.trace), at_ns=play.trace[-1].at_ns, who="kit", kind="event", body=told)
+
+    assert judge_script_run(RIGHT, [*play.trace, given_up]).verdict is Verdict.INCONCLUSIVE
+    assert judge_script_run(RIGHT, [*forged(play.trace, 82), given_up]).verdict is Verdict.FAILED

@@ -17,6 +17,7 @@ from groupproof.harness.judges.coordinators import coordinators_agree
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
+from groupproof.harness.scripted import STEPS_END
 from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation, Trace
 
@@ -56,7 +57,15 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         answers_can_be_read(requirement),
         coordinators_agree(requirement),
     )
-    return judge_run(replace(case, judges=judges), trace, ())
+    return _if_ended(judge_run(replace(case, judges=judges), trace, ()), trace)
+
+
+def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
+    """Return the judgement, INCONCLUSIVE where nothing was wrong as far as the steps came, but they were given up."""
+    given_up = next((seen for seen in trace if seen.who == "kit" and str(seen.body.get("waiting", "")).startswith(STEPS_END)), None)
+    if given_up is None or judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
+        return judgement
+    return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"The kit gave up waiting for {given_up.body['waiting']}.")
 
 
 def _about(case: Case, oracle: Judge) -> Judge:

@@ -38,13 +38,14 @@ from groupproof.harness.whereabouts import Node, NoSuchBroker, Whereabouts, beat
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["perform"]
+__all__ = ["STEPS_END", "perform"]
 
 SETTLE_S = 0.02
 """How long a request has a start over what makes sure that it was taken up."""
 
 BARRIER_S = 10.0
 STEPS_S = 120.0
+STEPS_END = "the end of the steps"
 
 
 class _Stop(Exception):
@@ -81,7 +82,7 @@ class _Performance:
                 with trio.move_on_after(steps_s) as limit:
                     await self._steps()
                 if limit.cancelled_caught:
-                    self._note("timeout", waiting=f"the end of the steps, for {steps_s:.0f} s in all")
+                    self._note("timeout", waiting=f"{STEPS_END}, for {steps_s:.0f} s in all")
                 self._note("end")
             finally:
                 with trio.CancelScope(shield=True):
