@@ -98,8 +98,11 @@ class Coordinator:
     def append_error(self, error: ErrorCode) -> None:
         self._engine.append_error = error
 
-    def handle(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> list[Output]:
-        """Take up a request at `now_ms`; timers due before that go off first. Raise `TypeError` for FindCoordinator, which the cluster answers."""
+    def handle(self, message: GroupRequest, arrival: Arrival, now_ms: int, *, fires: bool = True) -> list[Output]:
+        """Take up a request at `now_ms`; timers due before that go off first, and those due at once right behind it, unless `fires` is False.
+
+        Raise `TypeError` for FindCoordinator, which the cluster answers.
+        """
         self._fire(now_ms - 1)
         self._come_to(now_ms)
         batch = BATCHES.get(type(message))
@@ -109,7 +112,8 @@ class Coordinator:
             self._list(message, arrival)
         else:
             self._take_up(message, arrival)
-        self._fire(now_ms)
+        if fires:
+            self._fire(now_ms)
         return self._taken(arrival.token)
 
     def advance(self, now_ms: int) -> list[Output]:

@@ -7,7 +7,7 @@ from tests.harness.oracle.recording import SETTINGS, Recording
 
 from groupproof.coordinator.coordinator import Arrival, Coordinator, Output
 from groupproof.harness.oracle import findings_of
-from groupproof.harness.oracle.following import Lost, answers_by_rule, followed
+from groupproof.harness.oracle.following import Lost, answers_by_rule, followed, topics_with
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.messages import GroupRequest, LeaveGroupRequest
 from groupproof.protocol.vocabulary import ErrorCode
@@ -46,10 +46,10 @@ def test_what_the_machine_cannot_follow_ends_the_reading_without_a_verdict(monke
     trace = told.end()
     handle = Coordinator.handle
 
-    def lawful(self: Coordinator, message: GroupRequest, arrival: Arrival, now_ms: int) -> list[Output]:
+    def lawful(self: Coordinator, message: GroupRequest, arrival: Arrival, now_ms: int, *, fires: bool = True) -> list[Output]:
         if isinstance(message, LeaveGroupRequest):
             raise AssertionError("instance i is there already (JOIN-36)")
-        return handle(self, message, arrival, now_ms)
+        return handle(self, message, arrival, now_ms, fires=fires)
 
     monkeypatch.setattr(Coordinator, "handle", lawful)
 
@@ -57,3 +57,10 @@ def test_what_the_machine_cannot_follow_ends_the_reading_without_a_verdict(monke
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.observed == "LeaveGroup of a (generation 1, Stable): after which the rules can't follow the broker any more."
     assert "instance i is there already (JOIN-36) (the end of it)" in finding.detail
+
+
+def test_the_topics_are_those_that_the_trace_tells() -> None:
+    topics = topics_with({"t": 2, "u": 1})
+
+    assert {each.name for each in topics.all()} == {"t", "u"}
+    assert topics.named("missing") is None

@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any, ParamSpec
 
 from groupproof.coordinator.coordinator import Output
+from groupproof.coordinator.topics import Topics
 from groupproof.protocol.spec import Row, rule_name
 from groupproof.protocol.spec import profile as profile_named
 
-__all__ = ["Lost", "answers_by_rule", "followed"]
+__all__ = ["Lost", "answers_by_rule", "followed", "topics_with"]
 
 Given = ParamSpec("Given")
 
@@ -37,3 +38,11 @@ def answers_by_rule(profile: str) -> Mapping[str, Any]:
     for on, cell in profile_named(profile).before_group.items():
         rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
     return {name: row.answer for name, row in rows.items()}
+
+
+def topics_with(partitions: Mapping[str, int]) -> Topics:
+    """Return the topics that the broker has."""
+    topics = Topics(0)
+    for name, count in partitions.items():
+        topics.grow(name, count)
+    return topics

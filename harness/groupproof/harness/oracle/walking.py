@@ -15,10 +15,9 @@ from typing import Any, Final
 from groupproof.coordinator.commits import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
 from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.outputs import Standing
-from groupproof.coordinator.topics import Topics
 from groupproof.harness.oracle.comparing import Difference, as_told, differences
 from groupproof.harness.oracle.exchanges import Exchange, History, Moved
-from groupproof.harness.oracle.following import Lost, answers_by_rule, followed
+from groupproof.harness.oracle.following import Lost, answers_by_rule, followed, topics_with
 from groupproof.harness.oracle.foresight import Foresight
 from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group, shows_state_before
 from groupproof.harness.oracle.tolerance import Tolerance
@@ -121,7 +120,7 @@ class Walk:
         self._answers = answers_by_rule(profile)
         self._release = profile_named(profile).release
         self._fields = profile_named(profile).fields
-        self._topics = None if history.topics is None else _topics(history.topics)
+        self._topics = None if history.topics is None else topics_with(history.topics)
         self._queue = list(history.exchanges)
         self._moves = list(history.moves)
         self._parked: dict[int, Step] = {}
@@ -204,12 +203,10 @@ class Walk:
         ready_ms, count = self._ready_ms(exchange), 0
         while (due_ms := self._machine.next_deadline_ms()) is not None:
             if due_ms < ready_ms:
-                is_near = ready_ms - due_ms <= self._tolerance.late_timer_ms
+                is_near = ready_ms - due_ms <= self._tolerance.late_timer_ms and not self._is_over(exchange)
                 if is_near and self._way("timer", exchange.number, 2, count) == 1:
-                    return max(self._now_ms, due_ms - 1)  # at the timer's own instant it would go off right behind the request
-            elif due_ms <= ready_ms + self._tolerance.early_ms and any(
-                self._was_answered(each, exchange.request.seq) for each in self._parked.values()
-            ):
+                    return max(self._now_ms, due_ms - 1)
+            elif due_ms <= ready_ms + self._tolerance.early_ms and self._is_over(exchange):
                 pass  # the timer was a little early: its answer was there when this request was sent
             elif due_ms > self._latest(exchange, ready_ms) or self._way("timer", exchange.number, 2, count) == 0:
                 break
@@ -218,7 +215,7 @@ class Walk:
         return max(self._now_ms, ready_ms)
 
     def _ready_ms(self, exchange: Exchange) -> int:
-        """Return when the broker comes to the request: where it was long in doing so, at either end of that time."""
+        """Return when the broker comes to the request: either end of the time where that was long."""
         settled_ms = exchange.settled_ms
         if settled_ms is None or settled_ms - exchange.ready_ms < self._tolerance.uptake_ms or self._way("uptake", exchange.number, 2) == 0:
             return int(exchange.ready_ms)
@@ -251,7 +248,7 @@ class Walk:
             if refused is not None:
                 self._note_beside(step, "unknown-partitions", "ERR-02", as_told(exchange.api, exchange.version, body_of(refused)))
                 return
-        self._perform(followed(machine.handle, message, arrival, at_ms), at_ms, exchange)
+        self._perform(followed(machine.handle, message, arrival, at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
             step.after = machine.standing(self._history.group)
         if exchange.api not in _READS:
@@ -309,6 +306,10 @@ class Walk:
             is_past = answered_ms is not None and answered_ms + self._tolerance.early_ms + self._moving_ms < now_ms
             if is_past or self._was_answered(step, seq):
                 raise _Diverged("unparked", step)
+
+    def _is_over(self, exchange: Exchange) -> bool:
+        """Tell whether something that is still parked was answered before this request was sent: a timer must have gone off."""
+        return any(self._was_answered(each, exchange.request.seq) for each in self._parked.values())
 
     def _was_answered(self, step: Step, seq: int) -> bool:
         return step.exchange.answered_ms is not None and step.exchange.seq < seq
@@ -389,15 +390,5 @@ class Walk:
         group, created_ms = self._history.group, self._told.created_ms
         is_new = created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms
         stored = self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions))
-        return (
-            not step.exchange.is_stray
-            and (is_new or may_be_unseen(group, stored, self._release))
-            and shows_no_group(step.exchange.api, step.exchange.answer or {})
-        )
-
-
-def _topics(partitions: Mapping[str, int]) -> Topics:
-    topics = Topics(0)
-    for name, count in partitions.items():
-        topics.grow(name, count)
-    return topics
+        is_unseen = not step.exchange.is_stray and (is_new or may_be_unseen(group, stored, self._release))
+        return is_unseen and shows_no_group(step.exchange.api, step.exchange.answer or {})
