@@ -180,6 +180,28 @@ def test_while_a_group_prepares_those_who_joined_fill_it_from_2_6_on(scene_of: S
     assert asked.error is code
 
 
+@pytest.mark.parametrize(("profile", "is_answered"), [("kafka-2.8", False), ("kafka-3.9", True)])
+def test_a_pending_id_that_is_turned_away_is_waited_for_up_to_2_8(scene_of: Scenes, profile: str, is_answered: bool) -> None:
+    scene = scene_of(profile, group_max_size=2)
+    (leader,) = stable(scene, 1)
+    first, second = scene.given_id(), scene.given_id()
+    scene.join(first, version=4)
+    rejoined = scene.join(leader, version=4)
+
+    assert scene.join(second, version=4).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert rejoined.is_parked is not is_answered
+
+
+@pytest.mark.parametrize(("profile", "is_answered"), [("kafka-2.4", False), ("kafka-2.8", True), ("kafka-4.1", True)])
+def test_an_error_of_the_server_cannot_be_said_to_joins_of_2_4(scene_of: Scenes, profile: str, is_answered: bool) -> None:
+    scene = scene_of(profile)
+    pending = scene.join(version=6).answer.member_id
+    asked = scene.join(pending, instance="i", version=6)
+
+    assert (not asked.is_parked) is is_answered
+    assert scene.join("x", version=6).error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
 # The fields of an answer that refuses
 
 

@@ -60,6 +60,13 @@ def _reject(engine: Engine, on: Input) -> None:
     on.answered_id = ""
 
 
+def _reject_member(engine: Engine, on: Input) -> None:
+    if on.member_id in on.here.members.pending:
+        on.answered_id = ""
+    else:
+        _reject(engine, on)
+
+
 def _forget_instance(engine: Engine, on: Input) -> None:
     on.here.members.instances.pop(on.instance_id or "", None)
 
@@ -235,6 +242,7 @@ def evict(engine: Engine, group: Group, member_id: str) -> None:
 JOIN_EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.CREATE_GROUP: _create_group,
     Effect.REJECT: _reject,
+    Effect.REJECT_MEMBER: _reject_member,
     Effect.FORGET_INSTANCE: _forget_instance,
     Effect.BLANK_MEMBER_ID: _blank_member_id,
     Effect.GIVE_MEMBER_ID: _give_member_id,

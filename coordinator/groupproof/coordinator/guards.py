@@ -15,6 +15,7 @@ from groupproof.protocol.vocabulary import ErrorCode, GroupState
 __all__ = ["GUARDS"]
 
 MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
+ERROR_UNSAID_SINCE: Final = 6  # JoinGroup, as 2.4 has it
 SKIP_ASSIGNMENT_SINCE: Final = 9  # JoinGroup, KIP-814
 PROTOCOL_NAMED_SINCE: Final = 5  # SyncGroup, KIP-559
 LOAD_TOLD_SINCE: Final = 2  # TxnOffsetCommit, KAFKA-7296
@@ -81,6 +82,10 @@ def _pending(on: Input) -> bool:
 
 def _pending_with_instance(on: Input) -> bool:
     return _pending(on) and on.instance_id is not None
+
+
+def _pending_with_instance_unsaid(on: Input) -> bool:
+    return _pending_with_instance(on) and on.version >= ERROR_UNSAID_SINCE
 
 
 def _leader(on: Input) -> bool:
@@ -304,6 +309,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.STRANGER: _stranger,
     Guard.PENDING: _pending,
     Guard.PENDING_WITH_INSTANCE: _pending_with_instance,
+    Guard.PENDING_WITH_INSTANCE_UNSAID: _pending_with_instance_unsaid,
     Guard.LEADER: _leader,
     Guard.INSTANCE_UNKNOWN: _instance_unknown,
     Guard.FENCED: _fenced,

@@ -45,6 +45,11 @@ _FULL = Row("group-full", Guard.GROUP_IS_FULL, ErrorCode.GROUP_MAX_SIZE_REACHED,
 _PENDING_LEFT = Row("only-pending", Guard.ONLY_PENDING_LEFT, None, "PEND-07")
 _INITIAL_DELAY = Row("initial-delay", Guard.INITIAL_DELAY_RUNS, None, "IDJ-02")
 
+_UNSAID = Row(
+    "pending-with-instance-unsaid", Guard.PENDING_WITH_INSTANCE_UNSAID, None, "PEND-12",
+    note="JoinGroupRequest.getErrorResponse of 2.4 knows v0 to v5: the exception's own answer fails, and none is sent",
+)  # fmt: skip
+
 _JAVA = Delta(
     since=(4, 0),
     what="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848), "
@@ -71,12 +76,14 @@ _PENDING_LEAVES = Row("pending-leaves", Guard.PENDING, ErrorCode.NONE, "PEND-07"
 
 _INSTANCES = Delta(
     since=(3, 0),
-    what="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names (pull request 9958)",
+    what="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names (pull request 9958); "
+    "a pending id that is turned away from a full group is forgotten (GroupMetadata.remove), where the phase waited for it before",
     was=(
         *(change for on in (On.HEARTBEAT, On.SYNC_GROUP, On.OFFSET_COMMIT, On.LEAVE_ENTRY) for change in gone(on, LIVE, "unknown-instance")),
         *gone(On.LEAVE_ENTRY, LIVE, "fenced"),
         Change(on=On.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_LEAVES)),
     ),
+    effects={Effect.REJECT: (Effect.REJECT_MEMBER,)},
 )  # fmt: skip
 
 _SYNC_DEADLINE = Delta(
@@ -121,18 +128,20 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     Delta(
         since=(2, 6),
         what="while a group prepares it is full by those who joined (KAFKA-9885)",
-        effects={Effect.REJECT: (Effect.REJECT, Effect.FORGET_INSTANCE)},
+        effects={Effect.REJECT_MEMBER: (Effect.REJECT_MEMBER, Effect.FORGET_INSTANCE)},
         guards={Guard.GROUP_IS_FULL: Guard.GROUP_IS_FULL_BY_SIZE},
     ),
     Delta(
         since=(2, 5),
         what="protocol type and name in SyncGroup v5 (KIP-559); an instance that returns in CompletingRebalance starts a rebalance (KAFKA-9801); "
-        "a newcomer's session runs from the answer to its JoinGroup, not from that to its SyncGroup (KAFKA-9752)",
+        "a newcomer's session runs from the answer to its JoinGroup, not from that to its SyncGroup (KAFKA-9752); "
+        "JoinGroup v6 can be answered with an error of the server",
         was=(
             *gone(On.SYNC_GROUP, LIVE, "protocol-differs"),
             Change(on=On.JOIN_GROUP, states=(COMPLETING,), name="instance-returns", rows=(
                 Row("instance-returns", Guard.INSTANCE_NAMED, Form.OLD_LEADER, "TR-089", effects=(Effect.REPLACE_INSTANCE,)),
             )),
+            Change(on=On.JOIN_GROUP, states=(GroupState.EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
         ),
         effects={Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,)},
         before_group={On.SYNC_GROUP: tuple(row for row in SCALA_ORDER[On.SYNC_GROUP] if row is not UNNAMED)},

@@ -56,7 +56,7 @@ _STATIC = Delta(
     what="static members and 82 (KIP-345); 15 from a Dead group (KAFKA-8386); Heartbeat in CompletingRebalance checks the generation",
     was=(
         *gone(On.JOIN_GROUP, LIVE, "instance-returns", "instance-comes", "unknown-instance", "fenced"),
-        *gone(On.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance"),
+        *gone(On.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance", "pending-with-instance-unsaid"),
         *(change for on in (On.SYNC_GROUP, On.HEARTBEAT, On.OFFSET_COMMIT, On.LEAVE_ENTRY) for change in gone(on, LIVE, "fenced")),
         *gone(On.LEAVE_ENTRY, LIVE, "instance-removed"),
         *gone(On.JOIN_DEADLINE, (PREPARING,), "only-absent-static"),

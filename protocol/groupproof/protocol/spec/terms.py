@@ -75,6 +75,7 @@ class Guard(Enum):
     STRANGER = "the member id is not in the group"
     PENDING = "the member id is pending"
     PENDING_WITH_INSTANCE = "the member id is pending and a group instance id is given"
+    PENDING_WITH_INSTANCE_UNSAID = "the member id is pending and a group instance id is given, by JoinGroup v6 or newer"
     LEADER = "the member is the leader"
     INSTANCE_UNKNOWN = "the group instance id is not in the group"
     FENCED = "the group instance id belongs to another member id"
@@ -155,6 +156,7 @@ class Effect(Enum):
 
     CREATE_GROUP = "create the group: Empty, generation 0"
     REJECT = "forget the member id; answer without one"
+    REJECT_MEMBER = "forget the member id unless it is pending; answer without one"
     FORGET_INSTANCE = "forget which member the group instance id belongs to"
     BLANK_MEMBER_ID = "answer without a member id"
     GIVE_MEMBER_ID = "hand out a new member id, pending for the session timeout"
