@@ -7,6 +7,7 @@ from typing import Final
 from groupproof.harness.case import Case
 from groupproof.harness.scripts import (
     admin,
+    begun,
     channel,
     deadline,
     delay,
@@ -37,6 +38,7 @@ CASES: Final[tuple[Case, ...]] = (
     *pending.CASES,
     *delay.CASES,
     *phase.CASES,
+    *begun.CASES,
     *protocol.CASES,
     *sync.CASES,
     *deadline.CASES,

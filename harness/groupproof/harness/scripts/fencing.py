@@ -7,7 +7,7 @@ from typing import Any, Final
 from groupproof.harness.case import Case
 from groupproof.harness.script import Ref
 from groupproof.harness.scripting import answered, beat, commit, describe, join, leave, sync
-from groupproof.harness.scripts.making import NOBODY, case, passing
+from groupproof.harness.scripts.making import NOBODY, alone, case, passing
 from groupproof.harness.scripts.static import settled, together
 
 __all__ = ["CASES"]
@@ -165,6 +165,8 @@ _DEADLINES = (
         passing(2_500),
         describe("x", code=0),
         beat("a", instance="i-a", code=25),
+        alone("d"),
+        beat("d", code=0),
     ),
     case(
         "static/duplicate-while-preparing",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from groupproof.harness.case import Case
 from groupproof.harness.script import Group, Ref
-from groupproof.harness.scripting import answered, beat, commit, fetch, join, leave, stable, sync
+from groupproof.harness.scripting import answered, beat, commit, describe, fetch, join, leave, stable, sync
 from groupproof.harness.scripts.making import NOBODY, SMALL, Steps, case, emptied, gathered, in_group, passing, preparing
 
 __all__ = ["CASES"]
@@ -305,6 +305,19 @@ _COURSE = (
         fetch("a", code=0),
         passing(36_000),
         fetch("a", code=0),
+        describe("a", code=69),
+        settings=SMALL,
+        required=False,
+    ),
+    case(
+        "commit/without-members-expires",
+        "forgets offsets that nobody's member committed offsets.retention.minutes after their commit",
+        ("COMMIT-24", "COMMIT-26"),
+        commit("x", {("t", 0): 5}, generation_id=-1, member_id="", code=0),
+        passing(40_000),
+        fetch("x", code=0),
+        passing(36_000),
+        fetch("x", code=0),
         settings=SMALL,
         required=False,
     ),
