@@ -38,6 +38,14 @@ def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -
     assert settled.stale == ()
 
 
+@pytest.mark.parametrize("way", ["abc", "def"])
+def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: Path, way: str) -> None:
+    entries = known(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
+
+    assert settle(entries, [failed(print=way)], TODAY).stale == ()
+    assert settle(entries, [failed(print="ghi")], TODAY).stale != ()
+
+
 @pytest.mark.parametrize(
     ("observed", "why"),
     [

@@ -28,7 +28,7 @@ _NO_VERDICT = frozenset({Verdict.INCONCLUSIVE, Verdict.BROKEN})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """One entry; `where` says in which file and as which entry it stands."""
+    """One entry; `where` says in which file and as which entry it stands, `others` in which other ways a subject may fail that draws lots."""
 
     case: str
     verdict: Verdict
@@ -37,6 +37,7 @@ class Known:
     subject: SpecifierSet
     profile: str = "*"
     fingerprint: str
+    others: tuple[str, ...] = ()
     expires: date | None = None
     where: str = ""
 
@@ -49,7 +50,10 @@ class Known:
 
     def excuses(self, observed: Observed) -> bool:
         """Tell whether the case fails as this entry says it does."""
-        return self.covers(observed.case) and (observed.verdict, observed.fingerprint) == (self.verdict, self.fingerprint)
+        return self.covers(observed.case) and observed.verdict is self.verdict and self.fails_as(observed.fingerprint)
+
+    def fails_as(self, fingerprint: str) -> bool:
+        return fingerprint in (self.fingerprint, *self.others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +110,7 @@ def _entry(data: dict[str, Any], where: str) -> Known:
         releases = SpecifierSet(data["subject"])
     except InvalidSpecifier as error:
         raise WrongUsage(f"{where}: subject: {error}; write releases such as >=2.0,<3.0") from error
+    first, *others = [data["fingerprint"]] if isinstance(data["fingerprint"], str) else data["fingerprint"]
     return Known(
         case=data["case"],
         verdict=Verdict(data["verdict"]),
@@ -113,7 +118,8 @@ def _entry(data: dict[str, Any], where: str) -> Known:
         source=data.get("url") or data["findings"],
         subject=releases,
         profile=data.get("profile", "*"),
-        fingerprint=data["fingerprint"],
+        fingerprint=first,
+        others=tuple(others),
         expires=data.get("expires"),
         where=where,
     )

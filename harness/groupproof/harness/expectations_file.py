@@ -25,7 +25,7 @@ __all__ = ["Reading", "Update", "read_report", "update", "write"]
 # An entry begins with the comment that stands directly above it.
 _ENTRY = re.compile(r"(?:^#.*\n)*^\[\[known\]\]", re.MULTILINE)
 _HEAD = "[[known]]"
-_FINGERPRINT = re.compile(r'^(fingerprint\s*=\s*)"[^"]*"', re.MULTILINE)
+_FINGERPRINT = re.compile(r'^(fingerprint\s*=\s*)("[^"]*"|\[[^\]]*\])', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def _covered(entry: Known, cases: Sequence[Mapping[str, Any]]) -> list[Mapping[s
 def _mended(entry: Known, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
     """Return the entry's text as the run has it: as it was, with another fingerprint, or gone."""
     covered = _covered(entry, cases) if _is_about(entry, report) else []
-    if not covered or any(case["fingerprint"] == entry.fingerprint for case in covered):
+    if not covered or any(entry.fails_as(case["fingerprint"]) for case in covered):
         return block, []
     failing = [case for case in covered if case["verdict"] == entry.verdict.value]
     if failing and len(covered) == 1:
