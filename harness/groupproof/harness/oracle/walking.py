@@ -391,4 +391,5 @@ class Walk:
         is_new = created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms
         stored = self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions))
         is_unseen = not step.exchange.is_stray and (is_new or may_be_unseen(group, stored, self._release))
-        return is_unseen and shows_no_group(step.exchange.api, step.exchange.answer or {})
+        api, expected = step.exchange.api, step.expected or {}
+        return is_unseen and shows_no_group(api, step.exchange.answer or {}) and not shows_no_group(api, expected)
