@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.harness.test_broker_stage import case, played
 
 from groupproof.harness.script import Closed, Raw
 from groupproof.harness.script_judging import judge_script_run, with_transitions
 from groupproof.harness.scripting import beat, stable
-from groupproof.harness.verdicts import Verdict
+from groupproof.harness.verdicts import Level, Verdict
 from groupproof.protocol.trace import Observation, Trace, read_trace, write_trace
 
 RIGHT = case(*stable("a"), beat("a"))
@@ -30,6 +31,15 @@ def test_an_answer_that_no_release_gives_is_failed_by_the_rule_it_breaks() -> No
     (found,) = (each for each in judgement.findings if each.verdict is Verdict.FAILED)
     assert judgement.verdict is Verdict.FAILED
     assert play.trace[found.seq or 0].api == "Heartbeat"
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict"), [(Level.MUST, Verdict.FAILED), (Level.SHOULD, Verdict.NON_STRICT), (Level.INFO, Verdict.INFORMATIONAL)]
+)
+def test_no_verdict_is_graver_than_the_case(level: Level, verdict: Verdict) -> None:
+    (play,) = played(RIGHT)
+
+    assert judge_script_run(replace(RIGHT, level=level), forged(play.trace, 82)).verdict is verdict
 
 
 def test_only_cases_about_member_ids_tell_of_their_form() -> None:

@@ -6,11 +6,12 @@ By which profile and under which settings the trace tells itself, so that it can
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from groupproof.harness.case import Case, Judge, script_of
+from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, connections_end_as_written
 from groupproof.harness.judges.coordinators import coordinators_agree
@@ -18,7 +19,7 @@ from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
 from groupproof.harness.scripted import STEPS_END
-from groupproof.harness.verdicts import Finding, Verdict
+from groupproof.harness.verdicts import Finding, Level, Verdict
 from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["judge_either", "judge_script_run", "with_transitions"]
@@ -27,6 +28,9 @@ DRAWN_MAX = 2_000
 """Of longer traces the groups' transitions are not worked out for a picture."""
 
 _IDS = "JOIN-03"
+
+_BY_GRAVITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
+_GRAVEST = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_GRAVITY, strict=True))
 
 _ENDED = {"unimplemented": (Verdict.UNIMPLEMENTED, "It does not speak"), "unmet": (Verdict.INCONCLUSIVE, "The case needs")}
 
@@ -51,13 +55,13 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
     script, requirement = script_of(case), next(iter(case.requirements), "")
     judges = (
         *case.judges,
-        _about(case, judge_of(ground["profile"], ground["settings"])),
+        judge_of(ground["profile"], ground["settings"]),
         answers_as_written(script, requirement, BESIDE_GROUPS),
-        connections_end_as_written(script, requirement, case.level),
+        connections_end_as_written(script, requirement),
         answers_can_be_read(requirement),
         coordinators_agree(requirement),
     )
-    return _if_ended(judge_run(replace(case, judges=judges), trace, ()), trace)
+    return _if_ended(judge_run(replace(case, judges=tuple(_about(case, each) for each in judges)), trace, ()), trace)
 
 
 def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
@@ -68,11 +72,21 @@ def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"The kit gave up waiting for {given_up.body['waiting']}.")
 
 
-def _about(case: Case, oracle: Judge) -> Judge:
-    """Return the oracle without its word on the form of member ids, where the case is not about them."""
-    if _IDS in case.requirements:
-        return oracle
-    return lambda evidence: (each for each in oracle(evidence) if (each.requirement, each.verdict) != (_IDS, Verdict.INFORMATIONAL))
+def _about(case: Case, judge: Judge) -> Judge:
+    """Return the judge, no graver than the case's level, and without a word on the form of member ids where the case is not about them."""
+    gravest = _GRAVEST[case.level]
+
+    def judge_mildly(evidence: Evidence) -> Iterator[Finding]:
+        for found in judge(evidence):
+            if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
+                continue
+            yield replace(found, verdict=_milder(found.verdict, gravest))
+
+    return judge_mildly
+
+
+def _milder(verdict: Verdict, gravest: Verdict) -> Verdict:
+    return gravest if verdict in _BY_GRAVITY and _BY_GRAVITY.index(verdict) < _BY_GRAVITY.index(gravest) else verdict
 
 
 def with_transitions(trace: Trace) -> Trace:

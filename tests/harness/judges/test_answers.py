@@ -8,7 +8,7 @@ from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, connections_end_as_written
 from groupproof.harness.script import Answered, Ask, Closed, Group, Raw, Script
 from groupproof.harness.scripting import answered, beat, joined, stable, sync
-from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
 STEPS = (*stable("a"), *joined("b", is_parked=True), beat("a", code=27))
@@ -77,6 +77,3 @@ def test_connections_end_where_the_script_says_so() -> None:
     ended, stayed = connections_end_as_written(script, "FRAME-01")(Evidence(performed(script)))
     assert (ended.verdict, ended.observed) == (Verdict.OK, "It ended connection r.")
     assert (stayed.verdict, stayed.observed, stayed.proof) == (Verdict.FAILED, "Connection a stayed open.", Proof.LIVENESS)
-
-    _, milder = connections_end_as_written(script, "FRAME-01", Level.SHOULD)(Evidence(performed(script)))
-    assert milder.verdict is Verdict.NON_STRICT

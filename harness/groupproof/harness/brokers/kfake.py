@@ -36,6 +36,9 @@ _TAKEN: Final = Taken(
     has={"group.initial.rebalance.delay.ms": "0"},
 )  # fmt: skip
 
+# Where its own default is another than Kafka's, by which it is judged.
+_KAFKAS: Final = {"group.max.session.timeout.ms": "1800000"}
+
 
 def pinned() -> str:
     """Return the version of kfake that is built."""
@@ -111,7 +114,7 @@ class Kfake:
         program = await trio.to_thread.run_sync(build_kfake, self.cache, self.say)
         given, unmet = _TAKEN.split(settings)
         with folders("kfake", cache=self.cache, logs=self.logs) as own:
-            argv = (str(program), argument(brokers=brokers, topics=topics, settings=given))
+            argv = (str(program), argument(brokers=brokers, topics=topics, settings={**_KAFKAS, **given}))
             command = Command(title="kfake", argv=argv, log=own.logs / "kfake.log", speaks=True)
             async with running_program(command, provided_by=f"go (franz-go kfake {pinned()})", unmet=unmet, first_node=0) as running:
                 yield running

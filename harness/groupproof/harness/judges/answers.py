@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.script import Answered, Ask, Closed, Script
-from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api, error_named
@@ -70,26 +70,25 @@ def answers_can_be_read(requirement: str) -> Judge:
     return judge
 
 
-def connections_end_as_written(script: Script, requirement: str, level: Level = Level.MUST) -> Judge:
-    """Judge that the broker ends the connections that the script waits for it to end, as gravely as `level` says."""
-    otherwise = Verdict.FAILED if level is Level.MUST else Verdict.NON_STRICT
+def connections_end_as_written(script: Script, requirement: str) -> Judge:
+    """Judge that the broker ends the connections that the script waits for it to end."""
 
     def judge(evidence: Evidence) -> Iterator[Finding]:
         for index, begin, end in _steps(evidence):
             step = script.steps[index]
             if isinstance(step, Closed):
-                yield _of_end(step.connection, evidence, begin, end, requirement, otherwise)
+                yield _of_end(step.connection, evidence, begin, end, requirement)
 
     return judge
 
 
-def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requirement: str, otherwise: Verdict) -> Finding:
-    """Return whether the step, which began at `begin`, came to its end by the connection's; `otherwise` is the verdict where not."""
+def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requirement: str) -> Finding:
+    """Return whether the step, which began at `begin`, came to its end by the connection's."""
     expected = f"The broker ends connection {connection}."
     timeouts = evidence.select("event", after=begin, before=end)
     if any(seen.who == "kit" and seen.body.get("name") == "timeout" for seen in timeouts):
         observed = f"Connection {connection} stayed open."
-        return Finding(verdict=otherwise, requirement=requirement, expected=expected, observed=observed, proof=Proof.LIVENESS, seq=begin)
+        return Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, proof=Proof.LIVENESS, seq=begin)
     return Finding(verdict=Verdict.OK, requirement=requirement, expected=expected, observed=f"It ended connection {connection}.", seq=begin)
 
 

@@ -9,11 +9,14 @@ from groupproof.harness.script import MoveGroup, Ref
 from groupproof.harness.scripting import answered, beat, commit, describe, fetch, join, leave, stable, sync
 from groupproof.harness.scripts.making import PROMPT, Steps, alone, case, passing
 from groupproof.harness.scripts.static import settled
+from groupproof.harness.verdicts import Level
 
 __all__ = ["CASES"]
 
 _LONG: Final[dict[str, Any]] = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
 _MOVE: Final = (passing(300), MoveGroup())
+_KEEPING: Final = Level.SHOULD
+"""Of what is under way at a move: a coordinator that keeps what Kafka forgets gives nobody two owners, and loses nothing."""
 
 
 def _moved(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, **given: Any) -> Case:
@@ -96,6 +99,7 @@ CASES: tuple[Case, ...] = (
         join("p", wait=True, code=25, **_LONG),
         alone("b"),
         beat("b", generation_id=3, code=0),
+        level=_KEEPING,
     ),
     _moved(
         "waiting-join",
@@ -110,6 +114,7 @@ CASES: tuple[Case, ...] = (
         join("b", **_LONG),
         answered("again", code=0),
         answered("join b", code=0),
+        level=_KEEPING,
     ),
     _moved(
         "waiting-sync",
@@ -125,5 +130,6 @@ CASES: tuple[Case, ...] = (
         beat("a", code=22),
         beat("a", generation_id=Ref("a", "generation", -1), code=0),
         beat("b", over="b/2", generation_id=Ref("b", "generation", -1), code=0),
+        level=_KEEPING,
     ),
 )
