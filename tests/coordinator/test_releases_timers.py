@@ -82,6 +82,17 @@ def _newcomer_after_5_minutes(scene: Scene) -> object:
     return parked
 
 
+def _newcomer_that_heartbeats(scene: Scene) -> object:
+    """Let a newcomer that waits for another heartbeat once, and its session end after that."""
+    (leader,) = stable(scene, 1, rebalance_ms=60_000)
+    parked = scene.join(version=2, rebalance_ms=60_000)
+    scene.heartbeat(scene.members()[-1])
+    for _ in range(8):
+        scene.after(5_000)
+        scene.heartbeat(leader)
+    return parked
+
+
 def _newcomer_that_never_syncs(scene: Scene) -> GroupState | None:
     scene.join(version=2)
     scene.after(3_000)
@@ -137,6 +148,7 @@ def _unfit_first(scene: Scene) -> str:
 
 TIMES: Table = {
     "a newcomer parked for 5 minutes": (_newcomer_after_5_minutes, "parked 25 25 25 25 25"),
+    "a newcomer that heartbeats while it is parked": (_newcomer_that_heartbeats, "parked parked 25 25 25 25"),
     "a newcomer that never syncs": (_newcomer_that_never_syncs, "Empty CompletingRebalance Empty Empty Empty Empty"),
     "a newcomer in a first initial delay": (_first_generation_delay, "parked parked parked parked parked parked"),
     "a newcomer in a later initial delay": (_second_generation_delay, "0 0 0 0 parked parked"),

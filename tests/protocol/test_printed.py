@@ -33,6 +33,6 @@ def test_a_changed_or_missing_or_needless_snapshot_is_told(tmp_path: Path) -> No
 def test_a_snapshot_has_a_line_for_every_row(name: str) -> None:
     text = printed(name)
 
-    assert "Heartbeat/Stable/alive | ALWAYS | 0 NONE | TR-118 | REFRESH_SESSION | - | -" in text.splitlines()
+    assert "SyncGroup/PreparingRebalance/stranger | STRANGER | 25 UNKNOWN_MEMBER_ID | TR-055 | - | - | -" in text.splitlines()
     assert "default group.initial.rebalance.delay.ms = 3000" in text.splitlines()
     assert (SNAPSHOTS / f"{name}.txt").is_file()

@@ -92,6 +92,13 @@ def _refresh_session(engine: Engine, on: Input) -> None:
     engine.arm_session(on.here, on.member_id, on.now_ms + on.member.session_timeout_ms)
 
 
+def _refresh_session_sparing_newcomers(engine: Engine, on: Input) -> None:
+    if on.member.is_new and on.member.join is not None:
+        engine.cancel_session(on.here, on.member_id)
+    else:
+        _refresh_session(engine, on)
+
+
 def _restart_sessions(engine: Engine, on: Input) -> None:
     for member in on.here.members:
         engine.arm_session(on.here, member.member_id, on.now_ms + member.session_timeout_ms)
@@ -187,6 +194,7 @@ EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.PARK_SYNC: _park_sync,
     Effect.MARK_SYNCED: _mark_synced,
     Effect.REFRESH_SESSION: _refresh_session,
+    Effect.REFRESH_SESSION_SPARING_NEWCOMERS: _refresh_session_sparing_newcomers,
     Effect.STORE_ASSIGNMENT: _store_assignment,
     Effect.STORE_GROUP: _store_group,
     Effect.ASSIGN: _assign,

@@ -19,7 +19,7 @@ from groupproof.harness.case import Case, script_of
 from groupproof.harness.cli.campaign import Campaign, Order
 from groupproof.harness.fuzzing.drawing import Kind, histories
 from groupproof.harness.fuzzing.meeting import Met, answered_count, met_in
-from groupproof.harness.fuzzing.shrinking import shrunk
+from groupproof.harness.fuzzing.shrinking import shrunk, size_of
 from groupproof.harness.judging import Judgement, Ruling, rule_on
 from groupproof.harness.play import Play, seed_of
 from groupproof.harness.report import SubjectInfo
@@ -36,6 +36,9 @@ __all__ = ["KINDS", "Diverged", "Fuzzing", "Steps", "drawn_case", "kinds_of"]
 
 ATTEMPTS: Final = 5
 """How often a divergence is looked for again before it is shrunk: some show only now and then."""
+
+SHRINK_S: Final = 120.0
+"""How long a history is shrunk; the smallest that was found by then is taken."""
 
 KINDS: Final[tuple[Mapping[str, Any], ...]] = (
     {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100},
@@ -195,8 +198,11 @@ class Fuzzing(Campaign):
         elif found is not None and not self._is_over and all(found[0].sort != each.met.sort for each in self.diverged):
             self._line(f"{result.case.id}: {found[0].finding.observed}")
             first = Diverged(case=result.case, met=found[0], trace=found[1], ruling=result.ruling)
-            self.diverged.append(await self._shrunk(first, stage))
-            self._found(self.diverged[-1])
+            self.diverged.append(first)
+            try:
+                self.diverged[-1] = await self._shrunk(first, stage)
+            finally:
+                self._found(self.diverged[-1])
 
     async def _shrunk(self, first: Diverged, stage: _Stage) -> Diverged:
         """Return the smallest history that shows the same; the one that was met, where it does not show again."""
@@ -223,7 +229,9 @@ class Fuzzing(Campaign):
         whole = script_of(case)
         if not any(await attempt([whole] * ATTEMPTS)):
             return replace(first, is_fleeting=True)
-        return kept[repr(await shrunk(whole, attempt))]
+        with trio.move_on_after(SHRINK_S):
+            await shrunk(whole, attempt)
+        return min(kept.values(), key=lambda each: size_of(script_of(each.case)))
 
     async def _tried(self, case: Case, met: Met, stage: _Stage) -> Diverged | None:
         """Run a smaller history; None unless it shows the same divergence."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from groupproof.harness.script import Answered, Ask, Cut, Pass, Script, ScriptStep
 
-__all__ = ["Attempt", "plainer", "shrunk", "tidied", "without_parts"]
+__all__ = ["Attempt", "plainer", "shrunk", "size_of", "tidied", "without_parts"]
 
 Attempt = Callable[[Sequence[Script]], Awaitable[Sequence[bool]]]
 """Tells of each script whether it still shows the divergence."""
@@ -44,8 +44,8 @@ async def _round(script: Script, candidates: list[Steps], attempt: Attempt) -> S
         return None
     common = [step for step in script.steps if all(step in each.steps for each in found)]
     least = replace(script, steps=tuple(tidied(common)))
-    smallest = min(found, key=_size)
-    if len(found) > 1 and least.steps and _size(least) < _size(smallest) and (await attempt([least]))[0]:
+    smallest = min(found, key=size_of)
+    if len(found) > 1 and least.steps and size_of(least) < size_of(smallest) and (await attempt([least]))[0]:
         return least
     return smallest
 
@@ -84,7 +84,8 @@ def plainer(steps: Steps) -> Iterator[Steps]:
             yield (*steps[:index], replace(step, settles=True), *steps[index + 1 :])
 
 
-def _size(script: Script) -> tuple[int, int, int, int]:
+def size_of(script: Script) -> tuple[int, int, int, int]:
+    """Return what makes one script smaller than another: fewer requests, fewer steps, plainer requests, less time."""
     asks = [step for step in script.steps if isinstance(step, Ask)]
     oddities = sum(step.version is not None for step in asks) + sum(not step.settles for step in asks)
     return (len(asks), len(script.steps), oddities, sum(step.ms for step in script.steps if isinstance(step, Pass)))

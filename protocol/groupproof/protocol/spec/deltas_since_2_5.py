@@ -134,7 +134,8 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     Delta(
         since=(2, 5),
         what="protocol type and name in SyncGroup v5 (KIP-559); an instance that returns in CompletingRebalance starts a rebalance (KAFKA-9801); "
-        "a newcomer's session runs from the answer to its JoinGroup, not from that to its SyncGroup (KAFKA-9752); "
+        "a newcomer's session runs from the answer to its JoinGroup, not from that to its SyncGroup, and from a Heartbeat while that is parked, "
+        "which kept it alive for good before (MemberMetadata.shouldKeepAlive; KAFKA-9752); "
         "JoinGroup v6 can be answered with an error of the server",
         was=(
             *gone(On.SYNC_GROUP, LIVE, "protocol-differs"),
@@ -143,7 +144,10 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
             )),
             Change(on=On.JOIN_GROUP, states=(GroupState.EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
         ),
-        effects={Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,)},
+        effects={
+            Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,),
+            Effect.REFRESH_SESSION: (Effect.REFRESH_SESSION_SPARING_NEWCOMERS,),
+        },
         before_group={On.SYNC_GROUP: tuple(row for row in SCALA_ORDER[On.SYNC_GROUP] if row is not UNNAMED)},
     ),
 )  # fmt: skip

@@ -170,6 +170,7 @@ class Effect(Enum):
     PARK_SYNC = "park the SyncGroup"
     MARK_SYNCED = "note that the member has synced; with the last one the sync deadline ends"
     REFRESH_SESSION = "restart the member's session timer"
+    REFRESH_SESSION_SPARING_NEWCOMERS = "restart the member's session timer; that of a newcomer whose JoinGroup is parked ends for good"
     STORE_ASSIGNMENT = "store the leader's assignment, then Appended or AppendFailed"
     STORE_GROUP = "store the group"
     STORE_OFFSETS = "store the offsets"
