@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import trio
 
@@ -26,7 +26,7 @@ from groupproof.harness.version import release
 from groupproof.protocol.spec.profiles import UnknownProfile
 from groupproof.protocol.trace import Observation, Recorder, Trace
 
-__all__ = ["OBSERVATIONS_MAX", "Serve", "Served", "summed_up"]
+__all__ = ["OBSERVATIONS_MAX", "Serve", "Served", "Watched", "summed_up"]
 
 OBSERVATIONS_MAX: Final = 500_000
 """How much of what is seen is kept for judging; memory is bounded, and what comes later is served but not judged."""
@@ -98,6 +98,16 @@ class Serve:
         )
 
 
+class Watched(Protocol):
+    """What a report says of how something was watched."""
+
+    @property
+    def profile(self) -> str: ...
+
+    @property
+    def seed(self) -> int: ...
+
+
 def _trouble_of(error: Exception) -> Exception:
     """Return by whose fault serving failed; what is neither a port's nor a name's is the kit's own, and comes out as it is."""
     if isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
@@ -107,7 +117,7 @@ def _trouble_of(error: Exception) -> Exception:
     return WrongUsage(str(error)) if isinstance(error, UnknownSetting | UnknownProfile) else error
 
 
-def summed_up(served: Served, serve: Serve, command: Sequence[str]) -> RunSummary:
+def summed_up(served: Served, serve: Watched, command: Sequence[str]) -> RunSummary:
     """Return what was served as a run whose cases are the groups that were seen."""
     names = sorted({seen.client for result in served.results for seen in result.plays[0].trace if seen.client is not None})
     summary = RunSummary(

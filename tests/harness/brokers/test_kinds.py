@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from groupproof.harness.brokers.address import AddressedBrokers
-from groupproof.harness.brokers.kinds import ALIASES, NAMES, meet, subject_named
+from groupproof.harness.brokers.kinds import ALIASES, NAMES, addressed, meet, subject_named
 from groupproof.harness.brokers.properties import Security
 from groupproof.harness.troubles import WrongUsage
 
@@ -84,3 +84,9 @@ def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_nam
 
     assert said == ["profile kafka-2.8, the newest that the ApiVersions of h:9092 match"]
     assert (subject.profile, told.profile) == ("kafka-2.8", "kafka-4.1")
+
+
+def test_brokers_that_are_there_are_named_by_their_addresses_alone() -> None:
+    assert addressed("h:1, [::1]:2", None) == ([("h", 1), ("::1", 2)], Security())
+    with pytest.raises(WrongUsage, match="write HOST:PORT"):
+        addressed("apache-kafka", None)

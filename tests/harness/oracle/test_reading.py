@@ -248,3 +248,12 @@ def test_transitions_are_told_as_observations_of_the_coordinator(trace: Trace) -
 
 def test_settings_that_no_rule_asks_for_are_no_error(trace: Trace) -> None:
     assert read(trace, profile="kafka-4.1", settings={**SETTINGS, "log.dirs": "/tmp/x"}).findings == ()
+
+
+def test_of_other_groups_than_those_asked_for_nothing_is_said(trace: Trace) -> None:
+    (group,) = {each.group for each in predictions(trace, profile="kafka-4.1", settings=SETTINGS)}
+
+    mine, others = (read(trace, profile="kafka-4.1", settings=SETTINGS, groups={name}) for name in (group, "another"))
+
+    assert mine == read(trace, profile="kafka-4.1", settings=SETTINGS)
+    assert (others.predictions, others.upheld) == ((), ())

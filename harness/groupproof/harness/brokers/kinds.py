@@ -24,7 +24,7 @@ from groupproof.harness.network import Address
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.spec.profiles import NEWEST
 
-__all__ = ["ALIASES", "NAMES", "Wanted", "meet", "subject_named"]
+__all__ = ["ALIASES", "NAMES", "Wanted", "addressed", "meet", "subject_named"]
 
 ALIASES: Final[Mapping[str, str]] = {"kafka": "apache-kafka", "reference": "groupproof", "mock": "librdkafka-mock"}
 
@@ -71,6 +71,14 @@ def subject_named(
     if properties is not None:
         raise WrongUsage(f"--properties tells how to reach a broker that is there; {name} is started by the kit")
     return make(Wanted(spec=spec, release=release, profile=profile, provider=provider, logs=logs, cache=cache or default_cache(), say=say))
+
+
+def addressed(upstream: str, properties: Path | None) -> tuple[list[Address], Security]:
+    """Return the brokers at `HOST:PORT,…` and how to reach them; raise `WrongUsage` for what is no address."""
+    addresses = _addresses(upstream)
+    if addresses is None:
+        raise WrongUsage(f"{upstream!r} is no address; write HOST:PORT, several with commas between")
+    return addresses, security_of(_read(properties)) if properties is not None else Security()
 
 
 def meet(subject: BrokerSubject, say: Say) -> None:

@@ -55,6 +55,7 @@ root = Group(
         "fuzz": "fuzz:group",
         "replay": "replay:command",
         "serve": "serve:command",
+        "tap": "tap:command",
         "trace": "trace:group",
         "list": "listing:command",
         "explain": "explaining:command",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from groupproof.harness.report import CaseReport, RunSummary
     from groupproof.harness.serve_command import Serve
 
-__all__ = ["command"]
+__all__ = ["command", "report_watched"]
 
 _PARTITIONS = 2
 
@@ -70,7 +70,7 @@ def command(*, judge: bool, output: Path | None, as_json: bool, **given: Any) ->
         return 0
     if served.is_cut:
         click.echo("groupproof: more was seen than is kept; only the first part was judged", err=True)
-    return _report(summed_up(served, serving, ["groupproof", *sys.argv[1:]]), output, as_json=as_json)
+    return report_watched(summed_up(served, serving, ["groupproof", *sys.argv[1:]]), output, as_json=as_json)
 
 
 def _serving(
@@ -105,7 +105,8 @@ def _announce(serving: Serving, *, judge: bool, quiet: bool) -> None:
     click.echo(f"Ctrl-C ends it{' and judges' if judge else ''}", err=True)
 
 
-def _report(summary: RunSummary, output: Path, *, as_json: bool) -> int:
+def report_watched(summary: RunSummary, output: Path, *, as_json: bool) -> int:
+    """Write the report of what was watched, print a line for each of its groups, and return the exit code."""
     from groupproof.harness.grade import exit_code
     from groupproof.harness.report import write_report
 

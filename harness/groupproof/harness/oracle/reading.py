@@ -7,7 +7,7 @@ NON_STRICT and names that release.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
@@ -39,10 +39,19 @@ class Reading:
     transitions: tuple[Observation, ...]
 
 
-def read(trace: Trace, *, profile: str, settings: Mapping[str, Any], tolerance: Tolerance | None = None, names_release: bool = True) -> Reading:
+def read(
+    trace: Trace,
+    *,
+    profile: str,
+    settings: Mapping[str, Any],
+    tolerance: Tolerance | None = None,
+    names_release: bool = True,
+    groups: Collection[str] | None = None,
+) -> Reading:
     """Read a trace by `profile`, whose broker ran with `settings` (Kafka's dotted names; those that no rule asks for are left out).
 
-    With `names_release` an answer that is not the profile's is looked for in the other releases, the newest first.
+    With `names_release` an answer that is not the profile's is looked for in the other releases, the newest first. Of other groups than `groups`,
+    where they are given, nothing is said.
     """
     exact = tolerance or Tolerance()
     findings: list[Finding] = []
@@ -50,6 +59,8 @@ def read(trace: Trace, *, profile: str, settings: Mapping[str, Any], tolerance: 
     told: list[Prediction] = []
     moves: list[Observation] = []
     for history in histories(trace):
+        if groups is not None and history.group not in groups:
+            continue
         walked = explained(history, profile=profile, settings=settings_of(settings, profile), tolerance=exact)
         findings += _findings(history, walked, profile, settings, exact, names_release=names_release)
         upheld.update({each.requirement: each for each in _upheld(walked)})

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from groupproof.harness.tap import insight as insight_module
+from groupproof.harness.tap.insight import Insight
+from groupproof.protocol.vocabulary import Api
+
+
+def test_a_join_answer_tells_generation_and_leader() -> None:
+    insight = Insight()
+    insight.follow(Api.JOIN_GROUP, "g", {"error_code": 0, "generation_id": 3, "leader": "a"})
+
+    assert insight.generation("g") == 3
+    assert [insight.role("g", member) for member in ("a", "b", "", None)] == ["leader", "follower", None, None]
+
+
+@pytest.mark.parametrize(
+    ("api", "group", "body"),
+    [
+        (Api.JOIN_GROUP, "g", {"error_code": 79, "generation_id": -1, "leader": ""}),
+        (Api.HEARTBEAT, "g", {"error_code": 0}),
+        (Api.JOIN_GROUP, None, {"error_code": 0, "generation_id": 1, "leader": "a"}),
+    ],
+)
+def test_other_answers_tell_nothing(api: Api, group: str | None, body: dict[str, object]) -> None:
+    insight = Insight()
+    insight.follow(api, group, body)
+
+    assert insight.generation("g") is None
+    assert insight.role("g", "a") is None
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(insight_module, "GROUPS_MAX", 2)
+    insight = Insight()
+    for group in ("g1", "g2", "g1", "g3"):
+        insight.follow(Api.JOIN_GROUP, group, {"error_code": 0, "generation_id": 1, "leader": "a"})
+
+    assert [insight.generation(group) for group in ("g1", "g2", "g3")] == [1, None, 1]

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+import trio
+from tests.harness.tap.tapped import SETTINGS, Scene, played
+
+from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.tap.upstream import Met, meet_upstream
+from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.harness.virtual_time import run_virtually
+
+
+def met_in(profile: str, *, named: str | None = None) -> Met:
+    found: list[Met] = []
+
+    async def main() -> None:
+        async with ReferenceBrokers(profile=profile, seed=1).cluster(settings=SETTINGS, brokers=2, topics={}) as cluster:
+            found.append(await meet_upstream(cluster.connect, cluster.addresses, profile=named))
+
+    run_virtually(main, seed=1)
+    return found[0]
+
+
+@pytest.mark.parametrize("profile", ["kafka-1.1", "kafka-4.1"])
+def test_the_brokers_tell_who_they_are_and_what_they_speak(profile: str) -> None:
+    met = met_in(profile)
+
+    assert met.profile == profile
+    assert [(each.node, each.address) for each in met.brokers] == [(0, ("broker-0", 9092)), (1, ("broker-1", 9092))]
+    assert met.groups == ()
+
+
+def test_the_release_that_the_user_names_holds() -> None:
+    assert met_in("kafka-4.1", named="kafka-3.9").profile == "kafka-3.9"
+
+
+def test_what_the_brokers_do_not_tell_is_said() -> None:
+    told = met_in("kafka-4.1").to_json()
+
+    assert (told["name"], told["groups"]) == ("upstream", [])
+    assert (told["settings"] is None) is bool(told["untold"])
+
+
+def test_groups_that_are_there_are_told() -> None:
+    async def act(scene: Scene) -> None:
+        member = scene.shop("m0")
+        await member.join()
+        met = await meet_upstream(scene.hub.connect, scene.cluster.addresses, profile=None)
+        assert met.groups == ("g",)
+
+    assert played(act)
+
+
+def test_nobody_at_the_address_is_the_environments_fault() -> None:
+    async def connect(host: str, port: int) -> trio.abc.Stream:
+        await trio.lowlevel.checkpoint()
+        raise ConnectionRefusedError("connection refused")
+
+    async def main() -> None:
+        with pytest.raises(BrokenEnvironment, match="did not come up"):
+            await meet_upstream(connect, [("nowhere", 1)], profile=None, within_s=1)
+
+    run_virtually(main, seed=1)
