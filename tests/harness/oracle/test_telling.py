@@ -78,6 +78,8 @@ def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() 
 
     assert "members[a/i-a] an entry instead of nothing" in finding_of(replace(met, differences=(told,)), known).observed
     assert "members[an unknown member/i-a]" in finding_of(replace(met, differences=(told,)), walked).observed
+    pointer = Difference(path="leader", field="leader", expected="a", observed="0x7f994c00fd10")
+    assert "leader an unknown member instead of a" in finding_of(replace(met, differences=(pointer,)), walked).observed
 
 
 @pytest.mark.parametrize(

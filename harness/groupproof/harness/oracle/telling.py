@@ -25,7 +25,7 @@ _VERDICTS: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT
 _PROOFS: Final = {"late": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Proof.LIVENESS}
 _UUID: Final = re.compile(r"[\w.-]*\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
-_HEX_ID: Final = re.compile(r"[\w.-]*\b[0-9a-fA-F]{32}\b")
+_HEX_ID: Final = re.compile(r"[\w.-]*\b(?:[0-9a-fA-F]{32}|0x[0-9a-f]{6,16})\b")
 _PENDING: Final = "PEND-05"
 """What ends the join phase too soon where only owners of ids handed out are still to come."""
 _SHORT: Final = 40
