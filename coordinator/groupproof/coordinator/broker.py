@@ -35,7 +35,7 @@ from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import WireRequest, body_of, message_of
 
-__all__ = ["Arrived", "Broker", "Peer", "Signal"]
+__all__ = ["AT_ONCE", "Arrived", "Broker", "Parked", "Peer", "Signal"]
 
 Body = dict[str, Any]
 
@@ -52,6 +52,14 @@ class Arrived:
     def answer_version(self) -> int:
         """The version of the answer: 0 for a refused ApiVersions."""
         return 0 if self.is_refused else self.wire.version
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A request that the coordinator has taken up and keeps; its answer comes to the ticket."""
+
+    ticket: Ticket
+    token: tuple[int, int]
 
 
 class Signal:
@@ -148,6 +156,25 @@ class Broker:
 
     # Groups
 
+    def take_up(self, arrived: Arrived, peer: Peer) -> Body | Parked:
+        """Take up a request of `AT_ONCE` without waiting: return its answer, or where it is parked."""
+        token = (peer.number, next(self._serials))
+        ticket = self._ticket(arrived, peer)
+        self._submit(message_of(arrived.wire), arrived, peer, token, ticket)
+        return Parked(ticket, token) if ticket.answer is None else body_of(ticket.answer)
+
+    async def answer_of(self, parked: Parked, peer: Peer) -> Body:
+        """Wait for the answer to what `take_up` parked."""
+        try:
+            with peer.waits("coordinator"):
+                return body_of(await parked.ticket.wait())
+        finally:
+            self.coordinators.abandon([parked.token])
+
+    @staticmethod
+    def _ticket(arrived: Arrived, peer: Peer) -> Ticket:
+        return Ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}"))
+
     async def _coordinate(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> Body:
         if not isinstance(message, OFFSET_REQUESTS):
             return body_of(await self._ask(message, arrived, peer, twice))
@@ -163,7 +190,7 @@ class Broker:
 
     async def _ask(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
         """Ask the coordinator machine; wait while it keeps the request parked."""
-        ticket = Ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}"))
+        ticket = self._ticket(arrived, peer)
         tokens = [(peer.number, next(self._serials)) for _ in range(2 if twice else 1)]
         try:
             for token in tokens:
@@ -204,6 +231,9 @@ class Broker:
 
 
 _COORDINATED = GROUP_APIS - {Api.FIND_COORDINATOR}
+
+AT_ONCE = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP})
+"""What the coordinator machine is asked alone, so that nothing waits but what it parks."""
 
 
 def _find_coordinator(broker: Broker, body: Body, version: int) -> Body:

@@ -126,7 +126,7 @@ class Coordinators:
     def submit(self, node: int, message: GroupRequest, arrival: Arrival, columns: Mapping[str, Any], ticket: Ticket) -> None:
         """Let the node's machine take `message` up; the answer comes to `ticket`, now or later.
 
-        Records `processed` with the rule that was applied, then what follows from it.
+        Records `processed` with the rule that was applied, unless there are no `columns`, then what follows from it.
         """
         self._tickets[arrival.token] = ticket
         outputs = self._machines[node].handle(message, arrival, self.now_ms())
@@ -139,7 +139,7 @@ class Coordinators:
             self._tickets.pop(token, None)
 
     def _perform(self, node: int, outputs: Iterable[Output], token: Hashable = None, columns: Mapping[str, Any] | None = None) -> None:
-        """Record and deliver what a machine put out, in its order; the row applied to the request of `token` makes it `processed`."""
+        """Record and deliver what a machine put out, in its order; the row applied to the request of `token` makes it `processed`, with `columns`."""
         for output in outputs:
             if isinstance(output, Reply):
                 ticket = self._tickets.pop(output.token, None)
@@ -149,7 +149,7 @@ class Coordinators:
                 self._record_transition(node, output)
             elif output.token is None:
                 self._record_timer(node, output)
-            elif output.token == token and columns is not None:
+            elif output.token == token and columns:
                 self._recorder.record("processed", **columns, rule=output.rule, body={"requirement": output.requirement})
                 columns = None
 

@@ -26,6 +26,7 @@ class Inbox(Generic[Item]):
         self._items: deque[tuple[Item, int]] = deque()
         self._bytes = 0
         self._closed = False
+        self._is_read = False
         self._waiting = trio.lowlevel.ParkingLot()
 
     @property
@@ -36,10 +37,19 @@ class Inbox(Generic[Item]):
     def holds_any(self) -> bool:
         return bool(self._items)
 
+    @property
+    def is_awaited(self) -> bool:
+        """Tell whether the reader waits, and for nothing that is there already: what came before is done with."""
+        return self._is_read and not self._items and not self._closed
+
     async def put(self, item: Item, size: int) -> None:
         """Append `item` of `size` bytes; wait while the inbox is full."""
         while self._items and (len(self._items) >= INBOX_FRAMES_MAX or self._bytes + size > INBOX_BYTES_MAX):
             await self._waiting.park()
+        self.put_first(item, size)
+
+    def put_first(self, item: Item, size: int = 0) -> None:
+        """Append `item` to an inbox that is empty."""
         self._items.append((item, size))
         self._bytes += size
         self._waiting.unpark_all()
@@ -49,7 +59,9 @@ class Inbox(Generic[Item]):
         while not self._items:
             if self._closed:
                 return None
+            self._is_read = True
             await self._waiting.park()
+        self._is_read = False
         item, size = self._items.popleft()
         self._bytes -= size
         self._waiting.unpark_all()

@@ -44,6 +44,11 @@ class Interception:
         self._holds: dict[str, _Hold] = {}
         self._silences: dict[str, _Hold] = {}
 
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether no fault is armed at all."""
+        return not self._armed
+
     def wants(self, api: str, direction: str) -> bool:
         """Tell whether any fault looks at such frames: without one nobody needs to describe them."""
         return any(fault.selector.api == api and fault.selector.direction == direction for fault in self._armed.values())

@@ -126,6 +126,11 @@ class Recorder:
         self._constant = constant
         self._listeners: list[Callable[[Observation], None]] = []
 
+    @property
+    def is_heard(self) -> bool:
+        """Tell whether anybody would know of an observation: where nobody does, what costs time need not be described."""
+        return self._keeps or bool(self._listeners)
+
     def record(self, kind: str, **columns: Any) -> Observation:
         """Append one observation at this instant and tell the listeners."""
         seen = Observation(seq=self._next, at_ns=self._now_ns(), kind=kind, **{**self._constant, **columns})

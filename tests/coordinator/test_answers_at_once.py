@@ -1,0 +1,143 @@
+"""Requests that are answered where they were read: sockets, no fault, nothing to wait for. What is seen and said is as on the long way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
+import trio.testing
+from tests.coordinator.helpers import Client, assigned
+
+from groupproof.coordinator.serve import Serving, serve
+from groupproof.protocol.faults import Answer, Cut, Fault, Selector
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+SETTINGS = {"group.initial.rebalance.delay.ms": 0}
+
+
+@asynccontextmanager
+async def served(*, keeps: bool = True) -> AsyncIterator[tuple[Serving, Recorder]]:
+    recorder = Recorder(lambda: 0, keeps=keeps)
+    async with trio.open_nursery() as nursery:
+
+        async def start(task_status: trio.TaskStatus[Serving]) -> None:
+            await serve(ports=(0,), settings=SETTINGS, topics={"t": 2}, recorder=recorder, task_status=task_status)
+
+        yield await nursery.start(start), recorder
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def client(serving: Serving, name: str = "m0") -> AsyncIterator[Client]:
+    async with await trio.open_tcp_stream(*serving.addresses[0]) as stream:
+        yield Client(stream, name)
+
+
+async def stable(member: Client) -> None:
+    assert (await member.join())["error_code"] == 0
+    assert (await member.sync(**{member.member_id: assigned(0, 1)}))["error_code"] == 0
+
+
+def test_what_is_heard_of_a_request_is_its_arrival_its_taking_up_and_its_answer() -> None:
+    async def run() -> None:
+        async with served() as (serving, recorder), client(serving) as member:
+            await stable(member)
+            assert await member.heartbeat() == 0
+
+            assert [(seen.kind, seen.member) for seen in recorder.trace if seen.api == "Heartbeat"] == [
+                ("request", member.member_id), ("processed", member.member_id), ("response", member.member_id),
+            ]  # fmt: skip
+
+    trio.run(run)
+
+
+def test_requests_that_come_together_all_arrive_before_the_first_is_taken_up_and_are_answered_in_order() -> None:
+    async def run() -> None:
+        async with served() as (serving, recorder), client(serving) as member:
+            await stable(member)
+            for _ in range(100):
+                await member.send(Api.HEARTBEAT, member.who())
+            for _ in range(100):
+                assert (await member.receive())["error_code"] == 0
+
+            beats = [seen for seen in recorder.trace if seen.api == "Heartbeat"]
+            for kind in ("request", "processed", "response"):
+                correlations = [seen.correlation for seen in beats if seen.kind == kind]
+                assert correlations == sorted(correlations, key=lambda each: each or 0)
+                assert len(correlations) == 100
+
+    trio.run(run)
+
+
+def test_what_a_client_sends_behind_a_parked_join_waits_for_its_answer() -> None:
+    async def run() -> None:
+        async with served() as (serving, recorder), client(serving) as first, client(serving, "m1") as second:
+            await stable(first)
+            await second.send(Api.JOIN_GROUP, second.join_body(), 3)
+            await second.send(Api.HEARTBEAT, {"group_id": "g", "generation_id": 2, "member_id": "nobody"})
+            while await first.heartbeat() == 0:
+                pass
+            assert not [seen for seen in recorder.trace if seen.kind == "processed" and seen.member == "nobody"]
+            await first.join()
+
+            assert second.joined(await second.receive())["generation_id"] == 2
+            assert (await second.receive())["error_code"] == ErrorCode.UNKNOWN_MEMBER_ID
+
+    trio.run(run)
+
+
+def test_a_server_that_nobody_hears_answers_the_same_and_keeps_nothing() -> None:
+    async def run() -> None:
+        async with served(keeps=False) as (serving, recorder), client(serving) as member:
+            await stable(member)
+            assert await member.heartbeat() == 0
+            assert await member.leave() == 0
+            assert recorder.trace == []
+
+    trio.run(run)
+
+
+def test_a_fault_that_is_armed_while_a_request_is_parked_strikes_its_answer_though_nobody_heard_of_the_request() -> None:
+    async def run() -> None:
+        async with served(keeps=False) as (serving, _), client(serving) as first, client(serving, "m1") as second:
+            await stable(first)
+            await second.send(Api.JOIN_GROUP, second.join_body(), 3)
+            while await first.heartbeat() == 0:
+                pass
+            selector = Selector(api="JoinGroup", direction="response", client="m1")
+            serving.cluster.arm(Fault(name="f", selector=selector, action=Answer(error_code=ErrorCode.NOT_COORDINATOR)))
+            await first.join()
+
+            assert (await second.receive())["error_code"] == ErrorCode.NOT_COORDINATOR
+
+    trio.run(run)
+
+
+def test_an_armed_fault_strikes_what_would_be_answered_at_once() -> None:
+    async def run() -> None:
+        async with served(keeps=False) as (serving, _), client(serving) as member:
+            await stable(member)
+            serving.cluster.arm(Fault(name="f", selector=Selector(api="Heartbeat", client="m0"), action=Cut()))
+            await member.send(Api.HEARTBEAT, member.who())
+
+            assert await member.is_closed()
+
+    trio.run(run)
+
+
+def test_a_client_that_reads_late_gets_a_long_answer_whole_and_then_the_next() -> None:
+    many = tuple({"member_id": f"{'x' * 20_000}{number}", "group_instance_id": None} for number in range(500))
+
+    async def run() -> None:
+        async with served() as (serving, _), client(serving) as member:
+            await stable(member)
+            await member.send(Api.LEAVE_GROUP, {"group_id": "g", "members": many}, 3)
+            await member.send(Api.HEARTBEAT, member.who())
+            await trio.testing.wait_all_tasks_blocked(0.1)
+
+            assert len((await member.receive())["members"]) == len(many)
+            assert (await member.receive())["error_code"] == 0
+
+    trio.run(run)
