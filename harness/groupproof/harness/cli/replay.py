@@ -149,6 +149,7 @@ def _code(schedule: Schedule, result: CaseResult, outcome: Outcome) -> int:
     adverse = result.ruling.verdict in (Verdict.FAILED, Verdict.NON_STRICT)
     if outcome.summary.run.interrupted:
         return outcome.exit_code
-    if adverse and is_reproduced(schedule, result.ruling):
+    is_open = schedule.verdict is Verdict.INFORMATIONAL  # a divergence from a rule that the protocol leaves open
+    if (adverse or is_open) and is_reproduced(schedule, result.ruling):
         return 1
     return exit_code(outcome.summary.counted, "PASSED")
