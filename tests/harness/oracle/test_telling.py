@@ -12,7 +12,7 @@ from groupproof.harness.oracle.exchanges import histories
 from groupproof.harness.oracle.telling import finding_of
 from groupproof.harness.oracle.walking import Divergence, Step, Walked
 from groupproof.harness.verdicts import Proof, Verdict
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.vocabulary import Api, GroupState
 
 
 def sentences(told: Recording) -> dict[str, str]:
@@ -69,6 +69,15 @@ def test_a_phase_that_does_not_wait_for_the_owner_of_an_id_costs_a_rebalance_mor
     assert (finding_of(met, walked).requirement, finding_of(met, walked).verdict) == ("PEND-05", Verdict.NON_STRICT)
     met.step.after = late
     assert (finding_of(met, walked).requirement, finding_of(met, walked).verdict) == ("DJOIN-51", Verdict.FAILED)
+
+
+@pytest.mark.parametrize(("field", "verdict"), [("member_assignment", Verdict.NON_STRICT), ("group_state", Verdict.FAILED)])
+def test_what_only_administrators_see_costs_no_member_anything(field: str, verdict: Verdict) -> None:
+    met, walked = diverged("TR-118")
+    met.step.exchange = replace(met.step.exchange, api=Api.DESCRIBE_GROUPS)
+    shown = Difference(path=f"groups.{field}", field=field, expected="x", observed="y")
+
+    assert finding_of(replace(met, differences=(shown,)), walked).verdict is verdict
 
 
 def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() -> None:

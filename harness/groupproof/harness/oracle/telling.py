@@ -28,6 +28,7 @@ _IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 _HEX_ID: Final = re.compile(r"[\w.-]*\b(?:[0-9a-fA-F]{32}|0x[0-9a-f]{6,16})\b")
 _PENDING: Final = "PEND-05"
 """What ends the join phase too soon where only owners of ids handed out are still to come."""
+_SHOWN: Final = frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"})
 _SHORT: Final = 40
 _UNREAD: Final = "INV-01"
 _NAMED_MAX: Final = 4
@@ -72,7 +73,7 @@ def finding_of(met: Divergence, walked: Walked) -> Finding:
         return _lost(met)
     rule, requirement = _broken(met)
     return Finding(
-        verdict=_VERDICTS[by_id(requirement).level],
+        verdict=Verdict.NON_STRICT if _is_only_shown(met) else _VERDICTS[by_id(requirement).level],
         requirement=requirement,
         expected=f"{_asked(step)}: {_TELL_EXPECTED.get(met.kind, _expected)(step, walked.names)}.",
         observed=f"{_asked(step)}: {_observed(met, walked.names)}.",
@@ -90,6 +91,11 @@ def _lost(met: Divergence) -> Finding:
         expected="The answers are those of a broker that keeps its own group in order.", observed=f"{_asked(step)}: {told}.",
         detail=f"{_asked(step)}: {told}: {met.why} ({step.exchange.label})",
     )  # fmt: skip
+
+
+def _is_only_shown(met: Divergence) -> bool:
+    """Tell whether only administrators see the difference, and of a group that is as they are told: no member fares worse for it."""
+    return met.step.exchange.api is Api.DESCRIBE_GROUPS and bool(met.differences) and all(each.field in _SHOWN for each in met.differences)
 
 
 def _broken(met: Divergence) -> tuple[str, str]:

@@ -8,16 +8,19 @@ from typing import Any, Final
 from groupproof.harness.case import Case
 from groupproof.harness.scripting import answered, beat, join, leave, stable, sync
 from groupproof.harness.scripts.making import SMALL, Steps, alone, case, gathered, synced
+from groupproof.harness.verdicts import Level
 
 __all__ = ["CASES"]
 
 _FULL = ("a", "b", "c")
 _SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": 3_000}
+_WHO: Final = Level.SHOULD
+"""Who of those that are too many is turned away, and when: as long as no more get in than may, the others wait or do without."""
 
 
-def _small(name: str, title: str, *steps: Steps) -> Case:
+def _small(name: str, title: str, *steps: Steps, level: Level | None = None) -> Case:
     """Return a case of a full group, which brokers know that know MEMBER_ID_REQUIRED (2.2)."""
-    made = case(f"size/{name}", title, ("JOIN-56", "TIMER-40", "ERR-20"), *steps, settings=SMALL, required=False)
+    made = case(f"size/{name}", title, ("JOIN-56", "TIMER-40", "ERR-20"), *steps, settings=SMALL, level=level, required=False)
     return replace(made, needs=made.needs | {"JoinGroup>=4"})
 
 
@@ -56,6 +59,7 @@ CASES: tuple[Case, ...] = (
         *(answered(f"join {each}", code=0) for each in _FULL),
         join("d", wait=True, code=81, **_SHORT),
         synced(*_FULL),
+        level=_WHO,
     ),
     _small(
         "old-member-comes-last",
@@ -64,6 +68,7 @@ CASES: tuple[Case, ...] = (
         *(join(each, wait=True, code=79) for each in ("b", "c", "d")),
         *(join(each, is_parked=True) for each in ("b", "c", "d")),
         join("a", wait=True),
+        level=_WHO,
     ),
     _small(
         "waiting-members-are-counted-once",
@@ -124,5 +129,6 @@ CASES: tuple[Case, ...] = (
         sync("a", {"a": [("t", 0)]}, instance="i-a", code=0),
         join("c2", instance="i-c", wait=True, code=81),
         beat("c", instance="i-c", code=0),
+        level=_WHO,
     ),
 )

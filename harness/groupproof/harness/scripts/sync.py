@@ -8,6 +8,7 @@ from groupproof.harness.case import Case
 from groupproof.harness.script import Assigned, Ref, ScriptStep
 from groupproof.harness.scripting import answered, beat, describe, join, joined, leave, stable, sync
 from groupproof.harness.scripts.making import NOBODY, assigning, case, emptied, gathered, passing, preparing
+from groupproof.harness.verdicts import Level
 
 __all__ = ["CASES"]
 
@@ -68,6 +69,7 @@ _PROTOCOLS = tuple(
         ("SYNC-51", *requirements),
         steps,
         sync("b", code=code, version=5, **given),
+        level=Level.SHOULD if None in given.values() else None,  # who names nothing names nothing wrong
     )
     for state, state_words, requirements, steps in (
         ("preparing", "waits for joins", ("TR-055",), preparing("a", "b")),
@@ -91,6 +93,7 @@ _UNNAMED = (
         ("SYNC-51",),
         stable("a"),
         sync("z", member_id=NOBODY, generation_id=77, protocol_type=None, protocol_name=None, version=5, code=23),
+        level=Level.SHOULD,
     ),
     case(
         "sync/no-names-before-v5",
