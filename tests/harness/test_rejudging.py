@@ -13,6 +13,7 @@ from groupproof.harness.rejudging import read_traces, rejudged
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.verdicts import Level, Proof, Verdict
 from groupproof.protocol.trace import Trace, write_trace
+from groupproof.protocol.vocabulary import Api
 
 CASE = Case(
     id="heartbeat/classic/x",
@@ -67,3 +68,16 @@ def test_a_folder_is_searched_for_its_traces(tmp_path: Path) -> None:
 def test_a_folder_without_traces_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match=r"no trace\.ndjson"):
         read_traces([tmp_path])
+
+
+def test_a_taps_trace_is_judged_on_both_sides_again_and_so_is_what_its_report_keeps() -> None:
+    story = Story()
+    told = {"name": "upstream", "profile": "kafka-4.1", "groups": [], "settings": {}, "untold": ""}
+    story.see("event", who="kit", body=told)
+    story.request(Api.JOIN_GROUP, body={"group_id": "g", "protocol_type": "consumer"}, member="")
+
+    results = rejudged([story.trace], [CASE], ())
+    (again,) = rejudged([results[1].plays[0].trace], [CASE], ())
+
+    assert [each.case.id for each in results] == ["observed/classic/g", "answered/classic/g"]
+    assert again.ruling == results[1].ruling

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 import trio
-from tests.harness.judges.story import Story
 
 from groupproof.harness import tap_command
 from groupproof.harness.network import Address
 from groupproof.harness.tap import upstream as upstream_module
 from groupproof.harness.tap.fault_words import faults_of
 from groupproof.harness.tap.upstream import Met
-from groupproof.harness.tap_command import TRACE, Tap, Tapping, judged_sides
+from groupproof.harness.tap_command import TRACE, Tap, Tapping
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.trace import Observation, read_trace
 
@@ -84,13 +83,3 @@ def test_a_trace_that_cannot_be_written_is_told_before_and_borne_after(
             lines.write(Observation(seq=seq, at_ns=0, kind="event", detail="x" * 100_000))
 
     assert [each.message for each in caplog.records] == [f"can't write {tmp_path / TRACE} any more: No space left on device"]
-
-
-def test_both_sides_of_a_group_are_judged_and_what_cannot_be_is_told() -> None:
-    story = Story().member()
-    story.leave()
-
-    results, unjudged = judged_sides(story.trace)
-
-    assert [each.case.id for each in results] == ["observed/classic/g"]
-    assert [each.why for each in unjudged] == ["the trace does not tell what the upstream is"]

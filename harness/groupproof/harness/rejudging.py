@@ -12,6 +12,8 @@ from groupproof.harness.live import judge_live
 from groupproof.harness.play import Play
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
+from groupproof.harness.tap.coordinator_side import ANSWERED, judge_answers
+from groupproof.harness.tap.sides import judge_sides, upstream_of
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.trace import Trace, read_trace
 
@@ -57,6 +59,10 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
     for trace in traces:
         if trace[0].case in known:
             repeated.setdefault(trace[0].case, []).append(trace)
+        elif trace[0].case.startswith(f"{ANSWERED}/"):
+            results.append(judge_answers(trace))
+        elif upstream_of(trace) is not None:
+            results += judge_sides(trace)[0]
         else:
             results += judge_live(trace, universal)
     return [_ruled(known[name], runs, universal) for name, runs in repeated.items()] + results

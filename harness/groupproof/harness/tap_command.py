@@ -16,14 +16,13 @@ import trio
 from groupproof.coordinator.interception import Interception
 from groupproof.harness.brokers.properties import Security
 from groupproof.harness.brokers.security import Connector
-from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.live import judge_live
 from groupproof.harness.network import Address, bootstrap_of
-from groupproof.harness.runner import CaseResult, trouble_in
+from groupproof.harness.runner import trouble_in
 from groupproof.harness.serve_command import OBSERVATIONS_MAX, Served
 from groupproof.harness.signals import mind_signals
-from groupproof.harness.tap.coordinator_side import Unjudged, judge_coordinator
 from groupproof.harness.tap.hub import Hub, TcpDoors
+from groupproof.harness.tap.sides import judge_sides
+from groupproof.harness.tap.unjudged import Unjudged
 from groupproof.harness.tap.upstream import Met, meet_upstream
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.faults import Fault
@@ -31,7 +30,7 @@ from groupproof.protocol.trace import Observation, Recorder, Trace, write_trace
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import warm
 
-__all__ = ["TRACE", "Tap", "Tapped", "Tapping", "judged_sides"]
+__all__ = ["TRACE", "Tap", "Tapped", "Tapping"]
 
 TRACE: Final = "trace.ndjson"
 """The file in the output folder that holds all that was seen, of all groups, as it came."""
@@ -56,7 +55,7 @@ class Tapping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tapped:
-    """What a tap saw: the groups' results of both sides as a run, the groups whose coordinator is not judged, and how often each fault took effect."""
+    """What a tap saw: the groups' results of both sides as a run, the sides of groups that are not judged, and how often each fault took effect."""
 
     served: Served
     unjudged: tuple[Unjudged, ...]
@@ -95,7 +94,7 @@ class Tap:
                 trio.run(self._main, recorder, connector, on_tapping)
             except ExceptionGroup as error:
                 raise trouble_in(error) from error
-        results, unjudged = judged_sides(self._trace, is_cut=self._is_cut) if self.judged else ([], [])
+        results, unjudged = judge_sides(self._trace, is_cut=self._is_cut) if self.judged else ([], [])
         served = Served(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
         profile = self._met.profile if self._met is not None else self.profile or ""
         return Tapped(served=served, unjudged=tuple(unjudged), profile=profile, delivered=self._delivered)
@@ -131,13 +130,6 @@ class Tap:
         for named in met.brokers:
             await hub.route_to(named.address, named.node)
         return Tapping(addresses=tuple(first), met=met)
-
-
-def judged_sides(trace: Trace, *, is_cut: bool = False) -> tuple[list[CaseResult], list[Unjudged]]:
-    """Return the results of the clients' side and of the coordinator's, and the groups of which the latter is not judged."""
-    sides = judge_coordinator(trace, is_cut=is_cut)
-    answered = [each for each in sides if isinstance(each, CaseResult)]
-    return [*judge_live(trace, UNIVERSAL), *answered], [each for each in sides if isinstance(each, Unjudged)]
 
 
 class _Lines:

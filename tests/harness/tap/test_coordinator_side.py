@@ -9,7 +9,9 @@ from tests.harness.tap.tapped import Scene, played
 
 from groupproof.coordinator.variants import variant_named
 from groupproof.harness.runner import CaseResult
-from groupproof.harness.tap.coordinator_side import Unjudged, judge_coordinator
+from groupproof.harness.tap.coordinator_side import judge_answers, judge_coordinator
+from groupproof.harness.tap.sides import upstream_of
+from groupproof.harness.tap.unjudged import Unjudged
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.faults import Answer, Fault, Selector
 from groupproof.protocol.trace import Observation, Trace
@@ -40,15 +42,15 @@ def seen_whole() -> Trace:
 
 
 def judged(trace: Trace, **more: Any) -> CaseResult:
-    (result,) = judge_coordinator(trace, **more)
+    (result,) = judge_coordinator(trace, upstream_of(trace), **more)
     assert isinstance(result, CaseResult), result
     return result
 
 
 def why_not(trace: Trace, **more: Any) -> str:
-    (result,) = judge_coordinator(trace, **more)
+    (result,) = judge_coordinator(trace, upstream_of(trace), **more)
     assert isinstance(result, Unjudged), result
-    assert result.group == "g"
+    assert (result.group, result.side) == ("g", "coordinator")
     return result.why
 
 
@@ -137,3 +139,9 @@ def test_a_connection_that_was_open_to_the_end_is_judged_to_the_end(seen_whole: 
     open_to_the_end = with_link(seen_whole, name="closed", by="tap", reason="the tap was stopped", owed=1)
 
     assert judged(open_to_the_end).ruling.verdict is Verdict.OK
+
+
+def test_the_trace_of_a_result_gives_the_same_verdict_again(seen_whole: Trace) -> None:
+    result = judged(seen_whole)
+
+    assert judge_answers(result.plays[0].trace).ruling == result.ruling

@@ -22,8 +22,8 @@ from groupproof.harness.brokers.apache_kafka import ApacheKafka
 from groupproof.harness.plan import Member
 from groupproof.harness.tap.fault_words import faults_of
 from groupproof.harness.tap.hub import Hub, TcpDoors
+from groupproof.harness.tap.sides import judge_sides
 from groupproof.harness.tap.upstream import meet_upstream
-from groupproof.harness.tap_command import judged_sides
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.trace import Recorder, Trace
 
@@ -113,7 +113,7 @@ def _played(logs: Path, launch: Launch) -> Trace:
 def test_kafka_python_and_apache_kafka_keep_to_the_protocol_and_a_fault_is_reacted_to(tmp_path: Path) -> None:
     trace = _played(tmp_path, provision(resolve("kafka-python"), default_cache(), print))
 
-    results, unjudged = judged_sides(trace)
+    results, unjudged = judge_sides(trace)
     by_id = {each.case.id: each for each in results}
     assert {name: each.ruling.verdict for name, each in by_id.items()} == dict.fromkeys(
         ("observed/classic/alone", "observed/classic/struck", "answered/classic/alone"), Verdict.OK

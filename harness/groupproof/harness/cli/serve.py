@@ -105,8 +105,8 @@ def _announce(serving: Serving, *, judge: bool, quiet: bool) -> None:
     click.echo(f"Ctrl-C ends it{' and judges' if judge else ''}", err=True)
 
 
-def report_watched(summary: RunSummary, output: Path, *, as_json: bool) -> int:
-    """Write the report of what was watched, print a line for each of its groups, and return the exit code."""
+def report_watched(summary: RunSummary, output: Path, *, as_json: bool, nobody: str = "nobody spoke of a group") -> int:
+    """Write the report of what was watched, print a line for each of its groups (`nobody` where there is none), and return the exit code."""
     from groupproof.harness.grade import exit_code
     from groupproof.harness.report import write_report
 
@@ -117,7 +117,7 @@ def report_watched(summary: RunSummary, output: Path, *, as_json: bool) -> int:
         for line in _lines(each):
             click.echo(line, err=as_json)
     if not summary.results:
-        click.echo("nobody spoke of a group", err=as_json)
+        click.echo(nobody, err=as_json)
     click.echo(f"report: {output / 'report.html'}", err=as_json)
     return exit_code(summary.counted, summary.grade)
 

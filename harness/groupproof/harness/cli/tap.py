@@ -90,5 +90,6 @@ def _told(tapped: Tapped, tap: Tap, output: Path, *, as_json: bool) -> int:
     if tapped.served.is_cut:
         click.echo("groupproof: more was seen than is kept; only the first part was judged", err=True)
     for each in tapped.unjudged:
-        click.echo(f"the coordinator of group {each.group!r} is not judged: {each.why}", err=as_json)
-    return report_watched(summed_up(tapped.served, tapped, ["groupproof", *sys.argv[1:]]), output, as_json=as_json)
+        click.echo(str(each), err=as_json)
+    nobody = "no group could be judged" if tapped.unjudged else "nobody spoke of a group"
+    return report_watched(summed_up(tapped.served, tapped, ["groupproof", *sys.argv[1:]]), output, as_json=as_json, nobody=nobody)

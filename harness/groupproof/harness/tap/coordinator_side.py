@@ -7,7 +7,7 @@ the oracle would otherwise have to call wrong. Of such a group nothing is said, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.case import Case
@@ -18,13 +18,14 @@ from groupproof.harness.play import Play
 from groupproof.harness.report.places import case_place
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.tap.passing import STOPPED
+from groupproof.harness.tap.unjudged import Unjudged
 from groupproof.harness.verdicts import Finding, Level, Proof, Verdict, worst
 from groupproof.protocol.refusals import error_of
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
 
-__all__ = ["ANSWERED", "Unjudged", "judge_coordinator"]
+__all__ = ["ANSWERED", "judge_answers", "judge_coordinator"]
 
 ANSWERED: Final = "answered"
 """The area of the cases that are made of a coordinator's answers to a group."""
@@ -41,40 +42,35 @@ _GROUP_KEYS: Final = frozenset(int(api) for api in GROUP_APIS)
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unjudged:
-    """A group whose coordinator is not judged, and why."""
-
-    group: str
-    why: str
-
-
-def judge_coordinator(trace: Trace, *, is_cut: bool = False) -> list[CaseResult | Unjudged]:
+def judge_coordinator(trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool = False) -> list[CaseResult | Unjudged]:
     """Return what the oracle says of each group that somebody joined through the tap, in order of appearance.
 
-    `trace` tells the upstream in an event of the kit; with `is_cut` there was more than it holds.
+    `met` is the event's body that tells of the upstream; with `is_cut` there was more than `trace` holds.
     """
     joins = (seen.group for seen in trace if seen.kind == "request" and seen.api == Api.JOIN_GROUP.title)
     groups = list(dict.fromkeys(group for group in joins if group is not None))
-    met = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "upstream"), None)
     return [_judged(group, trace, met, is_cut=is_cut) for group in groups]
+
+
+def judge_answers(told: Trace) -> CaseResult:
+    """Return the oracle's word on one group, from a trace as `judge_coordinator` puts it in its results: with the ground that it is judged on."""
+    ground = next(seen.body for seen in told if seen.body.get("name") == "ground")
+    group, profile = ground["group"], ground["profile"]
+    reading = read(told, profile=profile, settings=ground["settings"], groups=frozenset({group}))
+    kept = tuple(dict.fromkeys(each.requirement for each in reading.upheld))
+    findings = (*(_seen_once(each) for each in reading.findings), _fine(len(reading.predictions), kept, profile))
+    case = _case(group, profile, tuple(dict.fromkeys((*(each.requirement for each in findings), *kept))))
+    judgement = Judgement(verdict=worst(each.verdict for each in findings), findings=findings)
+    duration_s = (told[-1].at_ns - told[0].at_ns) / 1e9
+    play = Play(trace=[replace(seen, case=case.id) for seen in told], stderr={}, duration_s=duration_s)
+    return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
 
 
 def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool) -> CaseResult | Unjudged:
     story = [seen for seen in trace if seen.group == group]
     why = "more was seen than is kept" if is_cut else _unknown(group, met) or next((why for look in _LOOKS if (why := look(story))), "")
     why = why or next(_beside(story, trace), "")
-    if why or met is None:
-        return Unjudged(group=group, why=why)
-    told = _as_scripted(group, trace, met)
-    reading = read(told, profile=met["profile"], settings=met["settings"], groups=frozenset({group}))
-    kept = tuple(dict.fromkeys(each.requirement for each in reading.upheld))
-    findings = (*(_seen_once(each) for each in reading.findings), _fine(len(reading.predictions), kept, met["profile"]))
-    case = _case(group, met["profile"], tuple(dict.fromkeys((*(each.requirement for each in findings), *kept))))
-    judgement = Judgement(verdict=worst(each.verdict for each in findings), findings=findings)
-    duration_s = (told[-1].at_ns - told[0].at_ns) / 1e9
-    play = Play(trace=[replace(seen, case=case.id) for seen in told], stderr={}, duration_s=duration_s)
-    return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
+    return Unjudged(group=group, side="coordinator", why=why) if why or met is None else judge_answers(_as_scripted(group, trace, met))
 
 
 def _unknown(group: str, met: Mapping[str, Any] | None) -> str:
@@ -85,17 +81,17 @@ def _unknown(group: str, met: Mapping[str, Any] | None) -> str:
     return "the group was there before the tap" if group in met["groups"] else ""
 
 
+def _seen_once(finding: Finding) -> Finding:
+    """Return the finding as what was seen once is worth: lateness and silence count only when they are seen each time (contract, Repetition)."""
+    once = finding.verdict in _ADVERSE and finding.proof is not Proof.SAFETY
+    return replace(finding, verdict=Verdict.INFORMATIONAL, observed=f"{finding.observed} Seen once.") if once else finding
+
+
 def _fine(answers: int, kept: tuple[str, ...], profile: str) -> Finding:
     return Finding(
         verdict=Verdict.OK, requirement=kept[0] if kept else "JOIN-03", expected=f"Every answer is one that {profile} gives.",
         observed=f"{answers} requests were answered as {profile} does.",
     )  # fmt: skip
-
-
-def _seen_once(finding: Finding) -> Finding:
-    """Return the finding as what was seen once is worth: lateness and silence count only when they are seen each time (contract, Repetition)."""
-    once = finding.verdict in _ADVERSE and finding.proof is not Proof.SAFETY
-    return replace(finding, verdict=Verdict.INFORMATIONAL, observed=f"{finding.observed} Seen once.") if once else finding
 
 
 # What keeps a group from being judged --------------------------------------------------------------------------------------------
@@ -171,9 +167,8 @@ def _as_scripted(group: str, trace: Trace, met: Mapping[str, Any]) -> Trace:
     """Return the trace as a script's would be, on the connections of the group: what clients and broker say is then the members' affair."""
     connections = {seen.connection for seen in trace if seen.group == group and seen.connection is not None}
     kept = [seen for seen in trace if seen.connection in connections and seen.api != Api.LIST_GROUPS.title]
-    ground = Observation(
-        seq=0, at_ns=kept[0].at_ns, kind="event", who="kit", body={"name": "ground", "profile": met["profile"], "settings": met["settings"]}
-    )
+    body = {"name": "ground", "profile": met["profile"], "settings": met["settings"], "group": group}
+    ground = Observation(seq=0, at_ns=kept[0].at_ns, run=kept[0].run, kind="event", who="kit", body=body)
     told = [ground, *(replace(seen, who="member") if seen.kind in ("request", "response") else seen for seen in kept)]
     return [replace(seen, seq=seq) for seq, seen in enumerate(told)]
 
