@@ -79,9 +79,11 @@ def test_the_id_of_a_member_that_was_refused_in_the_end_is_read_where_it_was_lis
     refused = next(each for each in exchanges if each.api is Api.JOIN_GROUP and each.client == "b")
     listed = [each for each in exchanges if each.client == "a"]
     told = next(str(each.answer["member_id"]) for each in exchanges if each.client == "b" and each.answer and each.answer.get("member_id"))
-    refusal = replace(refused, answer={"error_code": 25, "member_id": "", "leader": ""})
+    refusal = replace(refused, answer={"error_code": 25, "member_id": "", "leader": ""}, answered_ms=1_000.0)
+    earlier = replace(refusal, answered_ms=0.0)
 
     assert Foresight((refusal, *listed)).member_id("b", arrival(refusal)) == told
+    assert Foresight((earlier, *listed)).member_id("b", arrival(earlier)).startswith(NEW_ID)
 
 
 @pytest.mark.parametrize(

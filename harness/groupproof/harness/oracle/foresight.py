@@ -43,13 +43,18 @@ class Foresight:
         exchange = self._exchanges[int(str(arrival.token))]
         told = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
         if not told:
-            told = next((each for each in self._unclaimed if each.startswith(prefix) and each not in self.owners), "")
+            told = next((each for each in self._seen_while(exchange) if each.startswith(prefix) and each not in self.owners), "")
         if not told and exchange.answer is not None:
             told = str(exchange.answer.get("member_id", ""))  # a JoinGroup that was parked and then refused tells the id that it was given
         if not told or told in self.owners:
             told = f"{NEW_ID} ({exchange.number})"
         self.owners[told] = exchange.client
         return told
+
+    def _seen_while(self, exchange: Exchange) -> Iterator[str]:
+        """Yield the unclaimed ids that somebody was told before this request was answered, or at any time where it was not."""
+        until_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
+        return (member_id for member_id, seen_ms in self._unclaimed.items() if seen_ms <= until_ms)
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         """Return the candidate that the next answers name as leader; where they name another, one that is gone by then, so that it was chosen in between."""
@@ -78,17 +83,21 @@ def is_usual(member_id: str, prefix: str) -> bool:
     return member_id.startswith(f"{prefix}-") and _UUID.fullmatch(member_id[len(prefix) + 1 :]) is not None
 
 
-def _unclaimed(exchanges: Iterable[Exchange]) -> list[str]:
-    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave: the owner never saw its own."""
+def _unclaimed(exchanges: Iterable[Exchange]) -> dict[str, float]:
+    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave: the owner never saw its own.
+
+    With each goes when the first that told it was asked.
+    """
     given: set[str] = set()
-    listed: dict[str, None] = {}
+    listed: dict[str, float] = {}
     for exchange in exchanges:
         answer = exchange.answer or {}
         if exchange.api is Api.JOIN_GROUP and exchange.code in _GIVING:
             given.add(str(answer.get("member_id", "")))
         if exchange.api in (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS):
-            listed.update(dict.fromkeys([*_listed(answer), str(answer.get("leader", ""))]))
-    return [each for each in listed if each and each not in given]
+            for member_id in (*_listed(answer), str(answer.get("leader", ""))):
+                listed.setdefault(member_id, exchange.ready_ms)
+    return {each: seen_ms for each, seen_ms in listed.items() if each and each not in given}
 
 
 def _listed(answer: Any) -> Iterator[str]:
