@@ -14,7 +14,7 @@ from groupproof.clients.store import Say
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
 from groupproof.harness.brokers.properties import Security
 from groupproof.harness.brokers.question import GONE, NotSpoken, Ranges, versions_of
-from groupproof.harness.brokers.readiness import create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
+from groupproof.harness.brokers.readiness import Connect, create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
 from groupproof.harness.brokers.security import Connector
 from groupproof.harness.brokers.told import unmet_by
 from groupproof.harness.network import Address
@@ -65,8 +65,12 @@ class AddressedBrokers:
     async def learn(self) -> None:
         """Ask the brokers for their versions, from which follows the profile; raise `BrokenEnvironment` where none answers."""
         connect = Connector.of(self.security).connect
-        await wait_until_up(connect, self.bootstrap[:1], list, within_s=_UP_S)
+        await self._until_up(connect)
         self._matched = matching_profile(await versions_of(await connect(*self.bootstrap[0])))
+
+    async def _until_up(self, connect: Connect) -> None:
+        host, port = self.bootstrap[0]
+        await wait_until_up(connect, self.bootstrap[:1], list, within_s=_UP_S, otherwise=f"no broker answers at {host}:{port}")
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
@@ -75,7 +79,7 @@ class AddressedBrokers:
         Raises `BrokenEnvironment` where nobody answers, or topics can neither be found nor created. `brokers` are those that are there.
         """
         connector = Connector.of(self.security)
-        await wait_until_up(connector.connect, self.bootstrap[:1], list, within_s=_UP_S)
+        await self._until_up(connector.connect)
         await wait_until_coordinating(connector.connect, self.bootstrap[0], _GROUPS, list, within_s=_UP_S)
         running = _Running(connector, list(self.bootstrap))
         made: list[str] = []

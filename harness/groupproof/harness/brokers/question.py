@@ -61,9 +61,12 @@ class Asker:
         """Return the answer's body; raise one of `GONE`, or `NotSpoken`."""
         chosen = self.version(api, newest) if version is None else version
         self._correlation += 1
-        with trio.fail_after(ANSWER_S):
-            await self._stream.send_all(frame(write_request(api, chosen, self._correlation, CLIENT_ID, body)))
-            correlation, answer = read_response(api, chosen, await self.next_frame())
+        try:
+            with trio.fail_after(ANSWER_S):
+                await self._stream.send_all(frame(write_request(api, chosen, self._correlation, CLIENT_ID, body)))
+                correlation, answer = read_response(api, chosen, await self.next_frame())
+        except trio.TooSlowError as slow:
+            raise trio.TooSlowError(f"no answer to {api.title} within {ANSWER_S:g} s") from slow
         if correlation != self._correlation:
             raise WireError(f"the answer to request {correlation} came where {self._correlation} was due")
         return answer

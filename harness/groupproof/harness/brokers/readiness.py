@@ -36,8 +36,15 @@ class _NotYet(Exception):
     """The cluster is on its way; `str()` says what it still lacks."""
 
 
-async def wait_until_up(connect: Connect, addresses: Sequence[Address], dead: Callable[[], list[str]], *, within_s: float = UP_S) -> None:
-    """Wait until every address answers ApiVersions, and each broker's Metadata name them all; raise `BrokenEnvironment`."""
+async def wait_until_up(
+    connect: Connect,
+    addresses: Sequence[Address],
+    dead: Callable[[], list[str]],
+    *,
+    within_s: float = UP_S,
+    otherwise: str = "the brokers did not come up",
+) -> None:
+    """Wait until every address answers ApiVersions, and each broker's Metadata name them all; raise `BrokenEnvironment`, which says `otherwise`."""
 
     async def check() -> None:
         for host, port in addresses:
@@ -46,7 +53,7 @@ async def wait_until_up(connect: Connect, addresses: Sequence[Address], dead: Ca
                 if len(answer["brokers"]) < len(addresses):
                     raise _NotYet(f"{host}:{port} knows of {len(answer['brokers'])} of {len(addresses)} brokers")
 
-    await _patiently(check, dead, within_s, "the brokers did not come up")
+    await _patiently(check, dead, within_s, otherwise)
 
 
 async def wait_until_coordinating(

@@ -1,7 +1,7 @@
 """One whole run, of whichever side: its selected cases run and ruled on, the known failures settled, and summed up for the report.
 
-An interruption ends it early and keeps what was reached. A subject of which none of the first cases can be had is not asked for more: the
-rest would say the same.
+An interruption ends it early and keeps what was reached. A subject of which none of the first cases can be had, or that is gone in the
+middle, is not asked for more: the rest would say the same.
 """
 
 from __future__ import annotations
@@ -26,14 +26,18 @@ from groupproof.harness.pauses import set_aside, short_pauses
 from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.runner import CaseResult, Progress, trouble_in
 from groupproof.harness.signals import mind_signals
+from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
 from groupproof.harness.version import release
 from groupproof.harness.virtual_time import run_virtually
 
-__all__ = ["BROKEN_MAX", "Campaign", "Order", "Outcome", "Say"]
+__all__ = ["BROKEN_MAX", "GONE_MAX", "Campaign", "Order", "Outcome", "Say"]
 
 BROKEN_MAX = 8
 """How many cases in a row, from the first on, may be BROKEN, or fail by the environment, before the run is given up."""
+
+GONE_MAX = 16
+"""How many cases in a row may end by the environment, later on, before the run is given up with what was reached."""
 
 Say = Callable[[Progress, Case, CaseReport | None], None]
 
@@ -140,6 +144,10 @@ class Campaign(ABC):
         ran = [each for each in self.results if each.ruling.verdict is not Verdict.UNIMPLEMENTED]
         if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_is_in_vain(each) for each in ran):
             self._gave_up = self._why_in_vain(ran)
+            self._scope.cancel()
+        last = [each.trouble for each in self.results[-GONE_MAX:] if isinstance(each.trouble, BrokenEnvironment)]
+        if progress is Progress.DONE and len(last) == GONE_MAX and self._gave_up is None:
+            self._gave_up = f"the last {GONE_MAX} cases could not be carried through: {last[0]}"
             self._scope.cancel()
 
     def _known(self) -> tuple[Known, ...]:
