@@ -14,6 +14,7 @@ from groupproof.harness.case import Case, Judge, script_of
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, connections_end_as_written
+from groupproof.harness.judges.bystanders import bystanders_stay_connected
 from groupproof.harness.judges.coordinators import coordinators_agree
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.oracle import judge_of, transitions
@@ -60,6 +61,7 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         connections_end_as_written(script, requirement),
         answers_can_be_read(requirement),
         coordinators_agree(requirement),
+        bystanders_stay_connected(script, requirement, case.level),
     )
     return _if_ended(judge_run(replace(case, judges=tuple(_about(case, each) for each in judges)), trace, ()), trace)
 
