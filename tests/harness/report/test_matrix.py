@@ -128,3 +128,29 @@ def test_runs_that_were_judged_differently_are_pointed_out(both: list[Path], tmp
     made = (tmp_path / "matrix.html").read_text(encoding="utf-8")
     assert "judged by different catalogues" in made
     assert "met different profiles" in made
+
+
+def test_runs_of_both_sides_can_be_told_apart_and_filtered(both: list[Path], tmp_path: Path) -> None:
+    made = report_in(tmp_path / "broker", a_result(case=a_case("join/classic/asked")))
+    told = json.loads((made / "report.json").read_text())
+    told["subject"] |= {"side": "coordinator", "name": "a broker"}
+    (made / "report.json").write_text(json.dumps(told))
+
+    write_matrix([*both, made], tmp_path / "merged")
+
+    page = (tmp_path / "merged" / "matrix.html").read_text()
+    assert [(row.id, row.side) for row in rows_of(read_columns([*both, made], tmp_path))] == [
+        (FIRST.id, "client"), ("join/classic/asked", "coordinator"), (SECOND.id, "client"),
+    ]  # fmt: skip
+    assert 'data-filter="side"' in page
+    assert page.count('data-side="coordinator"') == 1
+    write_matrix(both, tmp_path / "clients")
+    assert 'data-filter="side"' not in (tmp_path / "clients" / "matrix.html").read_text()
+
+
+def test_the_filters_are_read_out_of_either_part_of_the_url(both: list[Path], tmp_path: Path) -> None:
+    write_matrix(both, tmp_path / "merged")
+
+    script = (tmp_path / "merged" / "matrix.html").read_text()
+    assert "location.hash.length > 1 ? location.hash.slice(1) : location.search.slice(1)" in unescape(script)
+    assert {"verdict", "area", "level", "same", "q"} <= {*re.findall(r'data-filter="(\w+)"', script), *re.findall(r"data-(verdict)=", script)}

@@ -53,9 +53,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One case; a run that has not met it has None in its place."""
+    """One case; a run that has not met it has None in its place. `side` is whose it is, a client's or a coordinator's."""
 
     id: str
+    side: str
     case: Mapping[str, Any]
     cells: tuple[Cell | None, ...]
 
@@ -139,13 +140,17 @@ def _link(folder: Path, output: Path) -> str | None:
 def rows_of(columns: Sequence[Column]) -> list[Row]:
     """Return one row for each case that any run has met, areas together, in the order in which reports list them."""
     cases: dict[str, Mapping[str, Any]] = {}
+    sides: dict[str, str] = {}
     for column in columns:
+        sides.update(dict.fromkeys(column.cases.keys() - sides.keys(), column.report["subject"]["side"]))
         cases.update({id: case for id, case in column.cases.items() if id not in cases})
     areas = list(dict.fromkeys(id.partition("/")[0] for id in cases))
     ordered = sorted(cases, key=lambda id: areas.index(id.partition("/")[0]))
     by_column = [column.cases for column in columns]
     return [
-        Row(id=id, case=cases[id], cells=tuple(_cell(found.get(id), column) for column, found in zip(columns, by_column, strict=True)))
+        Row(
+            id=id, side=sides[id], case=cases[id], cells=tuple(_cell(found.get(id), column) for column, found in zip(columns, by_column, strict=True))
+        )
         for id in ordered
     ]
 

@@ -4,14 +4,14 @@
   const groups = [...document.querySelectorAll("[data-group]")];
   const chips = [...document.querySelectorAll(".chip[data-verdict]")];
   const field = (name) => document.querySelector(`[data-filter="${name}"]`);
-  const fields = ["area", "level", "goodbye", "same", "q"].filter((name) => field(name));
+  const fields = ["side", "area", "level", "goodbye", "same", "q"].filter((name) => field(name));
   const shown = document.querySelector("[data-shown]");
 
-  // The state lives in the part of the URL that no browser sends or forbids on a page from disk.
-  const read = () => new URLSearchParams(location.hash.slice(1));
+  // The state lives in the part of the URL that no browser sends or forbids on a page from disk. A link may give it behind a ? as well.
+  const read = () => new URLSearchParams(location.hash.length > 1 ? location.hash.slice(1) : location.search.slice(1));
   const write = (state) => {
     const text = state.toString().replaceAll("%2F", "/").replaceAll("%2C", ",");
-    try { history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search); } catch { location.hash = text; }
+    try { history.replaceState(null, "", location.pathname + (text ? `#${text}` : "")); } catch { location.hash = text; }
   };
   const set = (name, value) => {
     const state = read();
@@ -26,6 +26,7 @@
     const data = item.dataset;
     const words = (state.get("q") || "").toLowerCase().split(/\s+/).filter(Boolean);
     return (!verdicts.length || verdicts.some((each) => data.verdicts.split(" ").includes(each)))
+      && (!state.get("side") || data.side === state.get("side"))
       && (!state.get("area") || data.area === state.get("area"))
       && (!state.get("level") || data.level === state.get("level"))
       && (!state.get("goodbye") || data.goodbye === state.get("goodbye"))
