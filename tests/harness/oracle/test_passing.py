@@ -3,13 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from groupproof.coordinator.coordinator import Stored, Transition
+from groupproof.coordinator.offsets import Committed
 from groupproof.coordinator.storage import StoredGroup, StoredOffsets
 from groupproof.harness.oracle.comparing import Difference
 from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group, shows_state_before
 from groupproof.protocol.vocabulary import Api, GroupState
 
 WRITTEN = Stored(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
-COMMITTED = Stored(offsets=(StoredOffsets(group_id="g", committed=()),))
+COMMITTED = Stored(offsets=(StoredOffsets(group_id="g", committed=((("t", 0), Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)),)),))
+FORGOTTEN = Stored(offsets=(StoredOffsets(group_id="g", committed=()),))
 
 
 def test_a_group_is_not_there_when_it_is_dead_or_not_listed() -> None:

@@ -36,25 +36,20 @@ class Foresight:
         joined = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.answer is not None and each.code == ErrorCode.NONE]
         joined.sort(key=lambda each: each.answered_ms or 0.0)
         self._generations = [(each.number, each.answer or {}) for each in joined]
-        self._unclaimed = _unclaimed(exchanges)
+        self._told_elsewhere = _told_elsewhere(exchanges)
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         """Return the id that the answer to this JoinGroup tells; where it tells none, one that only other answers tell, or a made-up one."""
         exchange = self._exchanges[int(str(arrival.token))]
         told = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
         if not told:
-            told = next((each for each in self._seen_while(exchange) if each.startswith(prefix) and each not in self.owners), "")
+            told = self._told_elsewhere.get(exchange.number, "")
         if not told and exchange.answer is not None:
             told = str(exchange.answer.get("member_id", ""))  # a JoinGroup that was parked and then refused tells the id that it was given
         if not told or told in self.owners:
             told = f"{NEW_ID} ({exchange.number})"
         self.owners[told] = exchange.client
         return told
-
-    def _seen_while(self, exchange: Exchange) -> Iterator[str]:
-        """Yield the unclaimed ids that somebody was told before this request was answered, or at any time where it was not."""
-        until_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
-        return (member_id for member_id, seen_ms in self._unclaimed.items() if seen_ms <= until_ms)
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         """Return the candidate that the next answers name as leader; where they name another, one that is gone by then, so that it was chosen in between."""
@@ -83,21 +78,39 @@ def is_usual(member_id: str, prefix: str) -> bool:
     return member_id.startswith(f"{prefix}-") and _UUID.fullmatch(member_id[len(prefix) + 1 :]) is not None
 
 
-def _unclaimed(exchanges: Iterable[Exchange]) -> dict[str, float]:
-    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave: the owner never saw its own.
+def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[int, str]:
+    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, by the JoinGroup whose sender never saw it.
 
-    With each goes when the first that told it was asked.
+    That is the last one of such a client or instance that was asked before the id was told, and not refused by then.
     """
+    nameless = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.code not in _GIVING]
+    owners: dict[int, str] = {}
+    for member_id, look in _unclaimed(exchanges).items():
+        fits = [each for each in nameless if each.number not in owners and _may_own(each, member_id, look)]
+        if fits:
+            owners[max(fits, key=lambda each: (not each.is_behind, each.ready_ms)).number] = member_id
+    return owners
+
+
+def _may_own(joined: Exchange, member_id: str, look: Exchange) -> bool:
+    prefixes = (f"{each}-" for each in (joined.client, getattr(joined.message, "group_instance_id", None)) if each)
+    is_asked = joined.ready_ms <= (look.answered_ms or 0.0)
+    is_open = joined.answered_ms is None or look.ready_ms <= joined.answered_ms
+    return is_asked and is_open and member_id.startswith(tuple(prefixes))
+
+
+def _unclaimed(exchanges: Iterable[Exchange]) -> dict[str, Exchange]:
+    """Return the ids that were told to others alone, each with the exchange that told it first."""
     given: set[str] = set()
-    listed: dict[str, float] = {}
+    told: dict[str, Exchange] = {}
     for exchange in exchanges:
         answer = exchange.answer or {}
         if exchange.api is Api.JOIN_GROUP and exchange.code in _GIVING:
             given.add(str(answer.get("member_id", "")))
         if exchange.api in (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS):
             for member_id in (*_listed(answer), str(answer.get("leader", ""))):
-                listed.setdefault(member_id, exchange.ready_ms)
-    return {each: seen_ms for each, seen_ms in listed.items() if each and each not in given}
+                told.setdefault(member_id, exchange)
+    return {each: look for each, look in told.items() if each and each not in given}
 
 
 def _listed(answer: Any) -> Iterator[str]:

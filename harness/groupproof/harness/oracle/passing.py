@@ -28,7 +28,7 @@ def shows_no_group(api: Api, answer: Mapping[str, Any]) -> bool:
 
 def may_be_unseen(group: str, stored: Stored, release: tuple[int, ...]) -> bool:
     """Tell whether a broker of `release` may not show a group that is there: nothing is written of it."""
-    written = {*(each.group_id for each in stored.groups), *(each.group_id for each in stored.offsets)}
+    written = {*(each.group_id for each in stored.groups), *(each.group_id for each in stored.offsets if each.committed or each.pending)}
     return release >= _READS_WHAT_IS_WRITTEN and group not in written
 
 

@@ -161,7 +161,8 @@ class Walk:
         until = first.taken_up_ms if first.is_unread else min(first.ready_ms + self._tolerance.reorder_ms, first.taken_up_ms)
         candidates = [first]
         for other in self._queue[1:]:
-            if other.ready_ms >= until or len(candidates) == _CANDIDATES_MAX:
+            is_at_once = other.ready_ms == until and other.request.seq < first.seq
+            if (other.ready_ms >= until and not is_at_once) or len(candidates) == _CANDIDATES_MAX:
                 break
             if all(other.request.connection != each.request.connection for each in candidates):
                 candidates.append(other)
