@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.coordinator.coordinator import Stored, partition_of
-from groupproof.protocol.messages import FetchGroup, FindCoordinatorRequest, FindCoordinatorResponse, OffsetFetchRequest, OffsetFetchResponse
+from groupproof.coordinator.coordinator import Arrival, Coordinator, Output, Reply, Settings, Stored, partition_of
+from groupproof.protocol.messages import (
+    FetchGroup,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    JoinGroupRequest,
+    JoinProtocol,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
@@ -260,3 +270,23 @@ def test_in_version_1_a_fetch_repeats_the_error_on_every_partition(scene: Scene)
     (group,) = scene.fetch(0, 1, version=1).answer.groups
 
     assert [each.error_code for each in group.topics[0].partitions] == [16, 16]
+
+
+def test_a_timer_that_is_due_at_once_can_be_made_to_wait_for_what_comes_at_the_same_instant() -> None:
+    settings = Settings.of({"group.initial.rebalance.delay.ms": 0}, "kafka-4.1")
+    coordinator = Coordinator(settings=settings, random=Random(1))
+    newcomers = [
+        JoinGroupRequest(
+            group_id="g", session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="", group_instance_id=f"i{number}",
+            protocol_type="consumer", protocols=(JoinProtocol(name="range", metadata=b""),),
+        )
+        for number in range(2)
+    ]  # fmt: skip
+
+    def replies(outputs: list[Output]) -> list[Hashable]:
+        return [each.token for each in outputs if isinstance(each, Reply)]
+
+    for number, asked in enumerate(newcomers):
+        arrival = Arrival(token=number, api_version=5, client_id="c", client_host="/h")
+        assert replies(coordinator.handle(asked, arrival, 1_000, fires=False)) == []
+    assert replies(coordinator.advance(1_000)) == [0, 1]
