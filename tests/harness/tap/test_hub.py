@@ -9,6 +9,7 @@ from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
 from groupproof.harness.tap import hub as hub_module
 from groupproof.harness.tap.hub import Hub, TcpDoors
+from groupproof.harness.tap.sides import judge_sides
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.faults import Answer, Fault, Selector
@@ -82,6 +83,28 @@ def test_a_broker_is_known_by_its_id_once_an_answer_has_named_it() -> None:
         assert await scene.hub.route_to(("elsewhere", 1)) is scene.hub.routes["elsewhere", 1]
 
     assert len([seen for seen in played(act) if seen.body.get("name") == "routed"]) == 4
+
+
+def test_a_broker_that_dies_ends_its_connections_and_members_find_the_next_through_the_tap() -> None:
+    async def act(scene: Scene) -> None:
+        first = scene.shop("m0")
+        await first.join()
+        coordinator = next(seen.node for seen in scene.trace if seen.api == "SyncGroup")
+        assert coordinator is not None
+        await scene.cluster.stop(coordinator)
+        await first.say("commit", mode="sync", offsets=[["t", 0, 1]])
+        await first.until("offsets_committed")
+        await first.close()
+
+    trace = played(act)
+
+    ended = [seen for seen in trace if seen.body.get("name") == "closed" and seen.body["by"] == "upstream"]
+    assert {seen.body["reason"] for seen in ended} <= {"the broker closed it", "the broker can't be reached: nobody listens on broker-1:9092"}
+    (commit,) = {seen.node for seen in trace if seen.api == "OffsetCommit" and seen.kind == "response" and not seen.error}
+    assert commit not in {seen.node for seen in ended}
+    results, unjudged = judge_sides(trace)
+    assert [each.ruling.verdict for each in results] == [Verdict.OK]
+    assert [each.side for each in unjudged] == ["coordinator"]
 
 
 def test_an_upstream_that_names_new_addresses_for_ever_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

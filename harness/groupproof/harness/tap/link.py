@@ -256,19 +256,19 @@ class TapLink:
         await self._give_own()
 
     async def _bring(self, entry: Entry, payload: bytes) -> None:
-        body, why = answer_of(entry.passing, payload)
-        wire = entry.passing.wire
-        if body is None or wire is None:
-            self._tell("passed", api_key=entry.passing.api_key, version=entry.passing.version, bytes=len(payload), why=why, is_answer=True)
-            await self._send(payload)
-            return
-        if any(True for _ in named_in(wire.api, body)):
+        passing = entry.passing
+        body, why = answer_of(passing, payload)
+        if body is not None and passing.api is not None and any(True for _ in named_in(passing.api, body)):
             try:
-                body = await self._station.localized(wire.api, body)
+                body = await self._station.localized(passing.api, body)
             except BrokenEnvironment as error:
                 raise Ended(str(error), "tap") from error
-            payload = write_response(wire.api, wire.version, wire.correlation, body)
-        await self._answer(entry, body, payload)
+            payload = write_response(passing.api, passing.version, passing.correlation, body)
+        if body is not None and passing.wire is not None:
+            await self._answer(entry, body, payload)
+            return
+        self._tell("passed", api_key=passing.api_key, version=passing.version, bytes=len(payload), why=why or passing.why, is_answer=True)
+        await self._send(payload)
 
     async def _give_own(self) -> None:
         """Give the answers of faults whose turn has come."""

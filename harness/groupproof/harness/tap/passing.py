@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire import WireError, WireRequest, read_request, read_response
+from groupproof.protocol.wire import VERSIONS, WireError, WireRequest, read_request, read_response
 
 __all__ = ["STOPPED", "Passing", "answer_of", "correlation_of", "passing_of"]
 
@@ -18,12 +18,17 @@ STOPPED: Final = "the tap was stopped"
 """Why a connection ended that was open to the end of the run."""
 
 _HEADER: Final = struct.Struct(">hhi")
+_APIS: Final[dict[int | None, Api]] = {int(api): api for api in Api}
 _CORRELATION: Final = struct.Struct(">i")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passing:
-    """One request. `wire` is None where it cannot be read, and `why` says why; without a header `api_key` is None."""
+    """One request. `wire` is None where it cannot be read, and `why` says why; without a header `api_key` is None.
+
+    `api` is None where its version is beyond this kit; then its answer can't be read either. Else it can, whatever the request holds: brokers
+    bear with more than the kit does, such as the bytes that librdkafka 2.16 sends after a Metadata request for all topics.
+    """
 
     payload: bytes
     api_key: int | None
@@ -31,6 +36,11 @@ class Passing:
     correlation: int
     wire: WireRequest | None
     why: str = ""
+
+    @property
+    def api(self) -> Api | None:
+        api = _APIS.get(self.api_key)
+        return api if api is not None and VERSIONS[api][0] <= self.version <= VERSIONS[api][1] else None
 
     @property
     def is_answered(self) -> bool:
@@ -66,9 +76,9 @@ def correlation_of(payload: bytes) -> int | None:
 
 def answer_of(asked: Passing, payload: bytes) -> tuple[dict[str, Any] | None, str]:
     """Return the body of the answer to `asked`, or None and why it cannot be read."""
-    if asked.wire is None:
+    if asked.api is None:
         return None, asked.why
     try:
-        return read_response(asked.wire.api, asked.version, payload)[1], ""
+        return read_response(asked.api, asked.version, payload)[1], ""
     except WireError as error:
         return None, str(error)
