@@ -1,13 +1,14 @@
 """Brokers that do a broker no honour, on a real port: `python fake_broker.py ODDITY` prints its port and serves until killed.
 
 hangs: accepts, and never answers. closes: ends each connection at once. garbage: answers every frame with bytes that are none. dies: is the
-reference coordinator, until it has given its last answer, in the middle of whatever there is.
+reference coordinator, until it has given its last answer, in the middle of whatever there is. freezes: the same, but it is not gone then.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from groupproof.protocol.trace import Observation, Recorder
 __all__ = ["fake_broker"]
 
 ANSWERS = 400
-"""How many answers one that dies gives."""
+"""How many answers one that dies or freezes gives."""
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 _GARBAGE = random.Random(1).randbytes(40)
@@ -56,14 +57,14 @@ def _converse(peer: socket.socket, oddity: str) -> None:
                 peer.sendall(len(_GARBAGE).to_bytes(4, "big") + _GARBAGE)
 
 
-async def _die() -> None:
+async def _end(oddity: str) -> None:
     given = 0
 
     def count(seen: Observation) -> None:
         nonlocal given
         given += seen.kind == "response"
         if given > ANSWERS:
-            os._exit(1)
+            os.kill(os.getpid(), signal.SIGKILL if oddity == "dies" else signal.SIGSTOP)
 
     recorder = Recorder(lambda: 0, keeps=False)
     recorder.listen(count)
@@ -77,7 +78,7 @@ async def _die() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "dies":
-        trio.run(_die)
+    if sys.argv[1] in ("dies", "freezes"):
+        trio.run(_end, sys.argv[1])
     else:
         _serve(sys.argv[1])

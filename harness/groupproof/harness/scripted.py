@@ -230,7 +230,8 @@ class _Performance:
                 await beat_of_nobody(self._barriers[node_id][0], group)
                 return
             except GONE:
-                self._barriers.pop(node_id, None)
+                if lost := self._barriers.pop(node_id, None):
+                    await trio.aclose_forcefully(lost[1])
         await self._where.check_alive(node_id)
 
     async def _answer_of(self, step: Answered) -> None:

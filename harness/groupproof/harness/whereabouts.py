@@ -191,14 +191,23 @@ class Whereabouts:
         for host, port in places:
             try:
                 stream = await self.cluster.connect(host, port)
-                asker = Asker(stream)
-                self.ranges = await asker.greet()
+                asker = await self._greeted(stream)
             except GONE as error:
                 refused = error
                 continue
             self._stream, self._asker = stream, asker
             return asker
         raise refused
+
+    async def _greeted(self, stream: trio.abc.Stream) -> Asker:
+        """Agree on versions over `stream`; where that fails, or takes too long, it is closed."""
+        asker = Asker(stream)
+        try:
+            self.ranges = await asker.greet()
+        except BaseException:
+            await trio.aclose_forcefully(stream)
+            raise
+        return asker
 
     @contextmanager
     def _bounded(self, seconds: float, waiting: str) -> Iterator[None]:
