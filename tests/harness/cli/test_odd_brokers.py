@@ -69,7 +69,7 @@ def test_of_a_broker_that_ends_in_the_middle_what_was_reached_is_kept(
     verdicts = {each["id"]: each["verdict"] for each in called.json["cases"]}
     assert "OK" in verdicts.values()
     (given_up,) = [line for line in called.err.splitlines() if line.startswith("given up: ")]
-    _matches(given_up, rf"given up: the last 4 cases could not be carried through: .*")
+    _matches(given_up, r"given up: the last 4 cases could not be carried through: .*")
     kept = tmp_path / "out" / "cases" / next(case for case, verdict in verdicts.items() if verdict == "OK")
     assert (kept / "trace.ndjson").stat().st_size > 0
 
