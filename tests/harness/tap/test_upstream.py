@@ -5,6 +5,7 @@ import trio
 from tests.harness.tap.tapped import SETTINGS, Scene, played
 
 from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.tap import upstream as upstream_module
 from groupproof.harness.tap.upstream import Met, meet_upstream
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.virtual_time import run_virtually
@@ -37,8 +38,32 @@ def test_the_release_that_the_user_names_holds() -> None:
 def test_what_the_brokers_do_not_tell_is_said() -> None:
     told = met_in("kafka-4.1").to_json()
 
-    assert (told["name"], told["groups"]) == ("upstream", [])
-    assert (told["settings"] is None) is bool(told["untold"])
+    assert (told["name"], told["groups"], told["settings"]) == ("upstream", [], None)
+    assert told["untold"] == "the broker does not tell its settings: it does not speak DescribeConfigs"
+
+
+DECISIVE = {"group.initial.rebalance.delay.ms": "500", "group.min.session.timeout.ms": "1000", "group.max.session.timeout.ms": "9000"}
+
+
+def test_settings_are_those_that_a_groups_rules_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told_as(monkeypatch, {**DECISIVE, "group.max.size": "7", "log.dirs": "/tmp"}).settings == {**DECISIVE, "group.max.size": "7"}
+
+
+def test_no_default_stands_in_for_a_setting_that_decides_when_an_answer_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    met = told_as(monkeypatch, {**DECISIVE, "group.initial.rebalance.delay.ms": None})
+
+    assert (met.settings, met.untold) == (None, "the broker does not tell group.initial.rebalance.delay.ms")
+
+
+def told_as(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str | None]) -> Met:
+    """Meet brokers that tell these settings."""
+
+    async def tell(connect: object, address: object) -> dict[str, str | None]:
+        await trio.lowlevel.checkpoint()
+        return settings
+
+    monkeypatch.setattr(upstream_module, "settings_told", tell)
+    return met_in("kafka-4.1")
 
 
 def test_groups_that_are_there_are_told() -> None:

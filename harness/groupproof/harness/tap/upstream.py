@@ -25,6 +25,8 @@ SETTINGS: Final = (
 )  # fmt: skip
 """The brokers' settings that a group's rules ask for."""
 
+_DECISIVE: Final = SETTINGS[:3]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
@@ -55,16 +57,23 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
         host, port = bootstrap[0]
         raise BrokenEnvironment(f"{host}:{port} does not answer as a broker: {str(error) or type(error).__name__}") from error
     groups = await _groups(connect, brokers)
-    told = await settings_told(connect, brokers[0].address if brokers else bootstrap[0])
-    settings = None if isinstance(told, str) else {name: value for name in SETTINGS if (value := told.get(name)) is not None}
-    untold = groups if isinstance(groups, str) else f"the broker does not tell its settings: {told}" if isinstance(told, str) else ""
+    settings = _settings(await settings_told(connect, brokers[0].address if brokers else bootstrap[0]))
     return Met(
         profile=profile or matching_profile(ranges),
         brokers=brokers,
         groups=None if isinstance(groups, str) else groups,
-        settings=settings,
-        untold=untold,
+        settings=None if isinstance(settings, str) else settings,
+        untold=next((each for each in (groups, settings) if isinstance(each, str)), ""),
     )
+
+
+def _settings(told: Mapping[str, str | None] | str) -> dict[str, str] | str:
+    """Return the settings that a group's rules ask for, or why they are not known: no default stands in for what decides when an answer is due."""
+    if isinstance(told, str):
+        return f"the broker does not tell its settings: {told}"
+    settings = {name: value for name in SETTINGS if (value := told.get(name)) is not None}
+    missing = [name for name in _DECISIVE if name not in settings]
+    return f"the broker does not tell {', '.join(missing)}" if missing else settings
 
 
 async def _groups(connect: Connect, brokers: Sequence[Named]) -> tuple[str, ...] | str:
