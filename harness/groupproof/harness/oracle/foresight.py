@@ -81,14 +81,15 @@ def is_usual(member_id: str, prefix: str) -> bool:
 def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[int, str]:
     """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, by the JoinGroup whose sender never saw it.
 
-    That is the last one of such a client or instance that was asked before the id was told, and not refused by then.
+    That is the last one (of a leader the first) of such a client or instance that was asked before the id was told, and not refused by then.
     """
     nameless = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.code not in _GIVING]
     owners: dict[int, str] = {}
     for member_id, look in _unclaimed(exchanges).items():
         fits = [each for each in nameless if each.number not in owners and _may_own(each, member_id, look)]
         if fits:
-            owners[max(fits, key=lambda each: (not each.is_behind, each.ready_ms)).number] = member_id
+            is_leader = (look.answer or {}).get("leader") == member_id  # who leads joined first
+            owners[max(fits, key=lambda each: (not each.is_behind, -each.ready_ms if is_leader else each.ready_ms)).number] = member_id
     return owners
 
 

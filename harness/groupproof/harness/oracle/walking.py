@@ -216,11 +216,14 @@ class Walk:
         return max(self._now_ms, ready_ms)
 
     def _ready_ms(self, exchange: Exchange) -> int:
-        """Return when the broker comes to the request: either end of the time where that was long."""
-        settled_ms = exchange.settled_ms
-        if settled_ms is None or settled_ms - exchange.ready_ms < self._tolerance.uptake_ms or self._way("uptake", exchange.number, 2) == 0:
-            return int(exchange.ready_ms)
-        return int(settled_ms)
+        """Return when the broker comes to the request: either end of the time where that was long, and earlier where an answer was long on its way."""
+        ready_ms, sent_ms, settled_ms = exchange.ready_ms, exchange.request.at_ms, exchange.settled_ms
+        ways = [ready_ms]
+        if settled_ms is not None and settled_ms - ready_ms >= self._tolerance.uptake_ms:
+            ways.append(settled_ms)
+        if ready_ms - sent_ms >= self._tolerance.early_ms:
+            ways.append(sent_ms)
+        return int(ways[self._way("uptake", exchange.number, len(ways)) if len(ways) > 1 else 0])
 
     def _latest(self, exchange: Exchange, ready_ms: int) -> float:
         answered_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
