@@ -23,16 +23,16 @@ PROFILE = "kafka-4.1"
 TASK_STEPS_MAX = 2_000_000
 
 
-def judgements(variant: str, cases: Iterable[Case], *, seed: int = 1) -> dict[str, Judgement]:
+def judgements(variant: str, cases: Iterable[Case], *, profile: str = PROFILE, seed: int = 1) -> dict[str, Judgement]:
     """Return what each case says to the variant, by the case's id. Raise `Stuck`, or the trouble of a case that could not be carried out."""
     chosen = list(cases)
-    plays = _played(variant, chosen, seed)
+    plays = _played(variant, chosen, seed, profile)
     return {case.id: judge_script_run(case, plays[case.id].trace) for case in chosen}
 
 
-def _played(variant: str, cases: Sequence[Case], seed: int) -> dict[str, Play]:
+def _played(variant: str, cases: Sequence[Case], seed: int, profile: str = PROFILE) -> dict[str, Play]:
     plays: dict[str, Play] = {}
-    subject = ReferenceBrokers(profile=PROFILE, seed=seed, variant=variant_named(variant))
+    subject = ReferenceBrokers(profile=profile, seed=seed, variant=variant_named(variant))
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
@@ -46,10 +46,10 @@ def _played(variant: str, cases: Sequence[Case], seed: int) -> dict[str, Play]:
 
 async def _play_world(subject: ReferenceBrokers, world: World, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:
     if world.only is not None:
-        await _play_all(BrokerStage(subject=subject, world=world, ground=None, profile=PROFILE, seed=seed, token=""), cases, plays)
+        await _play_all(BrokerStage(subject=subject, world=world, ground=None, profile=subject.profile, seed=seed, token=""), cases, plays)
         return
     async with opened(subject, world, cases) as ground:
-        await _play_all(BrokerStage(subject=subject, world=world, ground=ground, profile=PROFILE, seed=seed, token=""), cases, plays)
+        await _play_all(BrokerStage(subject=subject, world=world, ground=ground, profile=subject.profile, seed=seed, token=""), cases, plays)
 
 
 async def _play_all(stage: BrokerStage, cases: Sequence[Case], plays: dict[str, Play]) -> None:

@@ -173,7 +173,7 @@ def _lines() -> Iterator[Variant]:
         ("joins-answered-twice", "JoinGroup is answered twice.", "JOIN-13", Line(sends=_twice(Api.JOIN_GROUP))),
         ("heartbeats-answered-twice", "Heartbeat is answered twice.", "JOIN-34", Line(sends=_twice(Api.HEARTBEAT))),
         ("answers-cut-short", "The last byte of every answer is missing.", "JOIN-34", Line(sends=_one_byte_short)),
-        ("heartbeats-answered-late", "Heartbeats are answered after two seconds.", "TR-118", _slow(Api.HEARTBEAT, 2.0)),
+        ("heartbeats-answered-late", "Heartbeats are answered after four seconds.", "TR-118", _slow(Api.HEARTBEAT, 4.0)),
         ("joins-answered-late", "The end of a join phase is told after four seconds.", "TR-046", _slow(Api.JOIN_GROUP, 4.0)),
         ("every-broker-coordinates", "Every broker names itself as the coordinator.", "FIND-03", Line(says=_by_every_broker_itself)),
         ("future-unanswered", "An ApiVersions of an unknown version is not answered.", "INV-10", Line(says=_future_unanswered)),

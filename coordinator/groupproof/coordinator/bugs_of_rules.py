@@ -44,11 +44,11 @@ def _timers() -> Iterator[Variant]:
         ("initial-delay", "the initial delay", On.INITIAL_DELAY_END, "IDJ-02"),
         ("join-deadline", "the join phase", On.JOIN_DEADLINE, "TR-048"),
         ("sync-deadline", "the wait for SyncGroup", On.SYNC_DEADLINE, "SYNC-16"),
-        ("cleanup", "what lies between two cleanups", On.CLEANUP, "COMMIT-24"),
     ):
         yield _timer(f"{name}-never-ends", f"The timer of {of} never goes off.", breaks, on, lambda _: None)
         yield _timer(f"{name}-ends-early", f"The timer of {of} goes off {EARLY_MS} ms early.", breaks, on, lambda due_ms: due_ms - EARLY_MS)
         yield _timer(f"{name}-ends-late", f"The timer of {of} goes off {LATE_MS} ms late.", breaks, on, lambda due_ms: due_ms + LATE_MS)
+    yield _timer("cleanup-never-ends", "What has expired is never cleaned up.", "COMMIT-24", On.CLEANUP, lambda _: None)
 
 
 # Effects -------------------------------------------------------------------------------------------------------------------------

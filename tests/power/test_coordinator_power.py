@@ -1,0 +1,126 @@
+"""Power of the coordinator cases, both ways: planted bugs are caught, every case can be failed, and no legal coordinator ever is.
+
+`caught_of_coordinators.toml` says which case catches which bug of the reference coordinator, and which bug fails which case. Runs take virtual
+time and have a seed; cases that one bug is to fail run side by side. `POWER=full` catches every bug, and runs every legal variant on every case.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+import zlib
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+from tests.power.coordinators import PROFILE, judgements
+
+from groupproof.coordinator.variants import BUGS, LEGAL, variants
+from groupproof.harness.case import Case, script_of
+from groupproof.harness.judging import Judgement
+from groupproof.harness.scripts import CASES
+from groupproof.harness.verdicts import Level, Verdict
+
+TABLE = tomllib.loads((Path(__file__).parent / "caught_of_coordinators.toml").read_text())
+CAUGHT: dict[str, str] = TABLE["bugs"]
+REPORTED: dict[str, str] = TABLE["reported"]
+SILENT: dict[str, str] = TABLE["silent"]
+"""By patterns of the bugs' names."""
+FAILED_BY: dict[str, str] = TABLE["cases"]
+UNFAILED: dict[str, str] = TABLE["unfailed"]
+PROFILES: dict[str, str] = TABLE["profiles"]
+
+BY_ID = {case.id: case for case in CASES}
+FATAL = {Verdict.FAILED, Verdict.BROKEN}
+ADVERSE = FATAL | {Verdict.NON_STRICT}
+TOLD = {Level.MUST: FATAL, Level.SHOULD: ADVERSE, Level.INFO: ADVERSE | {Verdict.INFORMATIONAL}}
+"""The verdicts by which a case of that level tells of a bug; on the reference every case is OK."""
+CAUGHT_MIN = 650
+LEGAL_MIN = 10
+WORDS_MIN = 8
+
+IS_FULL = os.environ.get("POWER") == "full"
+# Every mutant of the table, and every legal variant on all cases, take minutes: a share of each is run each time.
+BUGS_SHARE = 1 if IS_FULL else 8
+LEGAL_SHARE = 1 if IS_FULL else 24
+STEPS_MAX = 1_000_000 if IS_FULL else 2_000
+"""The thousand members take a minute."""
+
+
+def _is_drawn(what: str, share: int) -> bool:
+    return zlib.crc32(what.encode()) % share == 0
+
+
+def _is_quick(case: str) -> bool:
+    return len(script_of(BY_ID[case]).steps) <= STEPS_MAX
+
+
+def _is_failed(case: Case, judgement: Judgement) -> bool:
+    return judgement.verdict in TOLD[case.level]
+
+
+def _cases_by_bug() -> dict[tuple[str, str], list[Case]]:
+    """Return the cases that a bug is to fail, by the bug and the profile that they need."""
+    found: dict[tuple[str, str], list[Case]] = {}
+    for case, bug in FAILED_BY.items():
+        if _is_quick(case):
+            found.setdefault((bug, PROFILES.get(case, PROFILE)), []).append(BY_ID[case])
+    return found
+
+
+def test_there_are_enough_variants() -> None:
+    assert len(CAUGHT) >= CAUGHT_MIN
+    assert len(LEGAL) >= LEGAL_MIN
+
+
+def test_every_bug_is_caught_or_is_not_for_a_reason() -> None:
+    names = {each.name for each in BUGS}
+    silent = {name for name in names if any(fnmatchcase(name, pattern) for pattern in SILENT)}
+
+    told = CAUGHT.keys() | REPORTED.keys()
+
+    assert {"unknown": sorted(told - names), "missing": sorted(names - told - silent)} == {"unknown": [], "missing": []}
+    assert sorted(silent & told) == sorted(CAUGHT.keys() & REPORTED.keys()) == []
+    assert [pattern for pattern in SILENT if not any(fnmatchcase(name, pattern) for name in names)] == []
+    assert [pattern for pattern, reason in SILENT.items() if len(reason.split()) < WORDS_MIN] == []
+
+
+def test_every_case_can_be_failed() -> None:
+    assert {"unknown": sorted(FAILED_BY.keys() - BY_ID.keys()), "never failed": sorted(BY_ID.keys() - FAILED_BY.keys())} == {
+        "unknown": [],
+        "never failed": [],
+    }
+    assert UNFAILED == {}
+    assert sorted(set(FAILED_BY.values()) - {each.name for each in BUGS}) == []
+
+
+@pytest.mark.parametrize(("bug", "profile"), _cases_by_bug())
+def test_a_bug_fails_the_cases_that_are_its_own(bug: str, profile: str) -> None:
+    cases = _cases_by_bug()[bug, profile]
+    found = judgements(bug, cases, profile=profile)
+
+    assert {case.id: found[case.id].verdict.value for case in cases if not _is_failed(case, found[case.id])} == {}, variants()[bug].says
+
+
+@pytest.mark.parametrize(("bug", "case"), [(bug, case) for bug, case in CAUGHT.items() if FAILED_BY.get(case) != bug and _is_drawn(bug, BUGS_SHARE)])
+def test_a_bug_is_caught_by_the_case_that_should(bug: str, case: str) -> None:
+    judgement = judgements(bug, [BY_ID[case]])[case]
+
+    assert judgement.verdict in ADVERSE, f"{judgement.verdict.value}: {judgement.reason}"
+
+
+@pytest.mark.parametrize(("bug", "case"), REPORTED.items())
+def test_a_bug_that_no_client_minds_is_reported(bug: str, case: str) -> None:
+    judgement = judgements(bug, [BY_ID[case]])[case]
+
+    assert judgement.verdict is Verdict.INFORMATIONAL, f"{judgement.verdict.value}: {judgement.reason}"
+
+
+@pytest.mark.parametrize("variant", [variant.name for variant in LEGAL])
+def test_a_legal_variant_is_never_failed(variant: str) -> None:
+    cases = [case for case in CASES if _is_quick(case.id) and _is_drawn(f"{variant} {case.id}", LEGAL_SHARE)]
+    wrong = {id: judgement for id, judgement in judgements(variant, cases).items() if judgement.verdict in FATAL}
+
+    assert {id: [each.observed for each in judgement.findings if each.verdict in FATAL] for id, judgement in wrong.items()} == {}, variants()[
+        variant
+    ].says
