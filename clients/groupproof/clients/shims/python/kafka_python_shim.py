@@ -2,7 +2,8 @@
 
 What differs between releases is asked of the library, not of its number: static membership is a key of `KafkaConsumer.DEFAULT_CONFIG`,
 an assignor a module. It subscribes and polls as any application does and asks for nothing beforehand: what the first join meets, with or without
-metadata, is the client's own doing. From 3.0 rebalance listeners run on the client's own event loop, where its documentation asks for
+metadata, is the client's own doing. Polls before the first assignment may take longer than those after it: a rejoin that outlasts its poll is
+forgotten (docs/findings/kafka-python-forgets-a-rejoin.md), which has cases of its own and must not end the others by chance. From 3.0 rebalance listeners run on the client's own event loop, where its documentation asks for
 `AsyncConsumerRebalanceListener`, so that is what this application uses there.
 """
 
@@ -25,6 +26,8 @@ except ImportError as missing:
     cannot_run_here(f"kafka-python cannot be imported here: {missing}")
 
 AsyncListener = getattr(kafka, "AsyncConsumerRebalanceListener", None)
+
+FIRST_POLLS_S = 0.5
 
 ASSIGNORS = {
     "range": ("range", "RangePartitionAssignor"),
@@ -75,6 +78,7 @@ def assignor(name: str) -> Any:
 
 class KafkaPythonMember(Member):
     consumer: Any
+    has_begun = False
 
     def open(self, subscribe: Subscribe) -> None:
         if subscribe.take("protocol", "classic") != "classic":
@@ -98,8 +102,13 @@ class KafkaPythonMember(Member):
         self.consumer.subscribe(topics=list(topics), listener=listener)
 
     def poll(self) -> Mapping[Partition, tuple[int, int, int]]:
-        polled = self.consumer.poll(timeout_ms=int(self.poll_timeout_s * 1000))
+        polled = self.consumer.poll(timeout_ms=int(self._patience_s() * 1000))
         return {(tp.topic, tp.partition): (records[0].offset, records[-1].offset, len(records)) for tp, records in polled.items() if records}
+
+    def _patience_s(self) -> float:
+        """Return how long this poll may take: until the first assignment long enough that a stalled machine does not cut it short."""
+        self.has_begun = self.has_begun or bool(self.consumer.assignment())
+        return self.poll_timeout_s if self.has_begun else max(self.poll_timeout_s, FIRST_POLLS_S)
 
     def unsubscribe(self) -> None:
         self.polling = False
