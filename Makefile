@@ -2,7 +2,7 @@
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup certify test check format docs lock clean
+.PHONY: help setup certify test bench check format docs lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ certify: .venv/.set-up-run ## put the registered clients in front of the referen
 
 test: .venv/.set-up-dev ## run the tests, in random order, warnings as errors
 	$(BIN)/python -m pytest $(ARGS)
+
+bench: .venv/.set-up-dev ## measure coordinators side by side: heartbeats a second, groups forming and rebalancing
+	$(BIN)/python -m tests.benchmarks.coordinators $(ARGS)
 
 check: .venv/.set-up-dev ## format, lint, types, import contracts, generated documents; the same for a person and CI
 	ci/check

@@ -1,0 +1,250 @@
+"""Coordinators side by side: heartbeats a second, and how long a group takes to form and to rebalance (`make bench`).
+
+`groupproof serve` in a process of its own, kfake, librdkafka's mock cluster and Apache Kafka 4.1.0 are up together, one broker each without an
+initial delay, and are measured in turns, round after round, so that a busy machine is busy for all of them alike; of the rounds the median
+counts. What matters are the ratios within one run, never a rate alone.
+
+- *a CPU s*: the same heartbeats by a second of processor time that the coordinator's process had for them, connections and all: on a machine
+  with other work the fairer measure, for a process of many threads is given more of it than one of one.
+- *beats*: n connections, on each the next heartbeat is sent when the last one is answered; `pipelined` is one connection with 64 under way.
+- *form*: n members on connections that are up already, from the first JoinGroup to the last SyncGroup answer of one generation.
+- *rebalance*: the leader of those n joins again; from its JoinGroup to the last SyncGroup answer of the next generation.
+
+Aims: 0.8 of kfake's heartbeats, and a rebalance of 1,000 members no slower than Apache Kafka's. Each run says by which ratio they are met or
+missed. So far they are missed: one thread of Python reads, steps and writes each request, and most of what a heartbeat costs is not the machine
+but the event loop's way to the socket and back. Answering where a request was read (`coordinator.connection`) took about half of that away.
+
+The generator is not what is measured: it has a ceiling of its own against a trivial echo, in the table, and the share of the time in which it
+was busy at all stands in the last row.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import trio
+from rich.console import Console
+from rich.table import Table
+from tests.benchmarks.load import Address, Group, Unfit, beat, echoed
+from tests.benchmarks.processes import cpu_s, listening_on
+
+from groupproof.harness.brokers.kinds import subject_named
+from groupproof.harness.troubles import Trouble
+
+__all__ = ["Measured", "aims", "measure", "served", "told"]
+
+OWN: Final = "groupproof"
+OTHERS: Final = ("kfake", "librdkafka-mock", "apache-kafka@4.1.0")
+SIZES: Final = (1, 10, 100, 1000)
+PIPELINED: Final = 64
+ROUNDS: Final = 3
+SECONDS: Final = 2.0
+WARM_S: Final = 1.0
+HEARTBEATS_AIM: Final = 0.8
+_SETTINGS: Final = {"group.initial.rebalance.delay.ms": 0}
+
+
+@dataclass(slots=True)
+class Measured:
+    """What one coordinator did: rates in heartbeats a second, times in seconds, each by what was measured; `faults` are what it did instead."""
+
+    name: str
+    address: Address
+    values: dict[str, list[float]] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    busy: float = 0.0
+    process: int | None = None
+
+    def __post_init__(self) -> None:
+        self.process = listening_on(self.address[1])
+
+    def median(self, what: str) -> float | None:
+        return statistics.median(self.values[what]) if self.values.get(what) else None
+
+    def add(self, what: str, value: float) -> None:
+        self.values.setdefault(what, []).append(value)
+
+
+@contextmanager
+def served() -> Iterator[Address]:
+    """Run `groupproof serve` and yield its address."""
+    command = [sys.executable, "-c", "from groupproof.harness.cli import main; main()", "serve", "--brokers", "1"]
+    settings = [f"--set={name}={value}" for name, value in _SETTINGS.items()]
+    with subprocess.Popen([*command, *settings], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            yield _address(process, "bootstrap.servers=127.0.0.1:")
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def echoing() -> Iterator[Address]:
+    """Run the trivial echo and yield its address."""
+    with subprocess.Popen([sys.executable, str(Path(__file__).with_name("echo.py"))], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield _address(process, "")
+        finally:
+            process.kill()
+
+
+def _address(process: subprocess.Popen[str], before: str) -> Address:
+    assert process.stdout is not None
+    line = process.stdout.readline().strip()
+    if not line.startswith(before):
+        raise Unfit(f"it does not serve: {line or 'no word from it'}")
+    return "127.0.0.1", int(line.removeprefix(before))
+
+
+def measure(subject: Measured, size: int, *, seconds: float, numbers: Iterator[int]) -> None:
+    """Form a group of `size`, rebalance it, and let it beat."""
+    name, what = f"bench-{subject.name}-{size}-{next(numbers)}", f"{size} members"
+    if what in subject.faults:
+        return
+    try:
+        with Group(subject.address, name, size) as group:
+            subject.add(f"form {size}", group.form())
+            subject.add(f"rebalance {size}", group.rebalance())
+            frames, answers = group.heartbeats(), [echoed(number) for number in range(size)]
+            _beat(subject, f"beats {size}", frames, answers, seconds)
+            if size == 1:
+                _beat(subject, "pipelined", frames, answers, seconds, in_flight=PIPELINED)
+    except (Unfit, OSError) as fault:
+        subject.faults[what] = str(fault) or type(fault).__name__
+
+
+def _beat(subject: Measured, what: str, frames: Sequence[bytes], answers: Sequence[bytes], seconds: float, in_flight: int = 1) -> None:
+    began_s = None if subject.process is None else cpu_s(subject.process)
+    done = beat(subject.address, frames, answers, seconds=seconds, in_flight=in_flight)
+    subject.add(what, done.rate)
+    if began_s is not None and subject.process is not None and (used_s := cpu_s(subject.process) - began_s) > 0:
+        subject.add(f"{what} a CPU s", done.count / used_s)
+    subject.busy = max(subject.busy, done.busy)
+
+
+def measure_all(subjects: Sequence[Measured], *, sizes: Sequence[int], rounds: int, seconds: float, warm_s: float = WARM_S) -> None:
+    """Measure in turns; the first round, which is not counted, warms everybody up."""
+    numbers = count()
+    for each in subjects:
+        measure(Measured(each.name, each.address), min(10, max(sizes)), seconds=warm_s, numbers=numbers)
+    for _ in range(rounds):
+        for size in sizes:
+            for each in subjects:
+                measure(each, size, seconds=seconds, numbers=numbers)
+
+
+def measure_echo(address: Address, *, sizes: Sequence[int], seconds: float) -> Measured:
+    """Return the generator's ceiling: what it sends is all that comes back."""
+    found = Measured("trivial echo", address)
+    for size in sizes:
+        frames = [echoed(number) * 3 for number in range(size)]  # about as long as a Heartbeat
+        _beat(found, f"beats {size}", frames, frames, seconds)
+    _beat(found, "pipelined", frames[:1], frames[:1], seconds, in_flight=PIPELINED)
+    return found
+
+
+def aims(subjects: Sequence[Measured], sizes: Sequence[int]) -> list[tuple[str, float, bool]]:
+    """Return what is aimed at with the ratio that was measured, and whether that is enough; what was not measured is left out."""
+    by_name = {each.name: each for each in subjects}
+    found: list[tuple[str, float, bool]] = []
+    for size in sizes:
+        for each in ("", " a CPU s"):
+            if (ratio := _ratio(by_name, f"beats {size}{each}", "kfake")) is not None:
+                found.append((f"heartbeats of {size}{each}: groupproof / kfake >= {HEARTBEATS_AIM}", ratio, ratio >= HEARTBEATS_AIM))
+    if (ratio := _ratio(by_name, f"rebalance {max(sizes)}", OTHERS[-1])) is not None:
+        found.append((f"rebalance of {max(sizes)}: groupproof / {OTHERS[-1]} <= 1", ratio, ratio <= 1))
+    return found
+
+
+def _ratio(by_name: Mapping[str, Measured], what: str, other: str) -> float | None:
+    own, theirs = (by_name[name].median(what) if name in by_name else None for name in (OWN, other))
+    return own / theirs if own is not None and theirs else None
+
+
+def told(subjects: Sequence[Measured], echo: Measured, sizes: Sequence[int]) -> dict[str, Any]:
+    """Return the whole report as JSON has it."""
+    return {
+        "coordinators": {
+            each.name: {"median": {what: each.median(what) for what in each.values}, "rounds": each.values, "faults": each.faults, "busy": each.busy}
+            for each in (*subjects, echo)
+        },
+        "aims": [{"aim": aim, "ratio": ratio, "met": met} for aim, ratio, met in aims(subjects, sizes)],
+    }
+
+
+def show(console: Console, subjects: Sequence[Measured], echo: Measured, sizes: Sequence[int]) -> None:
+    """Print the table, its ratios to the kit's own coordinator, and the aims."""
+    table = Table(title="one run, medians; in brackets the ratio of groupproof's own figure to it")
+    table.add_column("measured")
+    for each in (*subjects, echo):
+        table.add_column(each.name, justify="right")
+    kinds = [f"{kind} {size}{each}" for kind, each in (("beats", ""), ("beats", " a CPU s"), ("form", ""), ("rebalance", "")) for size in sizes]
+    for what in ("pipelined", "pipelined a CPU s", *kinds):
+        table.add_row(_titled(what), *(_cell(each, subjects[0], what) for each in (*subjects, echo)))
+    table.add_row("generator busy at most", *(f"{each.busy:.0%}" for each in (*subjects, echo)))
+    console.print(table)
+    for each in subjects:
+        for what, fault in each.faults.items():
+            console.print(f"{each.name}, {what}: {fault}", markup=False)
+    for aim, ratio, met in aims(subjects, sizes):
+        console.print(f"{'met' if met else 'not met'}: {aim}; it is {ratio:.2f}", markup=False)
+
+
+def _titled(what: str) -> str:
+    if what.startswith(("form", "rebalance")):
+        return f"{what}, ms"
+    return what if what.endswith("CPU s") else f"{what} a s"
+
+
+def _cell(each: Measured, own: Measured, what: str) -> str:
+    value, ours = each.median(what), own.median(what)
+    if value is None:
+        return "-"
+    shown = f"{value * 1000:.1f}" if what.startswith(("form", "rebalance")) else f"{value:,.0f}"
+    return shown if each is own or ours is None else f"{shown} ({ours / value:.2f})"
+
+
+async def _measured(others: Sequence[str], sizes: Sequence[int], rounds: int, seconds: float, console: Console) -> tuple[list[Measured], Measured]:
+    async with AsyncExitStack() as stack:
+        subjects = [Measured(OWN, stack.enter_context(served()))]
+        for name in others:
+            subject = subject_named(name, say=lambda line: console.print(line, markup=False))
+            try:
+                cluster = await stack.enter_async_context(subject.cluster(settings=_SETTINGS, brokers=1, topics={"t": 1}))
+            except Trouble as trouble:
+                console.print(f"{name} is left out: {trouble}", markup=False)
+            else:
+                subjects.append(Measured(name, cluster.addresses[0]))
+        await trio.to_thread.run_sync(lambda: measure_all(subjects, sizes=sizes, rounds=rounds, seconds=seconds))
+        with ExitStack() as alone:
+            echo = measure_echo(alone.enter_context(echoing()), sizes=sizes, seconds=seconds)
+        return subjects, echo
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print everything measured as JSON on stdout.")
+@click.option("--against", "others", multiple=True, metavar="SUBJECT", help=f"Beside groupproof; repeatable.  [default: {', '.join(OTHERS)}]")
+@click.option("--size", "sizes", multiple=True, type=click.IntRange(1, 10_000), help="How many members; repeatable.  [default: 1, 10, 100, 1000]")
+@click.option("--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True)
+@click.option("--seconds", type=click.FloatRange(0.05), default=SECONDS, show_default=True, help="Of heartbeats, each time.")
+def main(*, as_json: bool, others: tuple[str, ...], sizes: tuple[int, ...], rounds: int, seconds: float) -> None:
+    """Measure coordinators side by side."""
+    console = Console(stderr=as_json)
+    chosen = sizes or SIZES
+    subjects, echo = trio.run(_measured, others or OTHERS, chosen, rounds, seconds, console)
+    show(console, subjects, echo, chosen)
+    if as_json:
+        click.echo(json.dumps(told(subjects, echo, chosen), indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The benchmark's own parts, untimed: what it sends is what a member sends, and a wrong answer is never counted."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+
+import pytest
+from tests.benchmarks.coordinators import Measured, aims, echoing, measure, measure_echo, served, told
+from tests.benchmarks.load import Address, Group, Unfit, beat, echoed
+from tests.benchmarks.processes import cpu_s, listening_on
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the benchmark waits by epoll")
+
+
+@contextmanager
+def answering(data: bytes) -> Iterator[Address]:
+    """Serve one connection that answers whatever comes with `data`."""
+
+    def serve() -> None:
+        peer, _ = server.accept()
+        with peer:
+            while peer.recv(65536) and data:
+                peer.sendall(data)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield server.getsockname()
+        thread.join()
+
+
+@pytest.mark.slow
+def test_a_group_forms_rebalances_and_beats_at_the_kit_s_own_coordinator() -> None:
+    with served() as address:
+        own = Measured("groupproof", address)
+        measure(own, 3, seconds=0.1, numbers=count())
+        with Group(address, "again", 3) as group:
+            group.form()
+            generation = group.members[0].generation
+            group.rebalance()
+            assert {member.generation for member in group.members} == {generation + 1}
+            assert sum(member.is_leader for member in group.members) == 1
+
+    assert own.faults == {}
+    assert {"form 3", "rebalance 3", "beats 3"} <= own.values.keys()
+
+
+@pytest.mark.slow
+def test_the_generator_has_a_ceiling_of_its_own() -> None:
+    with echoing() as address:
+        assert (measure_echo(address, sizes=(1, 2), seconds=0.05).median("beats 2") or 0) > 0
+
+
+def test_answers_that_come_in_pieces_are_counted_whole() -> None:
+    with answering(echoed(0) + echoed(0)[:5]) as address, pytest.raises(Unfit, match="is due"):
+        beat(address, [b"x"], [echoed(0)], seconds=5)
+
+
+@pytest.mark.parametrize(("data", "said"), [(b"\0\0\0\1x", "was answered 0000000178"), (b"", "a closed connection")])
+def test_another_answer_than_the_right_one_is_no_heartbeat(data: bytes, said: str) -> None:
+    with answering(data) as address, pytest.raises(Unfit, match=said):
+        beat(address, [b"x"], [echoed(0)], seconds=5)
+
+
+def test_ratios_are_of_medians_of_one_run_and_say_whether_an_aim_is_met() -> None:
+    own, kfake, kafka = (Measured(name, ("127.0.0.1", 1)) for name in ("groupproof", "kfake", "apache-kafka@4.1.0"))
+    for each, rates, seconds in ((own, (9.0, 1.0, 10.0), 0.5), (kfake, (10.0, 10.0, 10.0), 0.1), (kafka, (1.0,), 0.4)):
+        each.values = {"beats 10": list(rates), "rebalance 10": [seconds]}
+
+    assert [(ratio, met) for _, ratio, met in aims([own, kfake, kafka], (10,))] == [(0.9, True), (1.25, False)]
+    assert told([own, kfake, kafka], own, (10,))["coordinators"]["kfake"]["median"] == {"beats 10": 10.0, "rebalance 10": 0.1}
+
+
+def test_the_process_behind_a_port_is_found_with_what_it_cost() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        process = listening_on(server.getsockname()[1])
+
+    assert process is not None
+    assert cpu_s(process) > 0
+    assert listening_on(1) is None
