@@ -38,7 +38,6 @@ HOSTILE = {
         "OffsetCommit v10: this broker answers v2 to v9",
     ),
     "a garbage body": (frame(HEARTBEAT[:10] + random.Random(1).randbytes(40)), "cannot be read"),
-    "bytes behind the body": (frame(HEARTBEAT + b"more"), "but 4 more follow"),
     "a cut body": (frame(HEARTBEAT[:-3]), "member_id is said to have 1 bytes, but only 0 are left"),
     "an empty frame": (frame(b""), "a request of 0 bytes is shorter than its header"),
     "a TLS greeting": (bytes.fromhex("16030100a5010000a10303"), "a frame of 369295616 bytes was announced"),

@@ -149,7 +149,6 @@ def test_an_unknown_api_or_version_is_named(api_key: int, version: int, met: str
         (b"\0\x0c\0\x04", "a request of 4 bytes is shorter than its header"),
         (write_request(Api.HEARTBEAT, 4, 5, "m0", HEARTBEAT)[:-2], "Heartbeat v4 request cannot be read: group_instance_id is said to have 2 bytes"),
         (write_request(Api.HEARTBEAT, 0, 5, "m0", HEARTBEAT)[:-5], "Heartbeat v0 request cannot be read: it ends early"),
-        (write_request(Api.HEARTBEAT, 4, 5, "m0", HEARTBEAT) + b"!!", "Heartbeat v4 request ends after 26 bytes, but 2 more follow"),
         (struct.pack(">hhih", 12, 0, 5, 2) + b"\xff\xfe", "Heartbeat v0 request cannot be read: text that is not UTF-8"),
         (struct.pack(">hhih", 12, 0, 5, -7), "client id has a length of -7"),
     ],
@@ -157,6 +156,13 @@ def test_an_unknown_api_or_version_is_named(api_key: int, version: int, met: str
 def test_a_broken_request_is_refused_with_what_was_met(frame: bytes, met: str) -> None:
     with pytest.raises(WireError, match=met):
         read_request(frame)
+
+
+def test_bytes_behind_a_request_are_borne_and_counted() -> None:
+    frame = write_request(Api.HEARTBEAT, 4, 5, "m0", HEARTBEAT)
+
+    assert (read_request(frame).surplus, read_request(frame + b"!!").surplus) == (0, 2)
+    assert read_request(frame + b"!!").body == read_request(frame).body
 
 
 def test_a_broken_response_is_refused_with_what_was_met() -> None:

@@ -63,13 +63,17 @@ class UnsupportedVersion(WireError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRequest:
-    """One request as it came; `body` is in the newest shape whatever the version."""
+    """One request as it came; `body` is in the newest shape whatever the version.
+
+    `surplus` counts bytes behind the body, which Apache Kafka bears: librdkafka 2.16 sends three when it asks for all topics.
+    """
 
     api: Api
     version: int
     correlation: int
     client_id: str | None
     body: dict[str, Any]
+    surplus: int = 0
 
 
 def read_request(frame: bytes) -> WireRequest:
@@ -89,11 +93,9 @@ def read_request(frame: bytes) -> WireRequest:
         body, at = codec.read(frame, at, left)
     except _UNREADABLE as error:
         raise WireError(f"{codec.title} cannot be read: {_why(error)}") from None
-    if at != len(frame):
-        raise WireError(f"{codec.title} ends after {at} bytes, but {len(frame) - at} more follow")
     if codec.newest is not None:
         body = codec.newest(body, version)
-    return WireRequest(api=codec.api, version=version, correlation=correlation, client_id=client_id, body=body)
+    return WireRequest(api=codec.api, version=version, correlation=correlation, client_id=client_id, body=body, surplus=len(frame) - at)
 
 
 def write_request(api: Api, version: int, correlation: int, client_id: str | None, body: Mapping[str, Any]) -> bytes:

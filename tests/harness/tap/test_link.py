@@ -143,7 +143,7 @@ def test_an_address_in_an_answer_is_the_taps() -> None:
 
 
 def test_an_answer_is_rewritten_though_its_request_could_not_be_read() -> None:
-    odd = write_request(Api.METADATA, 13, 1, "app", {"topics": None}) + bytes(3)  # as librdkafka 2.16 asks for all topics
+    odd = write_request(Api.METADATA, 13, 1, "app", {"topics": None})[:-1]
 
     async def act(line: Line) -> None:
         async with line.peers() as (client, broker):
@@ -153,7 +153,7 @@ def test_an_answer_is_rewritten_though_its_request_could_not_be_read() -> None:
             (told,) = read_response(Api.METADATA, 13, await client.hear())[1]["brokers"]
             assert (told["host"], told["port"]) == ("tap-1", 9092)
 
-    assert ["3 more follow" in each["why"] for each in tapped(act).told("passed")] == [True, True]
+    assert ["cannot be read" in each["why"] for each in tapped(act).told("passed")] == [True, True]
 
 
 def test_what_cannot_be_read_and_what_nobody_asked_for_is_told() -> None:
