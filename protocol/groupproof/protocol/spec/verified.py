@@ -33,7 +33,9 @@ def verification(profile: str) -> Verification | None:
 def verifications(text: str | None = None) -> Mapping[str, Verification]:
     """Return every comparison by profile; raise `ValueError` for an entry of no profile, of another release, or without a step."""
     text = files("groupproof.protocol.spec").joinpath("verified.toml").read_text(encoding="utf-8") if text is None else text
-    return {profile: _checked(Verification(profile=profile, **{**entry, "date": str(entry["date"])})) for profile, entry in tomllib.loads(text).items()}
+    return {
+        profile: _checked(Verification(profile=profile, **{**entry, "date": str(entry["date"])})) for profile, entry in tomllib.loads(text).items()
+    }
 
 
 def _checked(entry: Verification) -> Verification:
