@@ -13,7 +13,7 @@ from typing import Any
 from groupproof.harness.case import Case, Judge, script_of
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, connections_end_as_written
+from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, answers_in_order, connections_end_as_written
 from groupproof.harness.judges.bystanders import bystanders_stay_connected
 from groupproof.harness.judges.coordinators import coordinators_agree
 from groupproof.harness.judging import Judgement, judge_run
@@ -60,6 +60,7 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         answers_as_written(script, requirement, BESIDE_GROUPS),
         connections_end_as_written(script, requirement),
         answers_can_be_read(requirement),
+        answers_in_order(requirement),
         coordinators_agree(requirement),
         bystanders_stay_connected(script, requirement, case.level),
     )

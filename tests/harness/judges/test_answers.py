@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.harness.in_process import performed
 
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, connections_end_as_written
+from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_in_order, connections_end_as_written
 from groupproof.harness.script import Answered, Ask, Closed, Group, Raw, Script
 from groupproof.harness.scripting import answered, beat, joined, stable, sync
 from groupproof.harness.verdicts import Finding, Proof, Verdict
@@ -47,6 +47,18 @@ def test_an_answer_that_never_comes_is_an_absence() -> None:
     (found,) = wrong(judged(Script(steps=(*STEPS, answered("join b", code=0, within_ms=10)))))
 
     assert (found.observed, found.proof) == ("join b was not answered.", Proof.LIVENESS)
+
+
+def test_answers_on_one_connection_come_in_the_order_of_their_requests() -> None:
+    trace = performed(Script(steps=(*stable("a"), beat("a", code=0))))
+    sync_at, beat_at = (index for index, seen in enumerate(trace) if seen.kind == "response" and seen.api in ("SyncGroup", "Heartbeat"))
+    swapped = list(trace)
+    swapped[sync_at] = replace(trace[beat_at], seq=trace[sync_at].seq)
+    swapped[beat_at] = replace(trace[sync_at], seq=trace[beat_at].seq)
+
+    assert list(answers_in_order("JOIN-12")(Evidence(trace))) == []
+    (found,) = answers_in_order("JOIN-12")(Evidence(swapped))
+    assert found.observed == "Heartbeat was answered before the SyncGroup that came first."
 
 
 def test_steps_that_were_left_out_or_name_no_code_are_not_judged() -> None:

@@ -18,7 +18,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "connections_end_as_written"]
+__all__ = ["BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "connections_end_as_written"]
 
 BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
 """The APIs of whose answers the rules of a group say nothing."""
@@ -66,6 +66,27 @@ def answers_can_be_read(requirement: str) -> Judge:
                 yield Finding(
                     verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=seen.seq, detail=seen.body["why"]
                 )
+
+    return judge
+
+
+def answers_in_order(requirement: str) -> Judge:
+    """Judge that the requests of one connection are answered in the order in which they were sent (Kafka mutes a channel meanwhile); it says
+    nothing where they are, and nothing of a request that is never answered."""
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        last: dict[int | None, Observation] = {}
+        for request in evidence.select("request"):
+            answer = evidence.answer(request)
+            if answer is None:
+                continue
+            before = last.setdefault(request.connection, answer)
+            if answer.seq < before.seq:
+                observed = f"{request.api} was answered before the {before.api} that came first."
+                expected = "The requests of a connection are answered in their order."
+                yield Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=answer.seq)
+                return
+            last[request.connection] = answer
 
     return judge
 
