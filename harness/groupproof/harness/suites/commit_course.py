@@ -154,11 +154,12 @@ _REBALANCE: tuple[Case, ...] = (
                 mark("newcomer"),
                 *start("a0"),
                 event("m0", "partitions_revoked", after="newcomer", go_on=True),
+                mark("handing over"),
                 stable("m0", "a0", after="newcomer"),
             ],
         ),
         commit_succeeds("m0", after="newcomer", requirement="COMMIT-08"),
-        rejoins("m0", after="newcomer", requirement="CLIENT-46"),
+        rejoins("m0", after="handing over", requirement="CLIENT-46"),
         needs=["on-revoked", "commit"],
     ),
     case(
