@@ -16,6 +16,7 @@ from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail
 from groupproof.clients.settings import MemberSettings
 from groupproof.protocol.faults import Answer, Cut, Fault, Move, Selector, Silence
 from groupproof.protocol.framing import Framer, frame
+from groupproof.protocol.vocabulary import api_named
 from groupproof.protocol.wire import read_request, write_response
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ def test_a_broker_that_falls_silent_is_given_up_in_time(tell: Callable[..., None
         pair.cluster.arm(Fault(name="silent", selector=Selector(api=api), action=Silence()))
         await pair.start("m0", properties={"request.timeout.ms": 2000, "metadata.max.age.ms": 1000})
         await pair.until(lambda: sum(each["count"] for each in pair.events("m0", "records_consumed")) == 80)
+        assert pair.evidence.receipts("silent", "delivered")
+        assert len(pair.requests(api_named(api), "m0")) >= 2, "it asked again"
+        assert pair.events("m0", "error") == []
 
     tell(story)
 
@@ -78,6 +82,8 @@ def test_a_partition_whose_leader_moved_is_asked_for_again(tell: Callable[..., N
         pair.cluster.arm(Fault(name="moved", selector=Selector(api=api, count=2), action=Answer(error_code=6)))
         await pair.start("m0")
         await pair.until(lambda: sum(each["count"] for each in pair.events("m0", "records_consumed")) == 80)
+        assert len(pair.evidence.receipts("moved", "delivered")) == 2
+        assert pair.events("m0", "error") == []
 
     tell(story)
 
@@ -88,6 +94,8 @@ def test_a_leader_gives_out_the_partitions_that_a_topic_gets(tell: Callable[...,
         await pair.settled("m0", "m1")
         pair.cluster.grow("t", 8)
         await pair.until(lambda: sum(len(pair.last_callback(each).get("partitions", ())) for each in ("m0", "m1")) == 8)
+        owned = [each["partition"] for member in ("m0", "m1") for each in pair.last_callback(member)["partitions"]]
+        assert sorted(owned) == list(range(8)), "each partition has one owner"
 
     tell(story)
 
@@ -202,6 +210,33 @@ def test_positions_that_do_not_come_are_waited_for_no_longer_than_asked() -> Non
         assert now_ms() == 700
 
     alone(story)
+
+
+def test_nothing_can_happen_between_records_and_who_polled_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A callback that began in between would tell of a revocation before the records that came first."""
+
+    async def main() -> None:
+        lonely, order = Lonely(), list[str]()
+
+        async def another_task() -> None:
+            order.append("another task")
+
+        async with trio.open_nursery() as nursery:
+
+            def deliver() -> list[str]:
+                nursery.start_soon(another_task)
+                return ["records"]
+
+            await nursery.start(lonely.consumer.run)
+            monkeypatch.setattr(lonely.consumer._reading, "deliver", deliver)
+            for _ in range(20):  # trio runs what is ready in any order
+                order += map(str, await lonely.consumer.poll(100))
+                await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+
+        assert order == ["records", "another task"] * 20
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
 def test_a_broker_without_the_apis_of_groups_is_a_fatal_error() -> None:

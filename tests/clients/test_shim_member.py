@@ -177,8 +177,10 @@ def test_more_commands_than_can_wait_are_refused(tell: Callable[..., None]) -> N
         await pair.start("m0", on_revoked={"sleep_ms": 5000})
         await pair.settled("m0")
         for _ in range(COMMANDS_MAX + 2):
-            await pair.give("m0", "unsubscribe")
+            last = await pair.give("m0", "unsubscribe")
         await pair.until(lambda: any(each.get("error") == "TOO_MANY_COMMANDS" for each in pair.said))
+        (refused,) = (each for each in pair.said if "error" in each)
+        assert refused["id"] == last, "what is one too many is refused, and nothing else"
 
     tell(story)
 

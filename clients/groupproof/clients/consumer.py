@@ -108,6 +108,8 @@ class Consumer:
         """
         deadline_ms = now_ms() + timeout_ms
         interrupted = self._interruption = trio.Event()
+        # Here, and not on the way out: between records and who takes them no callback may begin.
+        await trio.lowlevel.checkpoint()
         while True:
             if self.member.calling is None:
                 self.perform(self.member.poll(now_ms(), self.positions))
@@ -116,10 +118,8 @@ class Consumer:
                     raise ConsumerError(failure.error, failure.message)
                 self._reading.pursue()
                 if deliveries := self._reading.deliver():
-                    await trio.lowlevel.checkpoint()
                     return deliveries
                 if now_ms() >= deadline_ms or interrupted.is_set():
-                    await trio.lowlevel.checkpoint()
                     return []
             await self._wait_for_change(deadline_ms)
 
