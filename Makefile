@@ -2,7 +2,7 @@
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup certify test bench check format docs lock clean
+.PHONY: help setup certify test soak bench check format docs lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,7 +13,10 @@ certify: .venv/.set-up-run ## put the registered clients in front of the referen
 	$(BIN)/python ci/certify.py $(CLIENTS)
 
 test: .venv/.set-up-dev ## run the tests, in random order, warnings as errors
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+soak: .venv/.set-up-dev ## run the long form of the proofs: thousands of seeds, every mutant, large bounds
+	GROUPPROOF_SOAK=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 bench: .venv/.set-up-dev ## measure coordinators side by side: heartbeats a second, groups forming and rebalancing
 	$(BIN)/python -m tests.benchmarks.coordinators $(ARGS)
