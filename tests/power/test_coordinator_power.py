@@ -1,19 +1,18 @@
 """Power of the coordinator cases, both ways: planted bugs are caught, every case can be failed, and no legal coordinator ever is.
 
 `caught_of_coordinators.toml` says which case catches which bug of the reference coordinator, and which bug fails which case. Runs take virtual
-time and have a seed; cases that one bug is to fail run side by side. `POWER=full` catches every bug, and runs every legal variant on every case.
+time and have a seed; cases that one bug is to fail run side by side. `make soak` catches every bug, and runs every legal variant on every case.
 """
 
 from __future__ import annotations
 
-import os
 import tomllib
-import zlib
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
 from tests.power.coordinators import PROFILE, judgements
+from tests.power.shares import PARTS, is_drawn, parts
 
 from groupproof.coordinator.variants import BUGS, LEGAL, variants
 from groupproof.harness.case import Case, script_of
@@ -39,16 +38,11 @@ CAUGHT_MIN = 650
 LEGAL_MIN = 10
 WORDS_MIN = 8
 
-IS_FULL = os.environ.get("POWER") == "full"
 # Every mutant of the table, and every legal variant on all cases, take minutes: a share of each is run each time.
-BUGS_SHARE = 1 if IS_FULL else 8
-LEGAL_SHARE = 1 if IS_FULL else 24
-STEPS_MAX = 1_000_000 if IS_FULL else 2_000
+BUGS_SHARE = 8
+LEGAL_SHARE = 24
+STEPS_MAX = 2_000
 """The thousand members take a minute."""
-
-
-def _is_drawn(what: str, share: int) -> bool:
-    return zlib.crc32(what.encode()) % share == 0
 
 
 def _is_quick(case: str) -> bool:
@@ -59,12 +53,11 @@ def _is_failed(case: Case, judgement: Judgement) -> bool:
     return judgement.verdict in TOLD[case.level]
 
 
-def _cases_by_bug() -> dict[tuple[str, str], list[Case]]:
-    """Return the cases that a bug is to fail, by the bug and the profile that they need."""
-    found: dict[tuple[str, str], list[Case]] = {}
+def _cases_by_bug() -> dict[tuple[str, str, bool], list[Case]]:
+    """Return the cases that a bug is to fail, by the bug and the profile that they need, and whether they are quick."""
+    found: dict[tuple[str, str, bool], list[Case]] = {}
     for case, bug in FAILED_BY.items():
-        if _is_quick(case):
-            found.setdefault((bug, PROFILES.get(case, PROFILE)), []).append(BY_ID[case])
+        found.setdefault((bug, PROFILES.get(case, PROFILE), _is_quick(case)), []).append(BY_ID[case])
     return found
 
 
@@ -94,15 +87,17 @@ def test_every_case_can_be_failed() -> None:
     assert sorted(set(FAILED_BY.values()) - {each.name for each in BUGS}) == []
 
 
-@pytest.mark.parametrize(("bug", "profile"), _cases_by_bug())
-def test_a_bug_fails_the_cases_that_are_its_own(bug: str, profile: str) -> None:
-    cases = _cases_by_bug()[bug, profile]
+@pytest.mark.parametrize(("bug", "profile", "are_quick"), parts(_cases_by_bug(), lambda key: key[-1]))
+def test_a_bug_fails_the_cases_that_are_its_own(bug: str, profile: str, are_quick: bool) -> None:
+    cases = _cases_by_bug()[bug, profile, are_quick]
     found = judgements(bug, cases, profile=profile)
 
     assert {case.id: found[case.id].verdict.value for case in cases if not _is_failed(case, found[case.id])} == {}, variants()[bug].says
 
 
-@pytest.mark.parametrize(("bug", "case"), [(bug, case) for bug, case in CAUGHT.items() if FAILED_BY.get(case) != bug and _is_drawn(bug, BUGS_SHARE)])
+@pytest.mark.parametrize(
+    ("bug", "case"), parts([(bug, case) for bug, case in CAUGHT.items() if FAILED_BY.get(case) != bug], lambda pair: is_drawn(pair[0], BUGS_SHARE))
+)
 def test_a_bug_is_caught_by_the_case_that_should(bug: str, case: str) -> None:
     judgement = judgements(bug, [BY_ID[case]])[case]
 
@@ -116,9 +111,10 @@ def test_a_bug_that_no_client_minds_is_reported(bug: str, case: str) -> None:
     assert judgement.verdict is Verdict.INFORMATIONAL, f"{judgement.verdict.value}: {judgement.reason}"
 
 
+@pytest.mark.parametrize("is_share", PARTS)
 @pytest.mark.parametrize("variant", [variant.name for variant in LEGAL])
-def test_a_legal_variant_is_never_failed(variant: str) -> None:
-    cases = [case for case in CASES if _is_quick(case.id) and _is_drawn(f"{variant} {case.id}", LEGAL_SHARE)]
+def test_a_legal_variant_is_never_failed(variant: str, is_share: bool) -> None:
+    cases = [case for case in CASES if (_is_quick(case.id) and is_drawn(f"{variant} {case.id}", LEGAL_SHARE)) is is_share]
     wrong = {id: judgement for id, judgement in judgements(variant, cases).items() if judgement.verdict in FATAL}
 
     assert {id: [each.observed for each in judgement.findings if each.verdict in FATAL] for id, judgement in wrong.items()} == {}, variants()[

@@ -1,22 +1,20 @@
 """Power, both ways: every planted bug is caught, every case can be failed, and no legal client ever is (CONTRIBUTING, "Cases").
 
 `caught.toml` says which case catches which misbehaviour of the reference member, and which misbehaviour fails which case. Each run has a
-seed, and is bounded in virtual time, in observations and in steps of its tasks. `POWER=full` runs every legal variant on every case.
+seed, and is bounded in virtual time, in observations and in steps of its tasks. `make soak` runs every legal variant on every case.
 """
 
 from __future__ import annotations
 
-import os
 import tomllib
-import zlib
 from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.harness.virtual import judged
+from tests.power.shares import PARTS, is_drawn
 
 from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
-from groupproof.harness.case import Case
 from groupproof.harness.judging import Judgement
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Level, Verdict
@@ -37,7 +35,7 @@ LEGAL_MIN = 20
 WORDS_MIN = 10
 
 # All legal variants on all cases take minutes: a share, another one for each variant, is run each time.
-SHARE = 1 if os.environ.get("POWER") == "full" else 24
+SHARE = 24
 
 
 @cache
@@ -89,14 +87,11 @@ def test_a_case_is_failed_by_a_misbehaviour(case: str, misbehaviour: str) -> Non
     assert judgement.verdict in failing, f"{judgement.verdict.value}: {judgement.reason}"
 
 
-def _share(variant: str) -> list[Case]:
-    return [case for case in CASES if zlib.crc32(f"{variant} {case.id}".encode()) % SHARE == 0]
-
-
+@pytest.mark.parametrize("is_share", PARTS)
 @pytest.mark.parametrize("variant", [variant.name for variant in LEGAL])
-def test_a_legal_variant_is_never_failed(variant: str) -> None:
+def test_a_legal_variant_is_never_failed(variant: str, is_share: bool) -> None:
     wrong = {}
-    for case in _share(variant):
+    for case in [case for case in CASES if is_drawn(f"{variant} {case.id}", SHARE) is is_share]:
         judgement = judged(case, variant=variant)[1]
         if judgement.verdict in FATAL:
             wrong[case.id] = [
