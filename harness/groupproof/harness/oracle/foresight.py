@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from groupproof.coordinator.coordinator import Arrival
 from groupproof.harness.oracle.exchanges import Exchange
+from groupproof.protocol.messages import JoinGroupRequest
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["NEW_ID", "Foresight", "is_usual"]
@@ -81,9 +82,9 @@ def is_usual(member_id: str, prefix: str) -> bool:
 def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[int, str]:
     """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, by the JoinGroup whose sender never saw it.
 
-    That is the last one (of a leader the first) of such a client or instance that was asked before the id was told, and not refused by then.
+    That is the last one (of a leader the first) of such a client or instance that named no id, was asked before the id was told, and not refused by then.
     """
-    nameless = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.code not in _GIVING]
+    nameless = [each for each in exchanges if isinstance(each.message, JoinGroupRequest) and not each.message.member_id and each.code not in _GIVING]
     owners: dict[int, str] = {}
     for member_id, look in _unclaimed(exchanges).items():
         fits = [each for each in nameless if each.number not in owners and _may_own(each, member_id, look)]
