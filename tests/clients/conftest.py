@@ -24,7 +24,7 @@ from groupproof.clients.settings import MemberSettings
 from groupproof.clients.shim import run_shim
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.network import MemoryNetwork, bootstrap_of
+from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, Network, bootstrap_of
 from groupproof.protocol.messages import (
     CommittedPartition,
     CommittedTopic,
@@ -135,11 +135,10 @@ Story = Callable[[Pair], Coroutine[Any, Any, None]]
 
 
 @asynccontextmanager
-async def opened(**cluster: Any) -> AsyncIterator[Pair]:
-    recorder = Recorder(lambda: round(trio.current_time() * 1e9), clock="virtual")
+async def opened(network: Network, **cluster: Any) -> AsyncIterator[Pair]:
+    recorder = Recorder(lambda: round(trio.current_time() * 1e9), clock="virtual" if isinstance(network, MemoryNetwork) else "wall")
     wanted: Line = {"settings": COORDINATOR, "topics": {"t": 4}, "records": 20} | cluster
     made = Cluster(recorder=recorder, **wanted)
-    network = MemoryNetwork()
     async with trio.open_nursery() as nursery, network.opened(made) as addresses:
         await nursery.start(made.run)
         pair = Pair(made, bootstrap_of(addresses))
@@ -148,18 +147,25 @@ async def opened(**cluster: Any) -> AsyncIterator[Pair]:
         nursery.cancel_scope.cancel()
 
 
+def in_virtual_time(story: Story, **cluster: Any) -> None:
+    """Run a story on a fresh pair over streams in memory: `in_virtual_time(story, topics={"t": 4})`."""
+    trio.run(_whole, story, MemoryNetwork(), cluster, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+def in_real_time(story: Story, **cluster: Any) -> None:
+    """Run a story on a fresh pair over loopback sockets."""
+    trio.run(_whole, story, LoopbackNetwork(), cluster)
+
+
+async def _whole(story: Story, network: Network, cluster: Line) -> None:
+    async with opened(network, **cluster) as pair:
+        await story(pair)
+
+
 @pytest.fixture
 def tell() -> Callable[..., None]:
-    """Return what runs a story on a fresh pair in virtual time: `tell(story, topics={"t": 4})`."""
-
-    def run(story: Story, **cluster: Any) -> None:
-        async def whole() -> None:
-            async with opened(**cluster) as pair:
-                await story(pair)
-
-        trio.run(whole, clock=trio.testing.MockClock(autojump_threshold=0))
-
-    return run
+    """Return what runs a story in virtual time."""
+    return in_virtual_time
 
 
 NODE = Coordinator(key="g", node_id=1, host="broker-1", port=9092)
