@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,6 +50,18 @@ def test_while_only_absent_static_members_remain_the_phase_is_put_off(scene: Sce
     assert (scene.state(), scene.generation()) == (PREPARING, 1)
 
     assert scene.join(static, instance="a", version=5, session_ms=700_000).answer.generation_id == 2
+
+
+@pytest.mark.requirement("STATIC-13", "TR-050")
+def test_a_member_whose_instance_a_full_group_has_forgotten_is_static_none_the_less(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of("kafka-2.4", group_max_size=2)
+    (static,) = scene.stable(0, instances=["a"], version=5, session_ms=700_000)
+    scene.join(scene.given_id(), version=5)
+    assert scene.join(instance="a", version=5).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    scene.leave(scene.members()[-1], version=2)
+    scene.after(600_000)
+
+    assert (scene.state(), scene.generation(), scene.members()) == (PREPARING, 1, [static])
 
 
 @pytest.mark.requirement("STATIC-04")

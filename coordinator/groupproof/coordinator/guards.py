@@ -248,7 +248,7 @@ def _subscription_breaks(on: Input) -> bool:
 
 def _only_absent_static(on: Input) -> bool:
     members = on.here.members
-    return not members.joined and bool(members.instances)
+    return not members.joined and any(each.is_static for each in members)
 
 
 def _nobody_joined(on: Input) -> bool:

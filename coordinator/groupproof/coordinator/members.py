@@ -99,8 +99,7 @@ class Members:
         self.park_join(member, None)
         self.park_sync(member, None)
         self._count(member, -1)
-        if self.instances.get(member.group_instance_id or "") == member_id:
-            del self.instances[member.group_instance_id or ""]
+        self.instances.pop(member.group_instance_id or "", None)  # whoever has the instance now, as in Kafka
         if self.leader == member_id:
             self.leader = self.elect(tuple(self.by_id)) if self.by_id else None
         return member

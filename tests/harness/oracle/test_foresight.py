@@ -86,6 +86,19 @@ def test_the_id_of_a_member_that_was_refused_in_the_end_is_read_where_it_was_lis
     assert Foresight((earlier, *listed)).member_id("b", arrival(earlier)).startswith(NEW_ID)
 
 
+def test_an_id_is_that_of_a_joingroup_that_was_never_answered_rather_than_of_one_refused_later() -> None:
+    exchanges = recorded()
+    asked = next(each for each in exchanges if each.api is Api.JOIN_GROUP and each.client == "b")
+    listed = [each for each in exchanges if each.client == "a"]
+    told = next(str(each.answer["member_id"]) for each in exchanges if each.client == "b" and each.answer and each.answer.get("member_id"))
+    unanswered = replace(asked, answer=None, answered_ms=None, number=100)
+    refused = replace(asked, answer={"error_code": 81, "member_id": "", "leader": ""}, answered_ms=1_000.0, ready_ms=asked.ready_ms + 1, number=101)
+    foresight = Foresight((unanswered, refused, *listed))
+
+    assert foresight.member_id("b", arrival(unanswered)) == told
+    assert foresight.member_id("b", arrival(refused)).startswith(NEW_ID)
+
+
 @pytest.mark.parametrize(
     ("member_id", "usual"),
     [("app-0b5a7f9e-5f1c-4c3a-8f2b-3f1d2c4b5a69", True), ("app-1", False), ("other-0b5a7f9e-5f1c-4c3a-8f2b-3f1d2c4b5a69", False)],

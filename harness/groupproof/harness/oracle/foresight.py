@@ -82,7 +82,8 @@ def is_usual(member_id: str, prefix: str) -> bool:
 def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[int, str]:
     """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, by the JoinGroup whose sender never saw it.
 
-    That is the last one (of a leader the first) of such a client or instance that named no id, was asked before the id was told, and not refused by then.
+    That is the last one (of a leader the first) of such a client or instance that named no id, was asked before the id was told, and not refused by then;
+    one that was never answered rather than one that was refused later.
     """
     nameless = [each for each in exchanges if isinstance(each.message, JoinGroupRequest) and not each.message.member_id and each.code not in _GIVING]
     owners: dict[int, str] = {}
@@ -90,7 +91,8 @@ def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[int, str]:
         fits = [each for each in nameless if each.number not in owners and _may_own(each, member_id, look)]
         if fits:
             is_leader = (look.answer or {}).get("leader") == member_id  # who leads joined first
-            owners[max(fits, key=lambda each: (not each.is_behind, -each.ready_ms if is_leader else each.ready_ms)).number] = member_id
+            likely = max(fits, key=lambda each: (not each.is_behind, each.answer is None, -each.ready_ms if is_leader else each.ready_ms))
+            owners[likely.number] = member_id
     return owners
 
 
