@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+from tests.harness.oracle.recording import SETTINGS, Recording, bodied, changed
 
 from groupproof.coordinator.coordinator import Stored, Transition
 from groupproof.coordinator.offsets import Committed
 from groupproof.coordinator.storage import StoredGroup, StoredOffsets
 from groupproof.harness.oracle.comparing import Difference
 from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group, shows_state_before
+from groupproof.harness.oracle.reading import findings_of
+from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, GroupState
 
 WRITTEN = Stored(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
@@ -42,3 +47,24 @@ def test_a_group_that_moves_may_show_where_it_was_and_nothing_else() -> None:
     assert not shows_state_before([replace(state, observed="Stable")], moved)
     assert not shows_state_before([state, replace(state, field="protocol_type")], moved)
     assert not shows_state_before([], replace(moved, before=None))
+
+
+def returned(*, gap_ms: int) -> Trace:
+    """Return how an instance returns twice, of which the first is fenced."""
+    told = Recording()
+    told.stable("a", instance="i")
+    told.join("b", instance="i", member_id="", settles=False)
+    told.wait(gap_ms)
+    told.join("c", instance="i", member_id="")
+    told.wait(10)
+    fenced: dict[str, Any] = {"error_code": 82, "generation_id": -1, "protocol_name": None, "leader": "", "members": []}
+    return changed(told.end(), "JoinGroup b", bodied(**fenced))
+
+
+def test_an_instance_that_returned_may_be_fenced_by_the_next_before_the_group_is_written_from_4_0_on() -> None:
+    at_once, later = returned(gap_ms=1), returned(gap_ms=5)
+
+    assert findings_of(at_once, profile="kafka-4.1", settings=SETTINGS) == []
+    assert findings_of(later, profile="kafka-4.1", settings=SETTINGS) != []
+    (found,) = findings_of(at_once, profile="kafka-3.9", settings=SETTINGS)
+    assert found.observed.startswith("JoinGroup of b (generation 1, Stable): 82 FENCED_INSTANCE_ID. As kafka-4.1 does")

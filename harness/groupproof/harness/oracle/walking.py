@@ -19,7 +19,7 @@ from groupproof.harness.oracle.comparing import Difference, as_told, differences
 from groupproof.harness.oracle.exchanges import Exchange, History, Moved
 from groupproof.harness.oracle.following import Lost, answers_by_rule, followed, topics_with
 from groupproof.harness.oracle.foresight import Foresight
-from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group, shows_state_before
+from groupproof.harness.oracle.passing import is_fenced_by_the_next, may_be_unseen, shows_no_group, shows_state_before
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.protocol.messages import GroupResponse
 from groupproof.protocol.refusals import error_of
@@ -386,14 +386,15 @@ class Walk:
             raise _Diverged("late", step)
 
     def _is_passing(self, step: Step, found: tuple[Difference, ...]) -> bool:
-        """Tell whether the difference is one that a group shows for a moment, while it moves, or a new one for a while."""
+        """Tell whether the difference is one that a group shows for a moment, while it moves or is written, or a new one for a while."""
         at_ms, moved = self._told.transitions[-1] if self._told.transitions else (0, None)
         if moved is not None and shows_state_before(found, moved):
-            asked = step.exchange.request.seq
-            return any(each.due_ms == at_ms and each.exchange.seq > asked for each in self._told.steps.values())
+            return any(each.due_ms == at_ms and each.exchange.seq > step.exchange.request.seq for each in self._told.steps.values())
+        if is_fenced_by_the_next(step.exchange, self._history.exchanges, self._release):
+            return True
         group, created_ms = self._history.group, self._told.created_ms
         is_new = created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms
         stored = self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions))
         is_unseen = not step.exchange.is_stray and (is_new or may_be_unseen(group, stored, self._release))
-        api, expected = step.exchange.api, step.expected or {}
-        return is_unseen and shows_no_group(api, step.exchange.answer or {}) and not shows_no_group(api, expected)
+        api, answer = step.exchange.api, step.exchange.answer or {}
+        return is_unseen and shows_no_group(api, answer) and not shows_no_group(api, step.expected or {})
