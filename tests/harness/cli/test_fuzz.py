@@ -49,6 +49,9 @@ def test_a_divergence_is_told_side_by_side_and_kept_as_a_schedule_that_can_be_re
 
     assert called.code == 1
     lines = called.out.splitlines()
+    further = sum(int(line.split()[0]) for line in lines if " more histories diverged, not kept: " in line)
+    assert further > 0
+    assert f", {further + 1} divergences, " in lines[-1]
     assert any(line.startswith("    expected  ") for line in lines)
     assert any(line.startswith("    observed  ") for line in lines)
     assert any(line.startswith("    request   ") for line in lines)

@@ -44,6 +44,8 @@ def test_a_broker_of_another_release_diverges_and_the_history_is_shrunk_to_what_
     assert len([step for step in script_of(diverged.case).steps if isinstance(step, Ask)]) <= 3
     assert not diverged.is_fleeting
     assert diverged.trace
+    assert run.more.total() > 0
+    assert run.divergences == 1 + run.more.total()
 
 
 class Unstartable(ReferenceBrokers):

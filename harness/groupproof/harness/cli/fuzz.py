@@ -90,6 +90,8 @@ def _fuzz(
 
     run = Fuzzing(found, order, Steps(steps=steps, length=length, goes_on=goes_on), say=say, found=tell, prefix=group_prefix)
     outcome = run.go()
+    for (kind, rule), count in run.more.items():
+        click.echo(f"{count} more histories diverged, not kept: {kind} than {rule} says")
     click.echo(_summary(run, found, order))
     return _code(run, is_interrupted=outcome.summary.run.interrupted)
 
@@ -125,7 +127,7 @@ def _tell(diverged: Diverged, order: Order, subject: BrokerSubject, output: Path
 
 def _summary(run: Fuzzing, subject: BrokerSubject, order: Order) -> str:
     told = f"{subject.spec} under {order.profile}, seed {order.seed}: {run.answered} requests answered in {len(run.results)} histories"
-    return f"{told}, {len(run.diverged)} divergences, {len(run.undecided)} histories undecided"
+    return f"{told}, {run.divergences} divergences, {len(run.undecided)} histories undecided"
 
 
 def _code(run: Fuzzing, *, is_interrupted: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -106,7 +107,11 @@ def _is_known(name: str, value: Any, profile: str) -> bool:
 
 
 class Fuzzing(Campaign):
-    """One run; `found` is told of each divergence; `answered` counts the requests, `diverged` is what was found, `undecided` how many histories came to no verdict."""
+    """One run; `found` is told of the first divergence of each sort.
+
+    `answered` counts the requests, `diverged` is what `found` was told, `more` how many further histories diverged in each way, of which nothing else is kept;
+    `undecided` are the histories that came to no verdict.
+    """
 
     def __init__(
         self, subject: BrokerSubject, order: Order, steps: Steps, *, say: Callable[[str], None], found: Callable[[Diverged], None], prefix: str
@@ -114,6 +119,7 @@ class Fuzzing(Campaign):
         super().__init__(order, (), say=lambda *_: None, is_virtual=subject.is_virtual)
         self.answered = 0
         self.diverged: list[Diverged] = []
+        self.more: Counter[tuple[str, str]] = Counter()
         self.undecided: list[CaseResult] = []
         self._subject = subject
         self._steps = steps
@@ -140,6 +146,11 @@ class Fuzzing(Campaign):
         for number, settings in enumerate(kinds):
             if not self._is_over:
                 await self._under(settings, number, goal=self._steps.steps * (number + 1) // len(kinds))
+
+    @property
+    def divergences(self) -> int:
+        """Return how many histories diverged in all."""
+        return len(self.diverged) + self.more.total()
 
     @property
     def _is_over(self) -> bool:
@@ -182,12 +193,12 @@ class Fuzzing(Campaign):
         before = self.answered
         for result in runner.results:
             await self._settle(result, stage)
-        self._line(f"{self.answered} requests answered, {len(self.diverged)} divergences, {len(self.undecided)} histories undecided")
+        self._line(f"{self.answered} requests answered, {self.divergences} divergences, {len(self.undecided)} histories undecided")
         if self.answered == before:
             raise BrokenEnvironment(f"{self._subject.spec} answered none of the requests of {len(cases)} histories{_why(runner.results)}")
 
     async def _settle(self, result: CaseResult, stage: _Stage) -> None:
-        """Count what was answered; shrink what diverged, unless it was found before."""
+        """Count what was answered; shrink what diverged, unless that was found before or nobody wants more."""
         self._ruled.append(result)
         self.answered += sum(answered_count(play.trace) for play in result.plays[:1])
         verdict, found = result.ruling.verdict, stage.met.pop(result.case.id, None)
@@ -195,7 +206,9 @@ class Fuzzing(Campaign):
         if verdict in (Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.UNIMPLEMENTED):
             self.undecided.append(result)
             self._line(f"{result.case.id} undecided: {result.ruling.observed}")
-        elif found is not None and not self._is_over and all(found[0].sort != each.met.sort for each in self.diverged):
+        elif found is not None and (self._is_over or any(found[0].sort == each.met.sort for each in self.diverged)):
+            self.more[found[0].sort] += 1
+        elif found is not None:
             self._line(f"{result.case.id}: {found[0].finding.observed}")
             first = Diverged(case=result.case, met=found[0], trace=found[1], ruling=result.ruling)
             self.diverged.append(first)
