@@ -5,6 +5,7 @@ from collections import Counter
 from tests.harness.fuzzing.drawn import Dice, outlook
 
 from groupproof.harness.fuzzing.moves import MOVES, Actor, asked
+from groupproof.harness.script import Ref
 from groupproof.harness.scripting import join
 from groupproof.protocol.vocabulary import Api
 
@@ -33,3 +34,12 @@ def test_an_api_that_the_broker_does_not_speak_is_never_drawn() -> None:
     group.ranges = {Api.HEARTBEAT: (0, 4)}
 
     assert {asked(Dice(), group, ACTORS).api for _ in range(20)} == {Api.HEARTBEAT}
+
+
+def test_a_commit_in_a_transaction_is_of_the_members_own_producer_in_its_first_epoch() -> None:
+    dice, group = Dice(), outlook()
+    drawn = [ask for ask in (asked(dice, group, ACTORS) for _ in range(1_000)) if ask.api is Api.TXN_OFFSET_COMMIT]
+
+    assert {(ask.member, ask.fields["producer_id"]) for ask in drawn} == {("m0", 4_000), ("m1", 4_001)}
+    assert not any("producer_epoch" in ask.fields for ask in drawn)
+    assert {ask.fields["member_id"] for ask in drawn if ask.member == "m0"} == {"", Ref("m0", "member_id")}

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.harness.fuzzing.drawn import Dice
 
 from groupproof.harness.fuzzing.moves import Actor
 from groupproof.harness.fuzzing.wildness import gone_wild
 from groupproof.harness.script import Ask
 from groupproof.harness.scripting import beat, commit, describe, join, sync
+from groupproof.protocol.vocabulary import Api
 
 ACTOR = Actor(name="m0", instance="i0", others=[Actor(name="m1")])
 
@@ -16,7 +19,7 @@ def changed(ask: Ask, wild: Ask) -> set[str]:
 
 def test_one_field_at_most_is_put_wrong_and_nothing_else() -> None:
     dice = Dice()
-    for ask in (join("m0", instance="i0"), sync("m0"), beat("m0"), commit("m0")):
+    for ask in (join("m0", instance="i0"), sync("m0"), beat("m0"), commit("m0"), replace(commit("m0"), api=Api.TXN_OFFSET_COMMIT)):
         seen = [changed(ask, gone_wild(dice, ask, ACTOR)) for _ in range(60)]
 
         assert all(len(each) <= 1 for each in seen)

@@ -1,9 +1,13 @@
-"""What a member may do next in a history that is being drawn, each with its weight: likely what makes sense as the group stands, seldom what does not."""
+"""What a member may do next in a history that is being drawn, each with its weight: likely what makes sense as the group stands, seldom what does not.
+
+Transactions are begun by their first commit and never end, each producer keeping to its first epoch: that is all of them that a group's coordinator is asked about.
+A coordinator never moves: a move takes a broker away, and with it the groups of all histories that run beside this one. The cases move theirs one at a time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from groupproof.harness.fuzzing.drawer import Drawer
@@ -22,6 +26,7 @@ _PROTOCOLS: Final = (("range",), ("range", "sticky"), ("sticky", "range"), ("sti
 _SESSIONS_MS: Final = (6_000, 9_000, 3_500)
 _REBALANCES_MS: Final = (11_000, 4_500, 2_000)
 _METADATA: Final = ("", "m", "long " * 1_000)
+_PRODUCER_ID: Final = 4_000
 _PARTITIONS: Final = (("t", 0), ("t", 1), ("t", 7), ("nowhere", 0))
 
 
@@ -36,6 +41,11 @@ class Actor:
     session_ms: int = _SESSIONS_MS[0]
     rebalance_ms: int = _REBALANCES_MS[0]
     others: list[Actor] = field(default_factory=list)
+
+    @property
+    def producer_id(self) -> int:
+        """Return the id of the producer whose transactions hold the member's offsets."""
+        return _PRODUCER_ID + int(self.name.removeprefix("m"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +171,17 @@ def _commit(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
     return commit(actor.name, offsets, metadata=metadata, instance=actor.instance)
 
 
+def _commit_in_transaction(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    ask, producer = _commit(drawer, outlook, actor), {"transactional_id": f"transactions-of-{actor.name}", "producer_id": actor.producer_id}
+    return replace(ask, api=Api.TXN_OFFSET_COMMIT, fields={**ask.fields, **producer})
+
+
 def _fetch(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
     if drawer.chance(4):
-        return fetch(actor.name, everything=True)
-    return fetch(actor.name, {"t": tuple(range(drawer.number(1, 2)))} if drawer.chance(2) else {"t": (0, 7), "nowhere": (0,)})
+        ask = fetch(actor.name, everything=True)
+    else:
+        ask = fetch(actor.name, {"t": tuple(range(drawer.number(1, 2)))} if drawer.chance(2) else {"t": (0, 7), "nowhere": (0,)})
+    return replace(ask, fields={**ask.fields, "require_stable": drawer.chance(2)})
 
 
 def _delete_offsets(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
@@ -184,6 +201,7 @@ MOVES: Final = (
     Move(api=Api.LEAVE_GROUP, weigh=_member(2), make=_leave),
     Move(api=Api.LEAVE_GROUP, weigh=_member(1, stray=0), make=_leave_together),
     Move(api=Api.OFFSET_COMMIT, weigh=_member(2), make=_commit),
+    Move(api=Api.TXN_OFFSET_COMMIT, weigh=_member(1), make=_commit_in_transaction),
     Move(api=Api.OFFSET_FETCH, weigh=_flat(1), make=_fetch),
     Move(api=Api.DESCRIBE_GROUPS, weigh=_flat(1), make=lambda drawer, outlook, actor: describe(actor.name)),
     Move(

@@ -18,6 +18,7 @@ _FIELDS: Final[Mapping[Api, tuple[str, ...]]] = {
     Api.SYNC_GROUP: ("member_id", "generation_id", "group_instance_id", "protocol_type", "protocol_name", "group_id"),
     Api.HEARTBEAT: ("member_id", "generation_id", "group_instance_id", "group_id"),
     Api.OFFSET_COMMIT: ("member_id", "generation_id", "group_instance_id"),
+    Api.TXN_OFFSET_COMMIT: ("member_id", "generation_id", "group_instance_id"),
 }
 _NEWEST_GENERATION: Final = 2_147_483_647
 
