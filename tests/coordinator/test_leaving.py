@@ -135,3 +135,23 @@ def test_before_4_0_a_pending_id_that_leaves_a_stable_group_disturbs_nobody(scen
 
     assert _codes(scene, scene.given_id(), version=4) == [0]
     assert scene.heartbeat(leader) is NONE
+
+
+@pytest.mark.requirement("LEAVE-51")
+@pytest.mark.parametrize(("profile", "code", "left"), [("kafka-2.4", -1, 1), ("kafka-2.8", -1, 1), ("kafka-3.9", 0, 2), ("kafka-4.1", 0, 2)])
+def test_a_pending_id_that_names_an_instance_fails_the_whole_leave_up_to_2_8(
+    scene_of: Callable[..., Scene], profile: str, code: int, left: int
+) -> None:
+    scene = scene_of(profile)
+    members = scene.stable(2, version=3)
+    pending = scene.given_id()
+    entries = tuple(LeaveMember(member_id=each) for each in members)
+    asked = scene.send(
+        LeaveGroupRequest(group_id="g", members=(entries[0], LeaveMember(member_id=pending, group_instance_id="i"), entries[1])),
+        4,
+        LeaveGroupResponse,
+    )
+
+    assert (asked.answer.error_code, len(asked.answer.members)) == (code, 0 if code else 3)
+    assert len(scene.members()) == 2 - left
+    assert (pending in scene.view().pending) is bool(code)

@@ -158,6 +158,8 @@ def _leave_one_by_one(engine: Engine, on: Input) -> None:
         members_before = 0 if on.group is None else len(on.group.members)
         if _leave_one(engine, on, entry):
             _settle_left(engine, on, members_before - len(on.here.members))
+        if on.left[-1].error_code is ErrorCode.UNKNOWN_SERVER_ERROR:
+            break
 
 
 def _answer_parked(engine: Engine, on: Input) -> None:

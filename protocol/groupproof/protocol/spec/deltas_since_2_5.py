@@ -73,15 +73,20 @@ _JAVA = Delta(
 
 _FENCED_LEAVES = Row("fenced", Guard.FENCED, ErrorCode.FENCED_INSTANCE_ID, "STATIC-10")
 _PENDING_LEAVES = Row("pending-leaves", Guard.PENDING, ErrorCode.NONE, "PEND-07", effects=(Effect.DROP_PENDING,))
+_PENDING_FAILS = Row(
+    "pending-with-instance", Guard.PENDING_WITH_INSTANCE, ErrorCode.UNKNOWN_SERVER_ERROR, "PEND-12",
+    note="handleLeaveGroup throws: -1 for the whole LeaveGroup; who was named before has left, the rest are not looked at",
+)  # fmt: skip
 
 _INSTANCES = Delta(
     since=(3, 0),
-    what="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names (pull request 9958); "
+    what="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names, which was -1 before (pull request 9958); "
     "a pending id that is turned away from a full group is forgotten (GroupMetadata.remove), where the phase waited for it before",
     was=(
         *(change for on in (On.HEARTBEAT, On.SYNC_GROUP, On.OFFSET_COMMIT, On.LEAVE_ENTRY) for change in gone(on, LIVE, "unknown-instance")),
         *gone(On.LEAVE_ENTRY, LIVE, "fenced"),
-        Change(on=On.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_LEAVES)),
+        Change(on=On.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_FAILS, _PENDING_LEAVES)),
+        Change(on=On.LEAVE_ENTRY, states=(GroupState.EMPTY,), name="pending-leaves", rows=(_PENDING_FAILS,), keeps=True),
     ),
     effects={Effect.REJECT: (Effect.REJECT_MEMBER,)},
 )  # fmt: skip

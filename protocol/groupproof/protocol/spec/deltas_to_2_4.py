@@ -44,6 +44,7 @@ _COMMITS_CHECK_MEMBERS = Delta(
     since=(2, 4),
     what="OffsetCommit in CompletingRebalance checks member and generation before it answers 27 (KAFKA-8487)",
     was=(
+        *gone(On.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-with-instance"),
         Change(on=On.OFFSET_COMMIT, states=(COMPLETING,), rows=(
             Row("fenced", Guard.FENCED, ErrorCode.FENCED_INSTANCE_ID, "STATIC-10"),
             Row("rebalancing", Guard.ALWAYS, REBALANCE_IN_PROGRESS, "COMMIT-04"),
