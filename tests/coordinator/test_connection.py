@@ -166,7 +166,7 @@ async def test_reading_goes_on_behind_a_parked_request_only_within_its_bound() -
         await trio.testing.wait_all_tasks_blocked()
         arrived = len(stage.seen("request", api="Heartbeat"))
 
-        assert INBOX_FRAMES_MAX <= arrived <= INBOX_FRAMES_MAX + 1
+        assert INBOX_FRAMES_MAX <= arrived <= INBOX_FRAMES_MAX + 2  # the last read may hold two
         for _ in range(INBOX_FRAMES_MAX * 2 + 1):
             await client.receive()
         assert len(stage.seen("response", api="Heartbeat")) == INBOX_FRAMES_MAX * 2

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -24,6 +23,7 @@ import trio
 from groupproof.coordinator.broker import AT_ONCE, Arrived, Broker, Parked
 from groupproof.coordinator.inbox import Inbox
 from groupproof.coordinator.observed import request_columns, response_columns
+from groupproof.coordinator.sockets import Socket
 from groupproof.coordinator.strikes import Severed, Strikes, Struck
 from groupproof.coordinator.variant import Line
 from groupproof.protocol.framing import Framer, FramingError, frame
@@ -54,6 +54,15 @@ class Ended(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class _Left:
+    """What could not be answered where it was read: requests with their sizes, then what `broke` the stream, or its end."""
+
+    arrived: list[tuple[Arrived, int]]
+    broken: Exception | None = None
+    is_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Begun:
     """A request that was taken up where it was read, and what is left to do: wait for its answer, or send the rest of it."""
 
@@ -76,7 +85,8 @@ class Connection:
         self._strikes = Strikes(broker, self)
         self._waiting_for: str | None = None
         self._is_open = True
-        self._is_plain = isinstance(stream, trio.SocketStream) and broker.line == _AS_KAFKA
+        self._socket = stream if isinstance(stream, Socket) else None
+        self._is_plain = self._socket is not None and broker.line == _AS_KAFKA
         self._members: dict[tuple[str, str], None] = {}  # whom a variant takes to have left when the connection ends
         self._farewell = "the client closed it"
 
@@ -151,42 +161,48 @@ class Connection:
 
     async def _read(self) -> None:
         framer = Framer(self.broker.frame_bytes_max)
-        while data := await self._received():
-            arrived: list[tuple[Arrived, int]] = []
-            broken: Exception | None = None
-            try:
-                for payload in framer.feed(data):
-                    arrived.append((self._arrived(payload), len(payload)))
-            except (FramingError, WireError) as error:
-                broken = error
-            for index, (each, size) in enumerate(arrived):
-                if index >= _AT_ONCE_MAX or not self._at_once(each):
-                    await self._inbox.put(self._described(each), size)
-            if broken is not None:
+        take = partial(self._take, framer)
+        while True:
+            left = await self._left(take)
+            for each, size in left.arrived:
+                await self._inbox.put(self._described(each), size)
+            if left.broken is not None:
                 if self.broker.line.bad_frame != "ends":
-                    await self._bear(broken)
+                    await self._bear(left.broken)
                 # The connection ends when the turn comes to this frame: what came before it is still answered.
-                await self._inbox.put(Ended(str(broken), is_fault=True), 0)
+                await self._inbox.put(Ended(str(left.broken), is_fault=True), 0)
                 return
+            if left.is_end:
+                break
         if framer.pending:
             self._farewell += f" within a frame, of which {framer.pending} bytes came"
         self._inbox.close()
         if self._waiting_for is not None:
             self._lost()
 
-    async def _received(self) -> bytes:
-        """Return what came, b"" at the end; of a socket as soon as there is something, without trying first."""
-        if not isinstance(self._stream, trio.SocketStream):
-            return bytes(await self._stream.receive_some(_READ_BYTES))
-        while True:
-            fd = self._stream.socket.fileno()
-            if fd < 0:
-                raise trio.ClosedResourceError("the connection was closed")
-            await trio.lowlevel.wait_readable(fd)
-            try:
-                return os.read(fd, _READ_BYTES)
-            except BlockingIOError:
-                continue
+    async def _left(self, take: Callable[[bytes], _Left | None]) -> _Left:
+        """Let `take` answer what can be answered where it is read, and return the first that cannot."""
+        if self._socket is not None:
+            return await self._socket.left(take)
+        while (left := take(bytes(await self._stream.receive_some(_READ_BYTES)))) is None:
+            pass
+        return left
+
+    def _take(self, framer: Framer, data: bytes) -> _Left | None:
+        """Take up what came, all of it before the first is answered; return what could not be answered at once."""
+        if not data:
+            return _Left([], is_end=True)
+        arrived: list[tuple[Arrived, int]] = []
+        broken: Exception | None = None
+        try:
+            for payload in framer.feed(data):
+                arrived.append((self._arrived(payload), len(payload)))
+        except (FramingError, WireError) as error:
+            broken = error
+        done = 0
+        while done < min(len(arrived), _AT_ONCE_MAX) and self._at_once(arrived[done][0]):
+            done += 1
+        return None if done == len(arrived) and broken is None else _Left(arrived[done:], broken)
 
     def _arrived(self, payload: bytes) -> Arrived:
         try:
@@ -259,12 +275,16 @@ class Connection:
         return True
 
     def _answer_at_once(self, arrived: Arrived, body: Body) -> bytes:
-        """Send what can be sent of the answer, and return the rest."""
+        """Send what can be sent of the answer, and return the rest.
+
+        No other task runs between this and the record of the answer, so that what the client does next is never recorded before it.
+        """
+        assert self._socket is not None, "only on a socket is anything taken up at once"
         heard, api = self.broker.recorder.is_heard, arrived.wire.api
         if heard:
             self.broker.recorder.record("response", **{**arrived.columns, **response_columns(api, arrived.wire.body, body)})
         try:
-            return self._sent_at_once(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
+            return self._socket.send_now(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
         except trio.BrokenResourceError:
             if heard:
                 self._tell_unsent(arrived)
@@ -355,7 +375,7 @@ class Connection:
 
     async def _send(self, data: bytes, api: Api) -> None:
         await trio.lowlevel.checkpoint()
-        if rest := self._sent_at_once(data):
+        if rest := data if self._socket is None else self._socket.send_now(data):
             await self._send_rest(rest, api)
 
     async def _send_rest(self, rest: bytes, api: Api) -> None:
@@ -363,18 +383,3 @@ class Connection:
             await self._stream.send_all(rest)
         if limit.cancelled_caught:
             raise Ended(f"the client did not take its answer to {api.title} within {SEND_S_MAX:.0f} s", is_fault=True)
-
-    def _sent_at_once(self, data: bytes) -> bytes:
-        """Hand the kernel what it takes now, and return the rest.
-
-        No other task runs between this and the record of the answer, so that what the client does next is never recorded before it;
-        after `send_all`, which ends with a checkpoint, it can be.
-        """
-        if not isinstance(self._stream, trio.SocketStream):
-            return data
-        try:
-            return data[os.write(self._stream.socket.fileno(), data) :]
-        except BlockingIOError:
-            return data
-        except OSError as error:
-            raise trio.BrokenResourceError(f"the connection broke: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import trio
 
 from groupproof.coordinator.cluster import Cluster
+from groupproof.coordinator.sockets import Poller, Socket
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["CannotListen", "Serving", "serve"]
@@ -60,14 +62,16 @@ async def serve(
     for node_id, address in enumerate(addresses):
         cluster.advertise(node_id, *address)
     serving = Serving(cluster=cluster, addresses=addresses)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(cluster.run)
-        for node_id, listener in zip(cluster.nodes, listeners, strict=True):
-            # serve_listeners bears connections that break before they are accepted, and waits when file descriptors run out.
-            nursery.start_soon(trio.serve_listeners, partial(_serve_one, cluster, node_id), listener)
-        if say is not None:
-            say(f"{profile} on {serving.bootstrap}")
-        task_status.started(serving)
+    with closing(Poller()) as poller:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(cluster.run)
+            await nursery.start(poller.run)
+            for node_id, listener in zip(cluster.nodes, listeners, strict=True):
+                # serve_listeners bears connections that break before they are accepted, and waits when file descriptors run out.
+                nursery.start_soon(trio.serve_listeners, partial(_serve_one, cluster, node_id, poller), listener)
+            if say is not None:
+                say(f"{profile} on {serving.bootstrap}")
+            task_status.started(serving)
 
 
 async def _listen(host: str, port: int) -> list[trio.SocketListener]:
@@ -82,9 +86,9 @@ def _port_of(listeners: Sequence[trio.SocketListener]) -> int:
     return port
 
 
-async def _serve_one(cluster: Cluster, node_id: int, stream: trio.SocketStream) -> None:
+async def _serve_one(cluster: Cluster, node_id: int, poller: Poller, stream: trio.SocketStream) -> None:
     try:
         peer = "{}:{}".format(*stream.socket.getpeername()[:2])
     except OSError:  # gone again before it was served
         peer = "unknown:0"
-    await cluster.serve_connection(node_id, stream, peer)
+    await cluster.serve_connection(node_id, Socket(stream, poller), peer)

@@ -1,0 +1,141 @@
+"""The sockets of a server: read by one task for all of them, and written without waiting.
+
+A task that waits for a socket of its own costs trio a system call to arm it, a turn of its scheduler and a switch of tasks: more than all that a
+Heartbeat needs. Here all sockets are in one selector, whose own file descriptor trio waits for, and what came on each is offered to its
+connection by a plain call. Only when a connection cannot do with a call does its task wake, with what is left to do; its socket is not read
+until it asks again, so that a slow connection is slowed by TCP, as it would be if it read by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+import trio
+
+__all__ = ["Poller", "Socket"]
+
+T = TypeVar("T")
+
+_READ_BYTES: Final = 65536
+_TURN_MAX: Final = 64  # of the sockets that are served before other tasks have their turn
+
+
+@dataclass(slots=True, eq=False)
+class _Offer(Generic[T]):
+    """Whose `task` wakes when `take` has returned or raised something; no longer `open` then, or when it was cancelled."""
+
+    task: trio.lowlevel.Task
+    take: Callable[[bytes], T | None]
+    left: T | None = None
+    error: Exception | None = None
+    open: bool = True
+
+
+class Poller:
+    """Waits for any number of sockets in one task, `run`."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Offer what comes until cancelled; lets no exception of a connection out."""
+        task_status.started()
+        while True:
+            await trio.lowlevel.wait_readable(self._selector.fileno())
+            for key, _ in self._selector.select(0)[:_TURN_MAX]:
+                if key.data.open:
+                    self._offer(key.fd, key.data)
+
+    def close(self) -> None:
+        """Let go what the poller itself holds, once every socket is closed."""
+        self._selector.close()
+
+    def _offer(self, fd: int, offer: _Offer[T]) -> None:
+        try:
+            offer.left = offer.take(os.read(fd, _READ_BYTES))
+        except BlockingIOError:
+            return
+        except Exception as error:
+            offer.error = error
+        else:
+            if offer.left is None:
+                return
+        self._close(fd, offer)
+        trio.lowlevel.reschedule(offer.task)
+
+    def _close(self, fd: int, offer: _Offer[Any]) -> None:
+        self._selector.unregister(fd)
+        offer.open = False
+
+    async def left(self, fd: int, take: Callable[[bytes], T | None]) -> T:
+        """Offer to `take` what comes on `fd`, b"" at its end, until it returns or raises something; do as it did."""
+        offer = _Offer(trio.lowlevel.current_task(), take)
+
+        def abort(_: object) -> trio.lowlevel.Abort:
+            self._close(fd, offer)
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        self._selector.register(fd, selectors.EVENT_READ, offer)
+        await trio.lowlevel.wait_task_rescheduled(abort)
+        if offer.error is not None:
+            raise offer.error
+        assert offer.left is not None, "nobody is woken without a reason"
+        return offer.left
+
+    def forget(self, fd: int) -> None:
+        """Wake whom `left` keeps waiting for `fd`, which is about to be closed."""
+        key = self._selector.get_map().get(fd)
+        if key is not None:
+            key.data.error = trio.ClosedResourceError("the connection was closed")
+            self._close(fd, key.data)
+            trio.lowlevel.reschedule(key.data.task)
+
+
+class Socket(trio.abc.Stream):
+    """A connected socket that is read through `poller`."""
+
+    def __init__(self, stream: trio.SocketStream, poller: Poller) -> None:
+        self._stream = stream
+        self._poller = poller
+
+    async def left(self, take: Callable[[bytes], T | None]) -> T:
+        """Offer to `take` what comes, b"" at the end, until it returns or raises something; do as it did."""
+        return await self._poller.left(self._fd(), take)
+
+    def send_now(self, data: bytes) -> bytes:
+        """Hand the kernel what it takes now, and return the rest. Raises `trio.BrokenResourceError`."""
+        try:
+            return data[os.write(self._fd(), data) :]
+        except BlockingIOError:
+            return data
+        except OSError as error:
+            raise trio.BrokenResourceError(f"the connection broke: {error}") from error
+
+    def _fd(self) -> int:
+        fd = self._stream.socket.fileno()
+        if fd < 0:
+            raise trio.ClosedResourceError("the connection was closed")
+        return fd
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        return bytes(await self._stream.receive_some(max_bytes))
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._stream.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._stream.wait_send_all_might_not_block()
+
+    def setsockopt(self, level: int, option: int, value: bytes) -> None:
+        self._stream.setsockopt(level, option, value)
+
+    async def aclose(self) -> None:
+        """Close it; who waits for it is woken by `trio.ClosedResourceError`. Closing twice is no error."""
+        fd = self._stream.socket.fileno()
+        if fd >= 0:
+            self._poller.forget(fd)
+        await self._stream.aclose()
