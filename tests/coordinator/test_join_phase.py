@@ -183,6 +183,7 @@ def test_a_member_that_heartbeats_but_does_not_rejoin_holds_the_phase_for_five_m
     assert scene.state() is PREPARING
 
 
+@pytest.mark.reading("DISC-12")
 @pytest.mark.requirement("DJOIN-19", "HB-59")
 @pytest.mark.parametrize(("profile", "ends"), [("kafka-4.1", (STABLE, 2)), ("kafka-1.1", (PREPARING, 2))])
 def test_an_evicted_members_timer_causes_no_further_rebalance_but_in_1_1(

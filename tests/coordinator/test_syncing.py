@@ -123,6 +123,7 @@ def test_a_mute_leader_is_expired_and_the_parked_rejoin(scene: Scene) -> None:
     assert scene.sync(leader).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.reading("DISC-27")
 @pytest.mark.requirement("SYNC-19", "SYNC-55")
 def test_the_assignment_restarts_the_sessions_of_those_it_answers_alone(scene: Scene) -> None:
     leader, parked, mute = scene.joined(3)

@@ -35,7 +35,7 @@ from groupproof.protocol.messages import (
     OffsetFetchResponse,
     SyncGroupResponse,
 )
-from groupproof.protocol.spec.classic_member import Answer, Lapse, Phase, Reaction
+from groupproof.protocol.spec.classic_member import UNREACHABLE, Answer, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, MemberState
 
 _ELSEWHERE: Final = (15, 16)
@@ -217,6 +217,7 @@ class Member:
         """Do what the table says, the shared effects first, then the part that sent the request."""
         core, api = self._core, pending.message.api
         phase = core.phase(pending)
+        assert (api, phase) not in UNREACHABLE, f"{api.title} was answered to a member that is {phase.value}: {UNREACHABLE[api, phase]}"
         reaction = core.policy.reaction(api, answer, phase)
         for effect in reaction.effects:
             core.apply(effect, pending, answer, response, now_ms)

@@ -105,6 +105,10 @@ class GroupState(Enum):
     STABLE = "Stable"
     DEAD = "Dead"
 
+    @classmethod
+    def _missing_(cls, value: object) -> GroupState | None:
+        return cls.COMPLETING_REBALANCE if value == "AwaitingSync" else None
+
 
 class MemberState(Enum):
     """The states of a classic client, as Kafka names them from 2.7."""

@@ -85,6 +85,21 @@ def test_a_client_kept_busy_for_too_long_may_leave() -> None:
         verdict(stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"), story.end(6_000))
 
 
+@pytest.mark.requirement("CLIENT-56")
+def test_one_tick_either_way_of_the_poll_deadline_is_no_fault() -> None:
+    judge = stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52")
+
+    def left_at(ms: float) -> Verdict:
+        story = Story().member().mark("busy").at(ms)
+        story.leave()
+        return verdict(judge, story.end(6_000))
+
+    assert left_at(4_998) is Verdict.FAILED
+    for ms in (4_999, 5_000, 5_001):
+        with pytest.raises(NotReached):
+            left_at(ms)
+
+
 def stopped(*, leaves_at: float | None, beats_until: float) -> Story:
     story = Story().member().mark("stopped")
     for ms in range(500, 7_001, 500):

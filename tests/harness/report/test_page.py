@@ -90,6 +90,7 @@ def test_every_verdict_is_defined_on_the_page(real: str) -> None:
         assert f"{verdict.value} {meaning}" in told
 
 
+@pytest.mark.requirement("TUNE-09")
 def test_a_failure_is_told_with_requirement_frames_timeline_and_replay(real: str) -> None:
     told = text_of(real)
 

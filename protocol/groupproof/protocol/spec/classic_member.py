@@ -17,7 +17,7 @@ from typing import Final
 
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
-__all__ = ["MEMBER_APIS", "REACTIONS", "Answer", "Effect", "Lapse", "Phase", "Reaction", "Reactions", "reaction"]
+__all__ = ["MEMBER_APIS", "REACTIONS", "UNREACHABLE", "Answer", "Effect", "Lapse", "Phase", "Reaction", "Reactions", "reaction"]
 
 
 class Lapse(Enum):
@@ -245,6 +245,15 @@ REACTIONS: Final[Mapping[Api, Reactions]] = {
 }
 MEMBER_APIS: Final = tuple(REACTIONS)
 """The APIs whose answers a member reacts to."""
+
+_BY_ITSELF: Final = "a lookup, a JoinGroup and a SyncGroup are measured by themselves: the one waited for, or not"
+_FORGOTTEN: Final = "who leaves forgets at once who it was: the answer is to somebody it no longer is"
+
+UNREACHABLE: Final[Mapping[tuple[Api, Phase], str]] = {
+    **{(api, phase): _BY_ITSELF for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP) for phase in (Phase.JOINING, Phase.SYNCING)},
+    **{(Api.LEAVE_GROUP, phase): _FORGOTTEN for phase in Phase if phase is not Phase.STALE},
+}
+"""Where a member cannot stand when such an answer comes, whatever its policy; the machine asserts it."""
 
 assert {code for reactions in REACTIONS.values() for code in reactions.rows if isinstance(code, int)} <= set(ErrorCode)
 

@@ -1,0 +1,86 @@
+"""States × inputs: in every release each cell comes up in some course of events, or is sworn impossible and refused by the machine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.coordinator.test_every_rule import COURSES, JOINS, OTHERS, STAGES
+
+from groupproof.coordinator.choices import Drawn
+from groupproof.coordinator.engine import Engine, Unreachable
+from groupproof.coordinator.group import Group
+from groupproof.coordinator.inputs import Input
+from groupproof.coordinator.settings import Settings
+from groupproof.protocol.spec import STATES, On, profile, profiles, state_name, unreachable
+
+if TYPE_CHECKING:
+    from tests.coordinator.conftest import Scene
+
+# Cells that no course of a single coordinator meets: this log answers at once, so that no append comes late. Met in test_engine.py.
+LATE_APPENDS = {
+    (on.value, state_name(state)) for on in (On.APPENDED, On.APPEND_FAILED) for state in STATES if state_name(state) != "CompletingRebalance"
+}
+
+
+def _courses() -> dict[tuple[str, str], list[Callable[[Scene], object]]]:
+    """Return the courses of events that are to meet a row, by the cell of the row."""
+    courses: dict[tuple[str, str], list[Callable[[Scene], object]]] = {}
+    for rule, ask in {**JOINS, **OTHERS}.items():
+        on, state, _ = rule.split("/")
+        stage = STAGES["Empty" if on == "ListGroups" else state]
+        courses.setdefault((on, state), []).append(lambda scene, stage=stage, ask=ask: ask(scene, stage(scene)))  # type: ignore[misc]  # bound by default
+    for rule, course in {**COURSES, "SessionEnd/Empty/of-the-evicted": _evicted_first}.items():
+        on, state, _ = rule.split("/")
+        courses.setdefault((on, state), []).append(course)
+    return courses
+
+
+def _evicted_first(scene: Scene) -> None:
+    """Let the group be empty before the session of its last member ends, whose timer runs on in 1.1 (KAFKA-7196)."""
+    leader, _ = scene.stable(2, version=2, session_ms=60_000, rebalance_ms=5_000)
+    scene.leave(leader, version=1)
+    scene.after(60_000)
+
+
+def _rules(scene: Scene, course: Callable[[Scene], object]) -> set[tuple[str, str]]:
+    """Return the cells that a course meets, as far as it goes: it is written for the newest release. What is impossible must not come up."""
+    try:
+        course(scene)
+    except Unreachable:
+        raise
+    except (AssertionError, LookupError):
+        pass  # an older release answers otherwise, and the course ends
+    return {(on, state) for on, state, _ in (rule.split("/") for rule in scene.rules())}
+
+
+# The oldest release of each set of possible cells stands for the others.
+SHAPES = {frozenset(unreachable(name)): name for name in reversed(profiles())}.values()
+
+
+@pytest.mark.parametrize("name", sorted(SHAPES))
+def test_every_cell_of_a_release_comes_up_and_no_other(scene_of: Callable[..., Scene], name: str) -> None:
+    cells = {(on.value, state_name(state)) for on, states in profile(name).cells.items() for state in states}
+    met: set[tuple[str, str]] = set()
+    for cell, courses in _courses().items():
+        for course in courses:
+            if cell in met or cell not in cells:
+                break
+            interval_ms = 7_000 if cell[0] == "Cleanup" else 600_000  # so that a cleanup comes while the group is on its stage
+            met |= _rules(scene_of(name, offsets_retention_check_interval_ms=interval_ms, group_max_session_timeout_ms=1_800_000), course)
+
+    assert cells - met == LATE_APPENDS & cells
+    assert {each for each in met if each[1] != "before"} <= cells
+
+
+@pytest.mark.parametrize("name", profiles())
+def test_an_impossible_cell_is_refused_by_name(name: str) -> None:
+    engine = Engine(profile(name), Settings.of({}, name), Drawn(random.Random(3)))
+    for (on, state), reason in profile(name).unreachable.items():
+        group = None if state is None else Group(group_id="g", state=state)
+        with pytest.raises(Unreachable, match=f"{on.value} came up in {state_name(state)}"):
+            engine.apply(Input(on=on, now_ms=0, settings=engine.settings, group_id="g", group=group))
+        assert reason
+    assert engine.out == []
