@@ -14,21 +14,36 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Asked, Scene
 
-__all__ = ["PARTITION", "Table", "cells", "completing", "dead", "leave", "newest", "preparing", "said", "stable"]
+__all__ = ["PARTITION", "Table", "answers", "completing", "dead", "leave", "newest", "preparing", "said", "situations", "stable"]
 
 PARTITION = 3  # of group g
 Table = Mapping[str, tuple[Callable[["Scene"], object], str]]
-"""Situation → what is done, and the answers of kafka-1.1, 2.4, 2.8, 3.9, 4.0, 4.1; `-` where the release has no such thing."""
+"""Situation → what is done, and the answers by release: `25 | 2.3 15` is 25 in the oldest profile and those after it, 15 from kafka-2.3 on.
+
+`-` stands where the releases have no such thing.
+"""
 
 
-def cells(table: Table) -> list[Any]:
-    """Return one parameter set (profile, act, answer) for each cell of a table."""
-    sets = []
-    for situation, (act, answers) in table.items():
-        for profile, answer in zip(profiles(), answers.split(), strict=True):
-            if answer != "-":
-                sets.append(pytest.param(profile, act, answer, id=f"{situation} [{profile}]"))
-    return sets
+def situations(table: Table) -> pytest.MarkDecorator:
+    """Return the parameters `act` and `expected` of a test of each situation: what is done, and the answers by profile."""
+    return pytest.mark.parametrize(("act", "expected"), [pytest.param(act, _by_profile(told), id=name) for name, (act, told) in table.items()])
+
+
+def answers(act: Callable[[Scene], object], scenes: Mapping[str, Scene]) -> dict[str, str]:
+    """Return what each profile's scene comes to."""
+    return {profile: said(act(scene)) for profile, scene in scenes.items()}
+
+
+def _by_profile(told: str) -> dict[str, str]:
+    first, *later = told.split(" | ")
+    changes = {"kafka-" + since: answer for since, answer in (each.split(" ", 1) for each in later)}
+    assert changes.keys() <= set(profiles()), f"{told}: of no profile"
+    by_profile: dict[str, str] = {}
+    answer = first
+    for profile in profiles():
+        answer = changes.get(profile, answer)
+        by_profile[profile] = answer
+    return {profile: answer for profile, answer in by_profile.items() if answer != "-"}
 
 
 def said(outcome: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.coordinator.by_release import PARTITION, Table, cells, completing, dead, preparing, said, stable
+from tests.coordinator.by_release import PARTITION, Table, answers, completing, dead, preparing, situations, stable
 
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -35,40 +35,40 @@ def _known_after_emptying(scene: Scene) -> object:
 TWO = ("range", "sticky")
 
 JOINS: Table = {
-    "missing group, no id": (lambda s: s.join(version=2), "parked parked parked parked parked parked"),
-    "missing group, an id": (lambda s: s.join("x", version=2), "25 25 25 25 25 25"),
-    "Dead": (lambda s: s.join(dead(s)[0], version=2), "25 15 15 15 15 15"),
-    "Dead, no common protocol": (lambda s: (dead(s), s.join("x", version=2, protocols=("custom",)))[1], "23 15 15 15 15 15"),
-    "another type": (lambda s: (stable(s), s.join(version=2, protocol_type="connect"))[1], "23 23 23 23 23 23"),
-    "no common protocol": (lambda s: (stable(s), s.join(version=2, protocols=("custom",)))[1], "23 23 23 23 23 23"),
-    "no common protocol, unknown id": (lambda s: (stable(s), s.join("x", version=2, protocols=("custom",)))[1], "23 23 23 23 23 23"),
-    "first member without protocols": (lambda s: s.join(version=2, protocols=()), "23 23 23 23 23 23"),
-    "first member without a type": (lambda s: s.join(version=2, protocol_type=""), "23 23 23 23 23 23"),
-    "no id, v4": (lambda s: s.join(version=4), "- 79 79 79 79 79"),
-    "no id, v2": (lambda s: (stable(s), s.join(version=2))[1], "parked parked parked parked parked parked"),
-    "unknown id": (lambda s: (stable(s), s.join("x", version=2))[1], "25 25 25 25 25 25"),
-    "pending id": (lambda s: (stable(s), s.join(s.given_id(), version=4))[1], "- parked parked parked parked parked"),
-    "pending id with an instance": (lambda s: (stable(s), s.join(s.given_id(), version=5, instance="b"))[1], "- -1 -1 -1 -1 -1"),
-    "instance of another id, Stable": (lambda s: (stable(s, 1, instances=["a"]), s.join("x", instance="a", version=5))[1], "- 82 82 82 82 82"),
-    "instance of another id, Completing": (lambda s: (completing(s, 1, instances=["a"]), s.join("x", instance="a", version=5))[1], "- 82 82 82 82 82"),
-    "instance of another id, Preparing": (lambda s: (preparing(s, 1, instances=["a"]), s.join("x", instance="a", version=5))[1], "- 82 82 82 82 82"),
-    "unknown instance, a member": (lambda s: s.join(stable(s)[0], instance="b", version=5), "- 25 25 25 25 25"),
-    "instance returns, Stable": (lambda s: (stable(s, 1, instances=["a"]), _replaced(s))[1], "- 0 0 0 0 0"),
-    "instance returns, Completing": (lambda s: (completing(s, 1, instances=["a"]), _replaced(s))[1], "- 0 parked parked parked parked"),
-    "instance returns, Preparing": (_in_preparing, "- 0 0 0 0 0"),
-    "Preparing, a member": (lambda s: s.join(preparing(s, 3)[1], version=2), "parked parked parked parked parked parked"),
-    "Completing, same metadata": (lambda s: s.join(completing(s)[1], version=2), "0 0 0 0 0 0"),
-    "Completing, new metadata": (lambda s: s.join(completing(s)[1], version=2, protocols=TWO), "parked parked parked parked parked parked"),
-    "Stable, leader, same metadata": (lambda s: s.join(stable(s)[0], version=2), "parked parked parked parked parked parked"),
-    "Stable, follower, same metadata": (lambda s: s.join(stable(s)[1], version=2), "0 0 0 0 0 0"),
-    "Stable, follower, new metadata": (lambda s: s.join(stable(s)[1], version=2, protocols=TWO), "parked parked parked parked parked parked"),
-    "Empty, an id of before": (_known_after_emptying, "25 25 25 25 25 25"),
+    "missing group, no id": (lambda s: s.join(version=2), "parked"),
+    "missing group, an id": (lambda s: s.join("x", version=2), "25"),
+    "Dead": (lambda s: s.join(dead(s)[0], version=2), "25 | 2.3 15"),
+    "Dead, no common protocol": (lambda s: (dead(s), s.join("x", version=2, protocols=("custom",)))[1], "23 | 2.2 25 | 2.3 15"),
+    "another type": (lambda s: (stable(s), s.join(version=2, protocol_type="connect"))[1], "23"),
+    "no common protocol": (lambda s: (stable(s), s.join(version=2, protocols=("custom",)))[1], "23"),
+    "no common protocol, unknown id": (lambda s: (stable(s), s.join("x", version=2, protocols=("custom",)))[1], "23"),
+    "first member without protocols": (lambda s: s.join(version=2, protocols=()), "23"),
+    "first member without a type": (lambda s: s.join(version=2, protocol_type=""), "23"),
+    "no id, v4": (lambda s: s.join(version=4), "- | 2.2 79"),
+    "no id, v2": (lambda s: (stable(s), s.join(version=2))[1], "parked"),
+    "unknown id": (lambda s: (stable(s), s.join("x", version=2))[1], "25"),
+    "pending id": (lambda s: (stable(s), s.join(s.given_id(), version=4))[1], "- | 2.2 parked"),
+    "pending id with an instance": (lambda s: (stable(s), s.join(s.given_id(), version=5, instance="b"))[1], "- | 2.3 -1"),
+    "instance of another id, Stable": (lambda s: (stable(s, 1, instances=["a"]), s.join("x", instance="a", version=5))[1], "- | 2.3 82"),
+    "instance of another id, Completing": (lambda s: (completing(s, 1, instances=["a"]), s.join("x", instance="a", version=5))[1], "- | 2.3 82"),
+    "instance of another id, Preparing": (lambda s: (preparing(s, 1, instances=["a"]), s.join("x", instance="a", version=5))[1], "- | 2.3 82"),
+    "unknown instance, a member": (lambda s: s.join(stable(s)[0], instance="b", version=5), "- | 2.3 25"),
+    "instance returns, Stable": (lambda s: (stable(s, 1, instances=["a"]), _replaced(s))[1], "- | 2.3 0"),
+    "instance returns, Completing": (lambda s: (completing(s, 1, instances=["a"]), _replaced(s))[1], "- | 2.3 0 | 2.5 parked"),
+    "instance returns, Preparing": (_in_preparing, "- | 2.3 0"),
+    "Preparing, a member": (lambda s: s.join(preparing(s, 3)[1], version=2), "parked"),
+    "Completing, same metadata": (lambda s: s.join(completing(s)[1], version=2), "0"),
+    "Completing, new metadata": (lambda s: s.join(completing(s)[1], version=2, protocols=TWO), "parked"),
+    "Stable, leader, same metadata": (lambda s: s.join(stable(s)[0], version=2), "parked"),
+    "Stable, follower, same metadata": (lambda s: s.join(stable(s)[1], version=2), "0"),
+    "Stable, follower, new metadata": (lambda s: s.join(stable(s)[1], version=2, protocols=TWO), "parked"),
+    "Empty, an id of before": (_known_after_emptying, "25"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells(JOINS))
-def test_a_join_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    assert said(act(scene_of(profile))) == answer
+@situations(JOINS)
+def test_a_join_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 
 def _parked_in_preparing_is_fenced(scene: Scene) -> object:
@@ -78,9 +78,9 @@ def _parked_in_preparing_is_fenced(scene: Scene) -> object:
     return old
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells({"old JoinGroup": (_parked_in_preparing_is_fenced, "- 82 82 82 82 82")}))
-def test_a_replaced_instances_parked_join_is_fenced(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    assert said(act(scene_of(profile))) == answer
+@situations({"old JoinGroup": (_parked_in_preparing_is_fenced, "- | 2.3 82")})
+def test_a_replaced_instances_parked_join_is_fenced(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 
 # What else a returning instance does.
@@ -114,24 +114,24 @@ def _new_timeouts(scene: Scene, rejoin: Callable[[Scene], object]) -> str:
 
 
 RETURNS: Table = {
-    "leader named, v5": (lambda s: _leader_named(s, 5), "- old,0,False old,0,False old,0,False old,0,False old,0,False"),
-    "leader named, v9": (lambda s: _leader_named(s, 9), "- - - new,1,True new,1,True new,1,True"),
-    "what is stored": (_stored, "- old new new new new"),
+    "leader named, v5": (lambda s: _leader_named(s, 5), "- | 2.3 old,0,False"),
+    "leader named, v9": (lambda s: _leader_named(s, 9), "- | 3.2 new,1,True"),
+    "what is stored": (_stored, "- | 2.3 old | 2.6 new"),
     "a protocol that wins the vote": (
-        _protocol_changes, "- Stable PreparingRebalance PreparingRebalance PreparingRebalance PreparingRebalance",
+        _protocol_changes, "- | 2.3 Stable | 2.6 PreparingRebalance",
     ),
     "timeouts of a leader that joins again": (
-        lambda s: _new_timeouts(s, lambda s: s.join(s.members()[0], version=2, session_ms=20_000)), "10000 10000 10000 20000 20000 20000",
+        lambda s: _new_timeouts(s, lambda s: s.join(s.members()[0], version=2, session_ms=20_000)), "10000 | 3.3 20000",
     ),
     "timeouts of an instance that returns": (
-        lambda s: _new_timeouts(s, lambda s: s.join(instance="a", version=5, session_ms=20_000)), "- 10000 10000 20000 20000 20000",
+        lambda s: _new_timeouts(s, lambda s: s.join(instance="a", version=5, session_ms=20_000)), "- | 2.3 10000 | 3.3 20000",
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells(RETURNS))
-def test_what_a_return_does_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    assert said(act(scene_of(profile))) == answer
+@situations(RETURNS)
+def test_what_a_return_does_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 
 # group.max.size
@@ -155,18 +155,17 @@ def _instance_after_81(scene: Scene) -> object:
 
 
 FULL: Table = {
-    "newcomer, Stable": (lambda s: (stable(s, 1), s.join(version=2))[1], "parked 81 81 81 81 81"),
-    "newcomer, Completing": (lambda s: (completing(s, 1), s.join(version=2))[1], "parked 81 81 81 81 81"),
-    "newcomer while the only member has joined": (lambda s: (s.join(version=2), s.join(version=2))[1], "parked 81 81 81 81 81"),
-    "pending id, Stable": (_pending_into_full, "- parked 81 81 81 81"),
-    "an instance that was turned away once": (_instance_after_81, "- 25 0 0 0 0"),
+    "newcomer, Stable": (lambda s: (stable(s, 1), s.join(version=2))[1], "parked | 2.2 81"),
+    "newcomer, Completing": (lambda s: (completing(s, 1), s.join(version=2))[1], "parked | 2.2 81"),
+    "newcomer while the only member has joined": (lambda s: (s.join(version=2), s.join(version=2))[1], "parked | 2.2 81"),
+    "pending id, Stable": (_pending_into_full, "- | 2.2 parked | 2.6 81"),
+    "an instance that was turned away once": (_instance_after_81, "- | 2.3 25 | 2.8 0"),
 }
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells(FULL))
-def test_a_full_group_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    limit = {} if profile == "kafka-1.1" else {"group_max_size": 1}
-    assert said(act(scene_of(profile, **limit))) == answer
+@situations(FULL)
+def test_a_full_group_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile, group_max_size=1) for profile in expected}) == expected
 
 
 @pytest.mark.parametrize(("profile", "code"), [("kafka-2.4", ErrorCode.GROUP_MAX_SIZE_REACHED), ("kafka-2.8", ErrorCode.NONE)])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
-from tests.coordinator.by_release import PARTITION, Table, cells, completing, dead, preparing, said, stable
+from tests.coordinator.by_release import PARTITION, Table, answers, completing, dead, preparing, said, situations, stable
 
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -76,28 +75,28 @@ def _unsynced_after_timeout(scene: Scene) -> str:
 
 
 SYNCS: Table = {
-    "missing group": (lambda s: s.sync("x"), "25 25 25 25 25 25"),
-    "Dead": (lambda s: s.sync(dead(s)[0]), "25 15 15 15 15 15"),
-    "instance of another, Stable": (_with_instance("Stable", lambda s, d: s.sync(d, instance="a")), "- 82 82 82 82 82"),
-    "instance of another, Completing": (_with_instance("Completing", lambda s, d: s.sync(d, instance="a")), "- 82 82 82 82 82"),
-    "instance of another, Preparing": (_with_instance("Preparing", lambda s, d: s.sync(d, instance="a")), "- 82 82 82 82 82"),
-    "unknown instance, Stable": (_with_instance("Stable", lambda s, d: s.sync(d, instance="b")), "- 0 0 25 25 25"),
-    "unknown instance, Preparing": (_with_instance("Preparing", lambda s, d: s.sync(d, instance="b")), "- 27 27 25 25 25"),
-    "unknown id": (lambda s: (stable(s), s.sync("x"))[1], "25 25 25 25 25 25"),
-    "other generation": (lambda s: s.sync(stable(s)[0], 9), "22 22 22 22 22 22"),
-    "other protocol type": (lambda s: s.sync(stable(s)[0], version=5, protocol_type="connect", protocol_name="range"), "- - 23 23 23 23"),
-    "other protocol name": (lambda s: s.sync(stable(s)[0], version=5, protocol_type="consumer", protocol_name="sticky"), "- - 23 23 23 23"),
-    "Empty": (lambda s: s.sync(_emptied(s), 2), "25 25 25 25 25 25"),
-    "Preparing": (lambda s: s.sync(preparing(s)[1]), "27 27 27 27 27 27"),
-    "Completing, follower": (lambda s: s.sync(completing(s)[1]), "parked parked parked parked parked parked"),
-    "Completing, leader": (lambda s: s.sync(completing(s)[0]), "0 0 0 0 0 0"),
-    "a member that the leader left out": (_left_out, "b'' b'' b'' b'' b'' b''"),
-    "a record that the log refuses": (_not_stored, "16 16 16 16 16 16"),
-    "Stable": (lambda s: s.sync(stable(s)[1]), "0 0 0 0 0 0"),
-    "Stable, the session": (_session_after_sync, "lives lives lives lives ended ended"),
-    "a rebalance while parked": (_aborted, "27 27 27 27 27 27"),
-    "a move while parked": (_moved, "16 16 16 16 16 16"),
-    "the sync deadline": (_unsynced_after_timeout, "lives lives ended ended ended ended"),
+    "missing group": (lambda s: s.sync("x"), "25"),
+    "Dead": (lambda s: s.sync(dead(s)[0]), "25 | 2.3 15"),
+    "instance of another, Stable": (_with_instance("Stable", lambda s, d: s.sync(d, instance="a")), "- | 2.3 82"),
+    "instance of another, Completing": (_with_instance("Completing", lambda s, d: s.sync(d, instance="a")), "- | 2.3 82"),
+    "instance of another, Preparing": (_with_instance("Preparing", lambda s, d: s.sync(d, instance="a")), "- | 2.3 82"),
+    "unknown instance, Stable": (_with_instance("Stable", lambda s, d: s.sync(d, instance="b")), "- | 2.3 0 | 3.0 25"),
+    "unknown instance, Preparing": (_with_instance("Preparing", lambda s, d: s.sync(d, instance="b")), "- | 2.3 27 | 3.0 25"),
+    "unknown id": (lambda s: (stable(s), s.sync("x"))[1], "25"),
+    "other generation": (lambda s: s.sync(stable(s)[0], 9), "22"),
+    "other protocol type": (lambda s: s.sync(stable(s)[0], version=5, protocol_type="connect", protocol_name="range"), "- | 2.5 23"),
+    "other protocol name": (lambda s: s.sync(stable(s)[0], version=5, protocol_type="consumer", protocol_name="sticky"), "- | 2.5 23"),
+    "Empty": (lambda s: s.sync(_emptied(s), 2), "25"),
+    "Preparing": (lambda s: s.sync(preparing(s)[1]), "27"),
+    "Completing, follower": (lambda s: s.sync(completing(s)[1]), "parked"),
+    "Completing, leader": (lambda s: s.sync(completing(s)[0]), "0"),
+    "a member that the leader left out": (_left_out, "b''"),
+    "a record that the log refuses": (_not_stored, "16"),
+    "Stable": (lambda s: s.sync(stable(s)[1]), "0"),
+    "Stable, the session": (_session_after_sync, "lives | 4.0 ended"),
+    "a rebalance while parked": (_aborted, "27"),
+    "a move while parked": (_moved, "16"),
+    "the sync deadline": (_unsynced_after_timeout, "lives | 2.8 ended"),
 }  # fmt: skip
 
 
@@ -124,28 +123,28 @@ def _completing_again(scene: Scene) -> list[str]:
 
 
 HEARTBEATS: Table = {
-    "missing group": (lambda s: s.heartbeat("x"), "25 25 25 25 25 25"),
-    "Dead": (lambda s: s.heartbeat(dead(s)[0]), "25 15 15 15 15 15"),
-    "Empty": (lambda s: s.heartbeat(_emptied(s), 2), "25 25 25 25 25 25"),
-    "unknown id": (lambda s: (stable(s), s.heartbeat("x"))[1], "25 25 25 25 25 25"),
-    "instance of another, Stable": (_with_instance("Stable", lambda s, d: s.heartbeat(d, instance="a")), "- 82 82 82 82 82"),
-    "instance of another, Completing": (_with_instance("Completing", lambda s, d: s.heartbeat(d, instance="a")), "- 82 82 82 82 82"),
-    "unknown instance, Stable": (_with_instance("Stable", lambda s, d: s.heartbeat(d, instance="b")), "- 0 0 25 25 25"),
-    "unknown instance, Completing": (_with_instance("Completing", lambda s, d: s.heartbeat(d, instance="b")), "- 27 0 25 25 25"),
-    "Completing, other generation": (lambda s: s.heartbeat(completing(s)[0], 9), "27 22 22 22 22 22"),
-    "Completing": (_refreshed(_completing_again, generation=2), "27:ended 27:ended 0:lives 0:lives 0:lives 0:lives"),
-    "Preparing, other generation": (lambda s: s.heartbeat(preparing(s)[1], 9), "22 22 22 22 22 22"),
-    "Preparing": (_refreshed(preparing, generation=1), "27:lives 27:lives 27:lives 27:lives 27:lives 27:lives"),
-    "Stable, other generation": (lambda s: s.heartbeat(stable(s)[0], 9), "22 22 22 22 22 22"),
-    "Stable": (_refreshed(stable, generation=1), "0:lives 0:lives 0:lives 0:lives 0:lives 0:lives"),
+    "missing group": (lambda s: s.heartbeat("x"), "25"),
+    "Dead": (lambda s: s.heartbeat(dead(s)[0]), "25 | 2.3 15"),
+    "Empty": (lambda s: s.heartbeat(_emptied(s), 2), "25"),
+    "unknown id": (lambda s: (stable(s), s.heartbeat("x"))[1], "25"),
+    "instance of another, Stable": (_with_instance("Stable", lambda s, d: s.heartbeat(d, instance="a")), "- | 2.3 82"),
+    "instance of another, Completing": (_with_instance("Completing", lambda s, d: s.heartbeat(d, instance="a")), "- | 2.3 82"),
+    "unknown instance, Stable": (_with_instance("Stable", lambda s, d: s.heartbeat(d, instance="b")), "- | 2.3 0 | 3.0 25"),
+    "unknown instance, Completing": (_with_instance("Completing", lambda s, d: s.heartbeat(d, instance="b")), "- | 2.3 27 | 2.6 0 | 3.0 25"),
+    "Completing, other generation": (lambda s: s.heartbeat(completing(s)[0], 9), "27 | 2.3 22"),
+    "Completing": (_refreshed(_completing_again, generation=2), "27:ended | 2.6 0:lives"),
+    "Preparing, other generation": (lambda s: s.heartbeat(preparing(s)[1], 9), "22"),
+    "Preparing": (_refreshed(preparing, generation=1), "27:lives"),
+    "Stable, other generation": (lambda s: s.heartbeat(stable(s)[0], 9), "22"),
+    "Stable": (_refreshed(stable, generation=1), "0:lives"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells(SYNCS))
-def test_a_sync_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    assert said(act(scene_of(profile))) == answer
+@situations(SYNCS)
+def test_a_sync_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells(HEARTBEATS))
-def test_a_heartbeat_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    assert said(act(scene_of(profile))) == answer
+@situations(HEARTBEATS)
+def test_a_heartbeat_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
-from tests.coordinator.by_release import PARTITION, Table, cells, leave, said, stable
+from tests.coordinator.by_release import PARTITION, Table, answers, leave, said, situations, stable
 
 from groupproof.protocol.vocabulary import GroupState
 
@@ -42,34 +41,34 @@ def _fetched(scene: Scene) -> str:
 
 
 BEFORE: Table = {
-    "loading: JoinGroup": (lambda s: _loading(s).join(version=2), "16 14 14 14 14 14"),
-    "loading: SyncGroup": (lambda s: _loading(s).sync("x"), "16 27 27 27 14 14"),
-    "loading: Heartbeat": (lambda s: _loading(s).heartbeat("x"), "16 0 0 0 0 0"),
-    "loading: LeaveGroup": (lambda s: _left(_loading(s)), "16 14 14 14 14 14"),
-    "loading: OffsetCommit": (lambda s: _loading(s).commit(version=2)[0], "16 14 14 14 14 14"),
-    "loading: OffsetFetch": (lambda s: _fetched(_loading(s)), "16 14 14 14 14 14"),
-    "elsewhere: JoinGroup": (lambda s: _elsewhere(s).join(version=2), "16 16 16 16 16 16"),
-    "elsewhere: SyncGroup": (lambda s: _elsewhere(s).sync("x"), "16 16 16 16 16 16"),
-    "elsewhere: Heartbeat": (lambda s: _elsewhere(s).heartbeat("x"), "16 16 16 16 16 16"),
-    "elsewhere: LeaveGroup": (lambda s: _left(_elsewhere(s)), "16 16 16 16 16 16"),
-    "stopped: JoinGroup": (lambda s: _stopped(s).join(version=2), "15 15 15 15 15 15"),
-    "stopped: JoinGroup without a group id": (lambda s: _stopped(s).join(version=2, group=""), "15 24 24 24 15 15"),
-    "stopped: Heartbeat without a group id": (lambda s: _stopped(s).heartbeat("x", group=""), "15 24 24 24 15 15"),
-    "no group id: JoinGroup": (lambda s: s.join(version=2, group=""), "24 24 24 24 24 24"),
-    "no group id: SyncGroup": (lambda s: s.sync("x", group=""), "25 24 24 24 24 24"),
-    "no group id: Heartbeat": (lambda s: s.heartbeat("x", group=""), "25 24 24 24 24 24"),
-    "no group id: LeaveGroup": (lambda s: _left(s, ""), "25 24 24 24 24 24"),
-    "no group id: OffsetCommit": (lambda s: s.commit(version=2, group="")[0], "0 0 0 0 0 0"),
-    "session timeout: JoinGroup": (lambda s: s.join(version=2, session_ms=5_999), "26 26 26 26 26 26"),
-    "session timeout of 10 minutes": (lambda s: s.join(version=2, session_ms=600_000), "26 parked parked parked parked parked"),
-    "session timeout, elsewhere": (lambda s: _elsewhere(s).join(version=2, session_ms=1), "16 16 16 16 26 26"),
-    "session timeout, loading": (lambda s: _loading(s).join(version=2, session_ms=1), "16 14 14 14 26 26"),
+    "loading: JoinGroup": (lambda s: _loading(s).join(version=2), "16 | 2.0 14"),
+    "loading: SyncGroup": (lambda s: _loading(s).sync("x"), "16 | 2.0 27 | 4.0 14"),
+    "loading: Heartbeat": (lambda s: _loading(s).heartbeat("x"), "16 | 2.0 0"),
+    "loading: LeaveGroup": (lambda s: _left(_loading(s)), "16 | 2.0 14"),
+    "loading: OffsetCommit": (lambda s: _loading(s).commit(version=2)[0], "16 | 2.0 14"),
+    "loading: OffsetFetch": (lambda s: _fetched(_loading(s)), "16 | 2.0 14"),
+    "elsewhere: JoinGroup": (lambda s: _elsewhere(s).join(version=2), "16"),
+    "elsewhere: SyncGroup": (lambda s: _elsewhere(s).sync("x"), "16"),
+    "elsewhere: Heartbeat": (lambda s: _elsewhere(s).heartbeat("x"), "16"),
+    "elsewhere: LeaveGroup": (lambda s: _left(_elsewhere(s)), "16"),
+    "stopped: JoinGroup": (lambda s: _stopped(s).join(version=2), "15"),
+    "stopped: JoinGroup without a group id": (lambda s: _stopped(s).join(version=2, group=""), "15 | 2.0 24 | 4.0 15"),
+    "stopped: Heartbeat without a group id": (lambda s: _stopped(s).heartbeat("x", group=""), "15 | 2.0 24 | 4.0 15"),
+    "no group id: JoinGroup": (lambda s: s.join(version=2, group=""), "24"),
+    "no group id: SyncGroup": (lambda s: s.sync("x", group=""), "25 | 2.0 24"),
+    "no group id: Heartbeat": (lambda s: s.heartbeat("x", group=""), "25 | 2.0 24"),
+    "no group id: LeaveGroup": (lambda s: _left(s, ""), "25 | 2.0 24"),
+    "no group id: OffsetCommit": (lambda s: s.commit(version=2, group="")[0], "0"),
+    "session timeout: JoinGroup": (lambda s: s.join(version=2, session_ms=5_999), "26"),
+    "session timeout of 10 minutes": (lambda s: s.join(version=2, session_ms=600_000), "26 | 2.3 parked"),
+    "session timeout, elsewhere": (lambda s: _elsewhere(s).join(version=2, session_ms=1), "16 | 4.0 26"),
+    "session timeout, loading": (lambda s: _loading(s).join(version=2, session_ms=1), "16 | 2.0 14 | 4.0 26"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells(BEFORE))
-def test_a_check_before_the_group_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    assert said(act(scene_of(profile))) == answer
+@situations(BEFORE)
+def test_a_check_before_the_group_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 
 def _newcomer_after_5_minutes(scene: Scene) -> object:
@@ -147,24 +146,24 @@ def _unfit_first(scene: Scene) -> str:
 
 
 TIMES: Table = {
-    "a newcomer parked for 5 minutes": (_newcomer_after_5_minutes, "parked 25 25 25 25 25"),
-    "a newcomer that heartbeats while it is parked": (_newcomer_that_heartbeats, "parked parked 25 25 25 25"),
-    "a newcomer that never syncs": (_newcomer_that_never_syncs, "Empty CompletingRebalance Empty Empty Empty Empty"),
-    "a newcomer in a first initial delay": (_first_generation_delay, "parked parked parked parked parked parked"),
-    "a newcomer in a later initial delay": (_second_generation_delay, "0 0 0 0 parked parked"),
+    "a newcomer parked for 5 minutes": (_newcomer_after_5_minutes, "parked | 2.1 25"),
+    "a newcomer that heartbeats while it is parked": (_newcomer_that_heartbeats, "parked | 2.5 25"),
+    "a newcomer that never syncs": (_newcomer_that_never_syncs, "Empty | 2.4 CompletingRebalance | 2.5 Empty"),
+    "a newcomer in a first initial delay": (_first_generation_delay, "parked"),
+    "a newcomer in a later initial delay": (_second_generation_delay, "0 | 4.0 parked"),
     "the session of an evicted member": (
-        _evicted, "PreparingRebalance Stable Stable Stable Stable Stable",
+        _evicted, "PreparingRebalance | 2.0 Stable",
     ),
-    "bytes that are no subscription": (_broken_subscription, "0 0 parked parked parked parked"),
+    "bytes that are no subscription": (_broken_subscription, "0 | 2.7 parked"),
     "a group whose first joiner is refused": (
-        _unfit_first, "Empty,unstored Empty,unstored Empty,unstored Empty,unstored Empty,stored Empty,stored",
+        _unfit_first, "Empty,unstored | 4.0 Empty,stored",
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells(TIMES))
-def test_what_time_does_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    assert said(act(scene_of(profile))) == answer
+@situations(TIMES)
+def test_what_time_does_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 
 def _last_absentee_gone(scene: Scene) -> object:
@@ -174,6 +173,6 @@ def _last_absentee_gone(scene: Scene) -> object:
     return first
 
 
-@pytest.mark.parametrize(("profile", "act", "answer"), cells({"a pending id expires": (_last_absentee_gone, "- parked parked parked 0 0")}))
-def test_an_initial_delay_ends_early_by_release(scene_of: Scenes, profile: str, act: Callable[[Scene], object], answer: str) -> None:
-    assert said(act(scene_of(profile, group_initial_rebalance_delay_ms=20_000))) == answer
+@situations({"a pending id expires": (_last_absentee_gone, "- | 2.2 parked | 4.0 0")})
+def test_an_initial_delay_ends_early_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile, group_initial_rebalance_delay_ms=20_000) for profile in expected}) == expected

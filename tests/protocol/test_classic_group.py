@@ -109,7 +109,7 @@ def test_refusals_change_nothing_but_what_79_and_81_do() -> None:
     changing = {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.NONE}
     for _, on, state, row in EVERY_ROW:
         if isinstance(row.answer, ErrorCode) and row.answer not in changing:
-            allowed = _MAKING if state is None and on in (On.JOIN_GROUP, On.TXN_OFFSET_COMMIT) else {Effect.BLANK_MEMBER_ID}
+            allowed = _MAKING if state is None and on in (On.JOIN_GROUP, On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT) else {Effect.BLANK_MEMBER_ID}
             assert (set(row.effects) - allowed, row.then, row.after) == (set(), None, ()), rule_name(on, state, row)
 
 

@@ -5,14 +5,19 @@ from packaging.version import Version
 
 from groupproof.harness.brokers.releases import releases
 from groupproof.harness.troubles import WrongUsage
+from groupproof.protocol.spec.profiles import profile_of, profiles
+from groupproof.protocol.spec.releases import RELEASES
 
 
 @pytest.mark.parametrize("release", releases().known)
-def test_every_known_release_has_one_entry_of_its_own_profile(release: str) -> None:
-    fitting = [each for each in releases().needs if each.releases.contains(release)]
+def test_every_known_release_has_one_entry_and_a_profile_of_its_own(release: str) -> None:
+    assert len([each for each in releases().needs if each.releases.contains(release)]) == 1
+    assert profile_of(Version(release).release) == f"kafka-{Version(release).major}.{Version(release).minor}"
 
-    assert len(fitting) == 1
-    assert fitting[0].profile == f"kafka-{Version(release).major}.{Version(release).minor}"
+
+def test_every_profile_has_a_known_release() -> None:
+    assert {profile_of(Version(release).release) for release in releases().known} == set(profiles())
+    assert {release for release in RELEASES.values()} == {Version(release).release for release in releases().known}
 
 
 @pytest.mark.parametrize(
@@ -35,8 +40,8 @@ def test_a_release_tells_its_artifact_and_whether_it_needs_zookeeper(release: st
 
 
 def test_a_release_that_is_not_known_is_taken_by_its_range() -> None:
-    assert releases().needs_of("4.7.0").profile == "kafka-4.1"
-    assert releases().needs_of("2.6.3").profile == "kafka-2.8"
+    assert releases().needs_of("4.7.0") is releases().needs_of("4.1.0")
+    assert releases().needs_of("2.6.0") is releases().needs_of("2.8.2")
 
 
 def test_the_default_is_a_known_release() -> None:

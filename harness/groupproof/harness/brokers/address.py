@@ -30,6 +30,7 @@ _GROUPS: Final = 1
 # What tells releases apart for a group's members; brokers that aren't Kafka leave out, or lag behind in, most others.
 _TELLING: Final = (
     Api.FETCH, Api.METADATA, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.SYNC_GROUP,
+    Api.LIST_GROUPS,
 )  # fmt: skip
 
 

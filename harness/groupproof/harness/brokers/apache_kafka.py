@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import trio
+from packaging.version import Version
 
 from groupproof.clients.store import Say
 from groupproof.harness.brokers.cluster import RunningCluster
@@ -22,6 +23,7 @@ from groupproof.harness.brokers.releases import releases
 from groupproof.harness.brokers.running_kafka import Distribution, RunningKafka
 from groupproof.harness.brokers.told import unmet_by
 from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol.spec.profiles import profile_of
 
 __all__ = ["ApacheKafka"]
 
@@ -52,7 +54,7 @@ class ApacheKafka:
 
     @property
     def profile(self) -> str:
-        return self.asked_profile or releases().needs_of(self.release).profile
+        return self.asked_profile or profile_of(Version(self.release).release)
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:

@@ -30,7 +30,6 @@ class Needs:
     """
 
     releases: SpecifierSet
-    profile: str
     scala: str
     logging: str
     log4j: bool
@@ -85,7 +84,6 @@ def releases() -> Releases:
 def _needs(data: Mapping[str, Any]) -> Needs:
     return Needs(
         releases=SpecifierSet(data["releases"]),
-        profile=data["profile"],
         scala=data["scala"],
         logging=data["logging"],
         log4j=data.get("log4j", False),

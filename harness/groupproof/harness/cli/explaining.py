@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -162,7 +162,17 @@ def _rows_of(requirement: str) -> list[str]:
         for on, state, row in rows(profile):
             if row.requirement == requirement:
                 found.setdefault(rule_name(on, state, row), []).append(profile)
-    return [f"{name}  ({', '.join(having)})" for name, having in found.items()]
+    return [f"{name}  ({', '.join(_runs(having, profiles()))})" for name, having in found.items()]
+
+
+def _runs(having: Sequence[str], profiles: Sequence[str]) -> Iterator[str]:
+    """Yield the profiles of `having`, neighbours as one: `kafka-1.1 to kafka-2.2`."""
+    from itertools import groupby
+
+    for has, run in groupby(profiles, key=lambda profile: profile in having):
+        names = list(run)
+        if has:
+            yield names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
 def _profile(name: str) -> list[str] | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["DEFAULTS", "NEWEST_DEFAULTS"]
+from groupproof.protocol.spec.deltas import Release
+
+__all__ = ["NEWEST_DEFAULTS", "defaults"]
 
 NEWEST_DEFAULTS: Final[Mapping[str, int]] = {
     "group.initial.rebalance.delay.ms": 3_000,
@@ -19,11 +21,17 @@ NEWEST_DEFAULTS: Final[Mapping[str, int]] = {
     "offsets.topic.num.partitions": 50,
 }
 
-DEFAULTS: Final[Mapping[str, Mapping[str, int]]] = {
-    "kafka-1.1": {**NEWEST_DEFAULTS, "group.max.session.timeout.ms": 300_000, "offsets.retention.minutes": 1_440},
-    "kafka-2.4": NEWEST_DEFAULTS,
-    "kafka-2.8": NEWEST_DEFAULTS,
-    "kafka-3.9": NEWEST_DEFAULTS,
-    "kafka-4.0": NEWEST_DEFAULTS,
-    "kafka-4.1": NEWEST_DEFAULTS,
+# Oldest first: what held before a release. KIP-186 (2.0) keeps offsets for 7 days, KIP-345 (2.3) allows sessions of 30 minutes.
+_BEFORE: Final[Mapping[Release, Mapping[str, int]]] = {
+    (2, 0): {"offsets.retention.minutes": 1_440},
+    (2, 3): {"group.max.session.timeout.ms": 300_000},
 }
+
+
+def defaults(release: Release) -> dict[str, int]:
+    """Return the defaults of a release."""
+    told = dict(NEWEST_DEFAULTS)
+    for since, values in _BEFORE.items():
+        if release < since:
+            told.update(values)
+    return told

@@ -71,6 +71,32 @@ _JAVA = Delta(
     before_group=SCALA_ORDER,
 )  # fmt: skip
 
+_EMPTY_COMMITS = Delta(
+    since=(3, 3),
+    what="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`; 3.0 to 3.2 looked for both)",
+    was=(
+        Change(on=On.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
+            Row("no-membership", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
+        )),
+        Change(on=On.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
+            Row("first-commit", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-006", effects=(Effect.CREATE_GROUP, Effect.STORE_OFFSETS)),
+            Row("stranger", Guard.GENERATION_NEGATIVE, ErrorCode.UNKNOWN_MEMBER_ID, "TR-030", effects=(Effect.CREATE_GROUP,),
+                note="the group is made before the request is checked"),
+        )),
+    ),
+)  # fmt: skip
+
+# Before 3.0, where the members of live groups only are looked for.
+_ANY_EMPTY_COMMITS = (
+    Change(on=On.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
+        Row("no-membership", Guard.GENERATION_NEGATIVE, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
+    )),
+    *gone(On.OFFSET_COMMIT, (NO_GROUP,), "stranger"),
+    Change(on=On.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
+        Row("first-commit", Guard.GENERATION_NEGATIVE, Form.COMMITTED, "TR-006", effects=(Effect.CREATE_GROUP, Effect.STORE_OFFSETS)),
+    )),
+)  # fmt: skip
+
 _FENCED_LEAVES = Row("fenced", Guard.FENCED, ErrorCode.FENCED_INSTANCE_ID, "STATIC-10")
 _PENDING_LEAVES = Row("pending-leaves", Guard.PENDING, ErrorCode.NONE, "PEND-07", effects=(Effect.DROP_PENDING,))
 _PENDING_FAILS = Row(
@@ -81,8 +107,10 @@ _PENDING_FAILS = Row(
 _INSTANCES = Delta(
     since=(3, 0),
     what="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names, which was -1 before (pull request 9958); "
-    "a pending id that is turned away from a full group is forgotten (GroupMetadata.remove), where the phase waited for it before",
+    "a pending id that is turned away from a full group is forgotten (GroupMetadata.remove), where the phase waited for it before; a commit without a "
+    "generation to an Empty group must name nobody",
     was=(
+        *_ANY_EMPTY_COMMITS,
         *(change for on in (On.HEARTBEAT, On.SYNC_GROUP, On.OFFSET_COMMIT, On.LEAVE_ENTRY) for change in gone(on, LIVE, "unknown-instance")),
         *gone(On.LEAVE_ENTRY, LIVE, "fenced"),
         Change(on=On.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_FAILS, _PENDING_LEAVES)),
@@ -110,6 +138,7 @@ _SUBSCRIPTIONS = tuple(
 DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     _JAVA,
     Delta(since=(3, 3, 2), what="a member that joins again gives new timeouts (KAFKA-14009)", effects={Effect.TAKE_TIMEOUTS: ()}),
+    _EMPTY_COMMITS,
     Delta(
         since=(3, 2),
         what="a leader that is static and returns skips the assignment: JoinGroup v9 (KIP-814)",
@@ -117,6 +146,11 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     ),
     _INSTANCES,
     _SYNC_DEADLINE,
+    Delta(
+        since=(2, 8),
+        what="a full group turns an instance away without forgetting whose it is (GroupMetadata.remove)",
+        effects={Effect.REJECT_MEMBER: (Effect.REJECT_MEMBER, Effect.FORGET_INSTANCE)},
+    ),
     Delta(since=(2, 7), what="subscriptions are read by generated code, which fails on lengths without sense (KAFKA-10497)", was=_SUBSCRIPTIONS),
     Delta(
         since=(2, 6, 1),
@@ -133,7 +167,6 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     Delta(
         since=(2, 6),
         what="while a group prepares it is full by those who joined (KAFKA-9885)",
-        effects={Effect.REJECT_MEMBER: (Effect.REJECT_MEMBER, Effect.FORGET_INSTANCE)},
         guards={Guard.GROUP_IS_FULL: Guard.GROUP_IS_FULL_BY_SIZE},
     ),
     Delta(

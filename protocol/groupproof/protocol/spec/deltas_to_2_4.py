@@ -40,11 +40,19 @@ def _dead(on: On, requirement: str) -> Change:
     return Change(on=on, states=(DEAD,), rows=(Row("dead", Guard.ALWAYS, UNKNOWN_MEMBER, requirement),))
 
 
+_NEWCOMERS_TIMED = Delta(
+    since=(2, 4, 1),
+    what="the 5 minutes of a newcomer hold by JoinGroup v3 and older too (KAFKA-9232); its session no longer runs from the answer to its JoinGroup",
+    effects={Effect.ANSWER_JOINS_SPARING_NEWCOMERS: (Effect.ANSWER_JOINS,)},
+)
+
 _COMMITS_CHECK_MEMBERS = Delta(
     since=(2, 4),
-    what="OffsetCommit in CompletingRebalance checks member and generation before it answers 27 (KAFKA-8487)",
+    what="OffsetCommit in CompletingRebalance checks member and generation before it answers 27 (KAFKA-8487); LeaveGroup v3 names instances (KIP-345); JoinGroup v6",
     was=(
         *gone(On.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-with-instance"),
+        *gone(On.LEAVE_ENTRY, LIVE, "instance-removed", "fenced"),
+        *gone(On.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance-unsaid"),
         Change(on=On.OFFSET_COMMIT, states=(COMPLETING,), rows=(
             Row("fenced", Guard.FENCED, ErrorCode.FENCED_INSTANCE_ID, "STATIC-10"),
             Row("rebalancing", Guard.ALWAYS, REBALANCE_IN_PROGRESS, "COMMIT-04"),
@@ -57,9 +65,8 @@ _STATIC = Delta(
     what="static members and 82 (KIP-345); 15 from a Dead group (KAFKA-8386); Heartbeat in CompletingRebalance checks the generation",
     was=(
         *gone(On.JOIN_GROUP, LIVE, "instance-returns", "instance-comes", "unknown-instance", "fenced"),
-        *gone(On.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance", "pending-with-instance-unsaid"),
-        *(change for on in (On.SYNC_GROUP, On.HEARTBEAT, On.OFFSET_COMMIT, On.LEAVE_ENTRY) for change in gone(on, LIVE, "fenced")),
-        *gone(On.LEAVE_ENTRY, LIVE, "instance-removed"),
+        *gone(On.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance"),
+        *(change for on in (On.SYNC_GROUP, On.HEARTBEAT, On.OFFSET_COMMIT) for change in gone(on, LIVE, "fenced")),
         *gone(On.JOIN_DEADLINE, (PREPARING,), "only-absent-static"),
         _dead(On.JOIN_GROUP, "TR-140"), _dead(On.SYNC_GROUP, "TR-141"), _dead(On.HEARTBEAT, "HB-02"), _dead(On.LEAVE_GROUP, "TR-143"),
         _dead(On.OFFSET_COMMIT, "COMMIT-01"),
@@ -95,7 +102,7 @@ _NEWCOMERS = Delta(
     since=(2, 1, 1),
     what="a newcomer's first JoinGroup is parked for 5 minutes at most, and a parked JoinGroup of a removed member is answered 25 (KAFKA-7610)",
     was=gone(On.SESSION_END, (PREPARING,), "newcomer-waited-too-long"),
-    effects={Effect.START_NEWCOMER_TIMER: (), Effect.TELL_REMOVED: (), Effect.ANSWER_JOINS_SPARING_NEWCOMERS: (Effect.ANSWER_JOINS,)},
+    effects={Effect.START_NEWCOMER_TIMER: (), Effect.TELL_REMOVED: ()},
 )
 
 _DROP = (Effect.DROP_EVICTED,)
@@ -120,6 +127,7 @@ _EVICTED = Delta(
 )  # fmt: skip
 
 DELTAS_TO_2_4: Final[tuple[Delta, ...]] = (
+    _NEWCOMERS_TIMED,
     _COMMITS_CHECK_MEMBERS,
     _STATIC,
     _PENDING,

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
-from groupproof.protocol.spec.api_versions import API_VERSIONS, Range
+from groupproof.protocol.spec.api_versions import Range, advertised
 from groupproof.protocol.spec.append_errors import NEWEST_APPENDS, Appends
 from groupproof.protocol.spec.classic_group import BEFORE_GROUP, TABLE, UNREACHABLE
-from groupproof.protocol.spec.defaults import DEFAULTS
+from groupproof.protocol.spec.defaults import defaults
 from groupproof.protocol.spec.deltas import Cell, Delta, applied, place, with_effects, with_guards
 from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, RELEASES
 from groupproof.protocol.spec.terms import On, Row, State, rule_name
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Profile", "UnknownProfile", "api_versions", "profile", "profiles", "rows", "unreachable"]
+__all__ = ["Profile", "UnknownProfile", "api_versions", "profile", "profile_of", "profiles", "rows", "unreachable"]
 
 NEWEST = "kafka-4.1"
 
@@ -68,6 +68,11 @@ def profile(name: str = NEWEST) -> Profile:
     return _resolved(name)
 
 
+def profile_of(release: tuple[int, ...]) -> str:
+    """Return the newest profile whose release line is no newer than `release`; the oldest profile where all are newer."""
+    return next((name for name in reversed(profiles()) if RELEASES[name][:2] <= release[:2]), profiles()[0])
+
+
 @lru_cache
 def _resolved(name: str) -> Profile:
     if name not in RELEASES:
@@ -87,7 +92,7 @@ def _resolved(name: str) -> Profile:
         name=name, release=release, before_group=before_group, fields=fields, appends=appends,
         cells={on: {state: cell for state, cell in states.items() if cell} for on, states in cells.items()},
         unreachable={where: reason for where, reason in unreachable.items() if not cells.get(where[0], {}).get(where[1])},
-        api_versions=API_VERSIONS[name], defaults=DEFAULTS[name],
+        api_versions=advertised(release), defaults=defaults(release),
     )  # fmt: skip
 
 

@@ -18,11 +18,12 @@ from groupproof.protocol.spec.deltas_to_2_4 import DELTAS_TO_2_4
 
 __all__ = ["DELTAS", "NEWEST_FIELDS", "RELEASES", "Change", "Delta"]
 
-# Every profile and the release whose table it has, oldest first. 2.8 is 2.8.2, which has the sync deadline of 2.8.1; 3.9 is the
-# coordinator in Scala, the default of its brokers.
+# Every profile and the release whose table it has, oldest first: mostly the last of its line. Up to 3.9 it is the coordinator in Scala,
+# the default of those brokers.
 RELEASES: Final[Mapping[str, Release]] = {
-    "kafka-1.1": (1, 1, 0), "kafka-2.4": (2, 4, 1), "kafka-2.8": (2, 8, 2), "kafka-3.9": (3, 9, 1), "kafka-4.0": (4, 0, 0),
-    "kafka-4.1": (4, 1, 0),
+    "kafka-1.1": (1, 1, 0), "kafka-2.0": (2, 0, 1), "kafka-2.1": (2, 1, 1), "kafka-2.2": (2, 2, 2), "kafka-2.3": (2, 3, 1), "kafka-2.4": (2, 4, 1),
+    "kafka-2.5": (2, 5, 1), "kafka-2.6": (2, 6, 3), "kafka-2.7": (2, 7, 2), "kafka-2.8": (2, 8, 2), "kafka-3.0": (3, 0, 2), "kafka-3.2": (3, 2, 3),
+    "kafka-3.3": (3, 3, 2), "kafka-3.7": (3, 7, 2), "kafka-3.9": (3, 9, 1), "kafka-4.0": (4, 0, 0), "kafka-4.1": (4, 1, 0),
 }  # fmt: skip
 
 # Fields of answers that differ by release; `group_operations` is a bit for each operation on groups (KIP-430), all of them without an authorizer,
