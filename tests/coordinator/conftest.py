@@ -84,9 +84,10 @@ class Scene:
     """Scripted members; what they send is a method each, and `after` lets time pass. Every group is `g` unless said."""
 
     def __init__(self, profile: str = "kafka-4.1", **settings: int) -> None:
-        named = {"transaction.partition.verification.enable": 0, **{name.replace("_", "."): value for name, value in settings.items()}}
+        named = {name.replace("_", "."): value for name, value in settings.items()}
         self.profile = profile
         self.coordinator = Coordinator(profile=profile, settings=Settings.of(named, profile), random=random.Random(7))
+        self.coordinator.transaction_error = ErrorCode.NONE  # every transaction is under way
         self.now_ms = 0
         self.replies: dict[int, GroupResponse] = {}
         self.transitions: list[Transition] = []

@@ -25,7 +25,7 @@ async def _listed(stage: Stage, **filters: tuple[str, ...]) -> list[str]:
 async def _commit(client: Client, group: str, **more: Any) -> list[int]:
     partitions = tuple({"partition_index": each, "committed_offset": 5} for each in (0, 7))
     api = Api.TXN_OFFSET_COMMIT if "producer_id" in more else Api.OFFSET_COMMIT
-    version = 5 if api is Api.TXN_OFFSET_COMMIT else 9
+    version = 4 if api is Api.TXN_OFFSET_COMMIT else 9
     answer = await client.ask(api, {"group_id": group, "topics": ({"name": "t", "partitions": partitions},), **more}, version)
     return [each["error_code"] for topic in answer["topics"] for each in topic["partitions"]]
 

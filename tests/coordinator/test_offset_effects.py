@@ -221,6 +221,16 @@ def test_a_transaction_that_its_coordinator_does_not_confirm_is_refused(scene: S
     assert scene.state() is None
 
 
+@pytest.mark.requirement("COMMIT-03")
+def test_without_verification_a_transaction_is_still_confirmed_to_who_begins_it_by_the_commit(scene_of: Callable[..., Scene]) -> None:
+    """Measured on 4.1.0."""
+    scene = scene_of("kafka-4.1", transaction_partition_verification_enable=0)
+    scene.coordinator.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    assert scene.txn_commit(version=4) == [NONE]
+    assert scene.txn_commit(version=5) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+
+
 def test_in_3_9_the_group_of_a_transaction_that_is_not_confirmed_is_made_all_the_same(scene_of: Callable[..., Scene]) -> None:
     """Measured on 3.9.1."""
     scene = scene_of("kafka-3.9")

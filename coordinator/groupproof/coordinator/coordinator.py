@@ -58,8 +58,7 @@ class Coordinator:
 
     What the protocol leaves open is decided by `choices`, or else as this reference does, with `random` for the member ids. `active` is
     False while the broker starts or stops (FIND-09). `append_error` makes the log refuse records (SYNC-11),
-    `transaction_error` is what the coordinator of transactions says to each of them (KIP-890): unless the setting spares it the question, that
-    there is none, which is so.
+    `transaction_error` is what the coordinator of transactions says to each of them (KIP-890): that there is none, which is so.
     """
 
     def __init__(
@@ -77,8 +76,7 @@ class Coordinator:
         self._variant = variant
         self.active = True
         self.settings = Settings.of({}, profile) if settings is None else settings
-        verifies = self.settings.transaction_partition_verification_enable
-        self.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE if verifies else ErrorCode.NONE
+        self.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if choices is None:
             if random is None:
                 raise TypeError("a coordinator needs choices, or a random to draw member ids from")
@@ -201,6 +199,11 @@ class Coordinator:
     def standing(self, group_id: str) -> Standing | None:
         group = self._engine.groups.get(group_id)
         return None if group is None else group.standing()
+
+    def member_ids(self, group_id: str) -> tuple[str, ...]:
+        """Return the ids of the group's members in the order of their joining; of a group that is not there, none."""
+        group = self._engine.groups.get(group_id)
+        return () if group is None else tuple(group.members.by_id)
 
     def group_ids(self) -> tuple[str, ...]:
         """Return the groups there are, in the order of their creation."""
