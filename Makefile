@@ -2,7 +2,7 @@
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup certify test soak bench check format docs lock clean
+.PHONY: help setup certify test soak mutants bench check format docs lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ test: .venv/.set-up-dev ## run the tests, in random order, warnings as errors
 
 soak: .venv/.set-up-dev ## run the long form of the proofs: thousands of seeds, every mutant, large bounds
 	GROUPPROOF_SOAK=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+mutants: .venv/.set-up-dev ## mutate the machines: a sample of 400, each of which some test should kill
+	$(BIN)/python ci/mutants.py $(ARGS)
 
 bench: .venv/.set-up-dev ## measure coordinators side by side: heartbeats a second, groups forming and rebalancing
 	$(BIN)/python -m tests.benchmarks.coordinators $(ARGS)
