@@ -16,7 +16,6 @@ __all__ = ["GUARDS"]
 
 MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
 ERROR_UNSAID_SINCE: Final = 6  # JoinGroup, as 2.4 has it
-INSTANCES_DESCRIBED_SINCE: Final = 4  # DescribeGroups, KIP-345
 SKIP_ASSIGNMENT_SINCE: Final = 9  # JoinGroup, KIP-814
 PROTOCOL_NAMED_SINCE: Final = 5  # SyncGroup, KIP-559
 LOAD_TOLD_SINCE: Final = 2  # TxnOffsetCommit, KAFKA-7296
@@ -140,10 +139,6 @@ def _other_generation_named(on: Input) -> bool:
 
 def _version_6(on: Input) -> bool:
     return on.version >= 6
-
-
-def _instances_unsaid(on: Input) -> bool:
-    return on.version < INSTANCES_DESCRIBED_SINCE and any(each.is_static for each in on.here.members)
 
 
 def _version_9(on: Input) -> bool:
@@ -328,7 +323,6 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.STRANGER_NAMED: _stranger_named,
     Guard.OTHER_GENERATION_NAMED: _other_generation_named,
     Guard.VERSION_6: _version_6,
-    Guard.INSTANCES_UNSAID: _instances_unsaid,
     Guard.VERSION_9: _version_9,
     Guard.NOT_APPENDED: _not_appended,
     Guard.INSTANCE_RETURNS_NOT_APPENDED: _instance_returns_not_appended,
