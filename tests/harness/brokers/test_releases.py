@@ -39,6 +39,11 @@ def test_a_release_tells_its_artifact_and_whether_it_needs_zookeeper(release: st
     assert all(each.count(":") == 2 for each in needs.artifacts(release))
 
 
+@pytest.mark.parametrize(("release", "stands_in"), [("1.1.0", False), ("2.0.1", True), ("2.3.1", True), ("2.4.1", False)])
+def test_a_client_of_zookeeper_stands_in_where_the_releases_own_fails_on_a_newer_java(release: str, stands_in: bool) -> None:
+    assert ("org.apache.zookeeper:zookeeper:3.4.10" in releases().needs_of(release).artifacts(release)) is stands_in
+
+
 def test_a_release_that_is_not_known_is_taken_by_its_range() -> None:
     assert releases().needs_of("4.7.0") is releases().needs_of("4.1.0")
     assert releases().needs_of("2.6.0") is releases().needs_of("2.8.2")

@@ -24,13 +24,14 @@ _TABLE = Path(__file__).with_name("apache_kafka.toml")
 class Needs:
     """What the brokers of a range of releases need.
 
-    `scala` is the suffix of its artifact, `logging` the Maven coordinate of what carries its log out and `log4j` whether that reads a
-    log4j.properties; `zookeeper` tells that it can't do without one; `java` is a specifier of JDK releases; `settings` are broker settings
+    `scala` is the suffix of its artifact, `instead` are Maven coordinates that stand in for those it names itself, `logging` is that of what
+    carries its log out and `log4j` whether that reads a log4j.properties; `zookeeper` tells that it can't do without one; `java` is a specifier of JDK releases; `settings` are broker settings
     beyond those that every release gets.
     """
 
     releases: SpecifierSet
     scala: str
+    instead: tuple[str, ...]
     logging: str
     log4j: bool
     zookeeper: bool
@@ -38,7 +39,7 @@ class Needs:
     settings: Mapping[str, str]
 
     def artifacts(self, release: str) -> tuple[str, ...]:
-        return (f"org.apache.kafka:kafka_{self.scala}:{release}", self.logging)
+        return (f"org.apache.kafka:kafka_{self.scala}:{release}", *self.instead, self.logging)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,7 @@ def _needs(data: Mapping[str, Any]) -> Needs:
     return Needs(
         releases=SpecifierSet(data["releases"]),
         scala=data["scala"],
+        instead=tuple(data.get("instead", ())),
         logging=data["logging"],
         log4j=data.get("log4j", False),
         zookeeper=data.get("zookeeper", False),
