@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,18 +15,19 @@ from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.ground import DEATHS_MAX, Ground, GroundKeeper, opened, world_of
 from groupproof.harness.play import Play
-from groupproof.harness.script import Raw
+from groupproof.harness.script import Closed, Raw
 from groupproof.harness.scripting import beat, stable
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
 from groupproof.harness.virtual_time import run_virtually
 
+SLY = case(*stable("s"), Raw(connection="r", data=b"die!"), Closed(connection="r"), id="a/classic/sly")
 DEADLY = case(*stable("a"), Raw(connection="r", data=b"die!"), beat("a", label="after"), id="a/classic/deadly")
 HARMLESS = case(*stable("b"), *(beat("b") for _ in range(50)), id="a/classic/harmless")
 
 
 class Mortal(ReferenceBrokers):
-    """Dies of four certain bytes: every connection ends, and none is taken any more."""
+    """Dies of four certain bytes: every connection ends, none is taken any more, and a while later its process has ended."""
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
@@ -36,6 +38,7 @@ class Mortal(ReferenceBrokers):
 class _Mortal:
     def __init__(self, inner: RunningCluster) -> None:
         self.is_dead = False
+        self.ends_at = math.inf
         self._inner = inner
         self._streams: list[trio.abc.Stream] = []
 
@@ -50,7 +53,7 @@ class _Mortal:
 
         async def listening(data: bytes) -> None:
             if data == b"die!":
-                self.is_dead = True
+                self.is_dead, self.ends_at = True, trio.current_time() + 0.2
                 for each in self._streams:
                     await trio.aclose_forcefully(each)
                 return
@@ -61,7 +64,7 @@ class _Mortal:
         return stream
 
     def deaths(self) -> list[str]:
-        return ["broker 0 ended with status 2; its last words: panic: die!"] if self.is_dead else []
+        return ["broker 0 ended with status 2; its last words: panic: die!"] if trio.current_time() >= self.ends_at else []
 
 
 def test_a_cluster_that_has_died_is_replaced_for_those_still_to_come() -> None:
@@ -73,12 +76,12 @@ def test_a_cluster_that_has_died_is_replaced_for_those_still_to_come() -> None:
         async with trio.open_nursery() as nursery:
             started.append(await nursery.start(keeper.run))
             assert await keeper.current() is started[0]
-            assert not keeper.has_died(started[0])
-            started[0].where.cluster.is_dead = True  # type: ignore[attr-defined] # the double's own
-            assert keeper.has_died(started[0])
+            assert not await keeper.has_died(started[0], within_s=1.0)
+            started[0].where.cluster.ends_at = 0.0  # type: ignore[attr-defined] # the double's own
+            assert await keeper.has_died(started[0])
             started.append(await keeper.current())
             assert started[0] is not started[1]
-            assert keeper.has_died(started[0])
+            assert await keeper.has_died(started[0])
             assert await keeper.current() is started[1]
             nursery.cancel_scope.cancel()
 
@@ -93,8 +96,8 @@ def test_one_that_dies_again_and_again_is_given_up() -> None:
             await nursery.start(keeper.run)
             for _ in range(DEATHS_MAX):
                 ground = await keeper.current()
-                ground.where.cluster.is_dead = True  # type: ignore[attr-defined] # the double's own
-                assert keeper.has_died(ground)
+                ground.where.cluster.ends_at = 0.0  # type: ignore[attr-defined] # the double's own
+                assert await keeper.has_died(ground)
 
     with pytest.raises(ExceptionGroup) as raised:
         run_virtually(main, seed=1)
@@ -106,7 +109,7 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
 
     async def main() -> None:
         subject, world = Mortal(profile="kafka-4.1"), world_of(HARMLESS)
-        keeper = GroundKeeper(lambda: opened(subject, world, [HARMLESS, DEADLY]))
+        keeper = GroundKeeper(lambda: opened(subject, world, [HARMLESS, DEADLY, SLY]))
         async with trio.open_nursery() as keeping:
             await keeping.start(keeper.run)
             stage = BrokerStage(subject=subject, world=world, ground=None, profile="kafka-4.1", seed=1, token="", keeper=keeper)
@@ -115,7 +118,7 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
                 plays[name] = await stage.play(which, key=name)
 
             async with trio.open_nursery() as nursery:
-                for name, which in (("harmless", HARMLESS), ("deadly", DEADLY), ("other", HARMLESS)):
+                for name, which in (("harmless", HARMLESS), ("deadly", DEADLY), ("sly", SLY), ("other", HARMLESS)):
                     nursery.start_soon(play, name, which)
             keeping.cancel_scope.cancel()
         stages.append(stage)
@@ -123,12 +126,14 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
     stages: list[BrokerStage] = []
     run_virtually(main, seed=1)
 
-    judged = {name: stages[0].judge(DEADLY if name == "deadly" else HARMLESS, play.trace) for name, play in plays.items()}
+    by_name = {"deadly": DEADLY, "sly": SLY}
+    judged = {name: stages[0].judge(by_name.get(name, HARMLESS), play.trace) for name, play in plays.items()}
     assert {name: judgement.verdict for name, judgement in judged.items()} == {
-        "harmless": Verdict.OK, "deadly": Verdict.FAILED, "other": Verdict.OK
+        "harmless": Verdict.OK, "deadly": Verdict.FAILED, "sly": Verdict.FAILED, "other": Verdict.OK
     }  # fmt: skip
-    (died,) = judged["deadly"].findings
-    assert "panic: die!" in died.detail
+    for name in by_name:
+        (died,) = judged[name].findings
+        assert "panic: die!" in died.detail
     assert all(play.trouble is None for play in plays.values())
 
 

@@ -25,6 +25,12 @@ from groupproof.protocol.trace import Recorder, Trace
 
 __all__ = ["BrokerStage", "Ground", "Stages", "World", "opened", "world_of", "worlds_of"]
 
+DYING_S = 5.0
+"""How long a broker may take from its last word on a connection to the end of its process, where a case could not go on."""
+
+CLOSING_S = 0.3
+"""The same where all that is seen is a connection that the broker closed: it may have had its reasons."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerStage:
@@ -54,34 +60,41 @@ class BrokerStage:
         Where the cluster died under it, it is run again alone: if that one dies as well, the case's requests did it, and the trace says so.
         """
         if self.keeper is None:
-            own = opened(self.subject, self.world, [case], self.prefix)
-            return await self._attempt(case, key, own if self.ground is None else nullcontext(self.ground))
+            return await (self._alone(case, key) if self.ground is None else self._attempt(case, key, nullcontext(self.ground)))
         shared = await self.keeper.current()
         play = await self._attempt(case, key, nullcontext(shared))
-        if play.trouble is None or not self.keeper.has_died(shared):
+        if not await self.keeper.has_died(shared, within_s=_patience(play.trace, play.trouble)):
             return play
         async with self.keeper.alone:
-            return await self._attempt(case, f"{key}.alone", opened(self.subject, self.world, [case], self.prefix), kills=True)
+            return await self._alone(case, f"{key}.alone")
 
-    async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[Ground], *, kills: bool = False) -> Play:
-        """Run the case on a cluster; with `kills` the cluster's death is told in the trace, for it is the case's doing."""
+    async def _alone(self, case: Case, key: str) -> Play:
+        return await self._attempt(case, key, opened(self.subject, self.world, [case], self.prefix), is_own=True)
+
+    async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[Ground], *, is_own: bool = False) -> Play:
+        """Run the case on a cluster; where it `is_own`, the cluster's death is told in the trace, for it is the case's doing."""
         began = trio.current_time()
         recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
         stop = self._watch(recorder)
         trouble: Trouble | None = None
         try:
             async with context as ground:
-                try:
-                    await self._perform(case, ground, recorder, key)
-                except Exception:
-                    if not kills or not ground.deaths:
-                        raise
+                trouble = await self._performed(case, ground, recorder, key)
+                if is_own and await ground.dies(_patience(recorder.trace, trouble)):
                     _note(recorder, "died", why="; ".join(ground.deaths))
+                    trouble = None
         except Exception as error:
             trouble = trouble_in(error, case)
         finally:
             stop()
         return Play(trace=list(recorder.trace), stderr={}, duration_s=trio.current_time() - began, trouble=trouble)
+
+    async def _performed(self, case: Case, ground: Ground, recorder: Recorder, key: str) -> Trouble | None:
+        try:
+            await self._perform(case, ground, recorder, key)
+        except Exception as error:
+            return trouble_in(error, case)
+        return None
 
     async def _perform(self, case: Case, ground: Ground, recorder: Recorder, key: str) -> None:
         script = script_of(case)
@@ -124,6 +137,14 @@ class Stages:
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         return judge_script_run(case, trace)
+
+
+def _patience(trace: Trace, trouble: Trouble | None) -> float:
+    """Return how long to look whether the cluster has died, in seconds: what it does to connections is seen before it."""
+    if trouble is not None:
+        return DYING_S
+    ended = any(seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") == "broker" for seen in trace)
+    return CLOSING_S if ended else 0.0
 
 
 def _note(recorder: Recorder, name: str, **body: Any) -> None:

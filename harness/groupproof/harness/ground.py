@@ -27,6 +27,8 @@ __all__ = ["DEATHS_MAX", "Ground", "GroundKeeper", "World", "opened", "world_of"
 
 MAX_SIZE = "group.max.size"
 
+_LOOK_S = 0.02
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
@@ -64,6 +66,15 @@ class Ground:
     def deaths(self) -> list[str]:
         """The last words of its brokers that ended uncalled."""
         return self.where.cluster.deaths()
+
+    async def dies(self, within_s: float) -> bool:
+        """Tell whether a broker of it has ended uncalled, or does so in the time given: its connections end before it does."""
+        until = trio.current_time() + within_s
+        while True:
+            is_dead = bool(self.deaths)
+            if is_dead or trio.current_time() >= until:
+                return is_dead
+            await trio.sleep(_LOOK_S)
 
     def hindrances(self, script: Script) -> list[str]:
         """Return why the script makes no sense here, a line for each setting.
@@ -157,9 +168,10 @@ class GroundKeeper:
         assert self._ground is not None
         return self._ground
 
-    def has_died(self, ground: Ground) -> bool:
-        """Tell whether `ground` is a cluster that died; if it is the current one, another is started."""
-        if ground is self._ground and ground.deaths and not self._died.is_set():
+    async def has_died(self, ground: Ground, *, within_s: float = 0.0) -> bool:
+        """Tell whether `ground` is a cluster that died, or does so in the time given; if it is the current one, another is started."""
+        is_dead = await ground.dies(within_s)
+        if is_dead and ground is self._ground and not self._died.is_set():
             self._up = trio.Event()
             self._died.set()
-        return bool(ground.deaths)
+        return is_dead

@@ -189,6 +189,11 @@ class Script:
     topics: Mapping[str, int] = field(default_factory=lambda: {"t": 2})
     brokers: int = 1
 
+    @property
+    def is_rough(self) -> bool:
+        """Whether it sends what no client does: bytes as they are, or a JoinGroup that offers nothing. Brokers are known to end of that."""
+        return any(isinstance(step, Raw) or (isinstance(step, Ask) and not step.fields.get("protocols", (None,))) for step in self.steps)
+
 
 _STEPS: dict[str, type[Any]] = {step.kind: step for step in (Ask, Answered, Pass, Cut, Raw, Closed, StopReading, ReadAgain, MoveGroup)}
 _MARKERS: dict[str, type[Any]] = {"ref": Ref, "group": Group, "topic": Topic, "subscribed": Subscribed, "assigned": Assigned}

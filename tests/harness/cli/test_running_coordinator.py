@@ -10,8 +10,11 @@ from tests.harness.cli.calling import Call
 
 from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.case import Case, script_of
 from groupproof.harness.cli.campaign import BROKEN_MAX, Order
 from groupproof.harness.cli.running_coordinator import CoordinatorRun, expectations_of
+from groupproof.harness.report import CaseReport
+from groupproof.harness.runner import Progress
 from groupproof.harness.scripts import CASES
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
@@ -46,6 +49,23 @@ def test_the_same_seed_gives_the_same_traces() -> None:
     first, second = (run(ReferenceBrokers(profile="kafka-4.1")).go().summary.cases for _ in range(2))
 
     assert [each.result.plays[0].trace for each in first] == [each.result.plays[0].trace for each in second]
+
+
+def test_what_brokers_are_known_to_end_of_comes_when_all_else_is_done() -> None:
+    began: list[Case] = []
+    cases = [case for case in CASES if case.id.startswith(("malformed/", "channel/", "join/classic/first"))]
+    order = Order(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=64, command=["groupproof"])
+
+    def say(progress: Progress, case: Case, result: CaseReport | None) -> None:
+        if progress is Progress.STARTED:
+            began.append(case)
+
+    CoordinatorRun(ReferenceBrokers(profile="kafka-4.1"), order, say=say).go()
+
+    roughs = [script_of(case).is_rough for case in began]
+    assert roughs == sorted(roughs)
+    assert {case.id for case in began if script_of(case).is_rough} >= {"malformed/classic/unknown-api", "join/classic/first-without-protocols"}
+    assert not roughs[0]
 
 
 def test_a_subject_that_cannot_be_started_is_given_up_with_a_report() -> None:

@@ -13,7 +13,7 @@ import trio
 
 from groupproof.harness.broker_stage import BrokerStage, Stages
 from groupproof.harness.brokers.cluster import BrokerSubject
-from groupproof.harness.case import Case
+from groupproof.harness.case import Case, script_of
 from groupproof.harness.catalogue import cases_of
 from groupproof.harness.cli.campaign import Campaign, Order, Say
 from groupproof.harness.ground import Ground, GroundKeeper, World, opened, worlds_of
@@ -70,7 +70,9 @@ class CoordinatorRun(Campaign):
         try:
             async with self._kept(world, cases) as keeper:
                 stages.of[world] = self._stage(world, keeper)
-                await runner.rule(cases)
+                await runner.rule([case for case in cases if not script_of(case).is_rough])
+                # Of these a broker may end, which is to cost no other case its cluster.
+                await runner.rule([case for case in cases if script_of(case).is_rough])
         except Exception as error:
             trouble = trouble_in(error)
             ruled = {each.case.id for each in runner.results}
