@@ -102,7 +102,9 @@ def test_lateness_while_the_kit_itself_was_late_is_inconclusive(lag_ms: float, s
     beat = story.beat()
     story.at(source_at).kit("lag", lag_ms=lag_ms, source="loop")
 
-    assert judged(story, says(finding(Verdict.FAILED, proof=Proof.TIMING, seq=beat.seq))).verdict is verdict
+    late = judged(story, says(finding(Verdict.FAILED, proof=Proof.TIMING, seq=beat.seq)))
+    assert late.verdict is verdict
+    assert late.is_blurred == (verdict is Verdict.INCONCLUSIVE)
     assert judged(story, says(finding(Verdict.FAILED, seq=beat.seq))).verdict is Verdict.FAILED
 
 

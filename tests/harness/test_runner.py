@@ -13,17 +13,17 @@ from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import judge_run, rule_on
+from groupproof.harness.judging import Judgement, judge_run, rule_on
 from groupproof.harness.plan import Await, Command, Member, Pass, Plan, Stable, Start
-from groupproof.harness.play import Stage
-from groupproof.harness.runner import CaseResult, Progress, Runner, length_ms, trouble_in
+from groupproof.harness.play import Play, Stage
+from groupproof.harness.runner import BLURRED_MAX, CaseResult, Progress, Runner, length_ms, trouble_in
 from groupproof.harness.shim_memory import RunShim
 from groupproof.harness.steps import holds, subject
 from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
 from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
-from groupproof.protocol.trace import read_trace, write_trace
+from groupproof.protocol.trace import Trace, read_trace, write_trace
 from groupproof.protocol.vocabulary import Api
 
 JOIN = Plan(members=(Member(name="m0"),), steps=(Start(member="m0"), Await(until=Stable(members=("m0",)))))
@@ -131,6 +131,35 @@ def test_what_only_the_first_run_shows_is_unstable() -> None:
     (result,) = run(case(once))
 
     assert (result.ruling.verdict, result.ruling.stability) == (Verdict.INCONCLUSIVE, "unstable 1/3")
+
+
+class Lagging:
+    """A stage whose first `lags` runs say nothing of the subject."""
+
+    is_virtual = True
+    canary = None
+
+    def __init__(self, lags: int) -> None:
+        self.alone: list[bool] = []
+        self._lags = lags
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+        self.alone.append(alone)
+        return Play(trace=[], stderr={}, duration_s=0.0)
+
+    def judge(self, case: Case, trace: Trace) -> Judgement:
+        is_blurred = len(self.alone) <= self._lags
+        return Judgement(verdict=Verdict.INCONCLUSIVE if is_blurred else Verdict.OK, is_blurred=is_blurred)
+
+
+@pytest.mark.parametrize(("lags", "verdict"), [(0, Verdict.OK), (1, Verdict.OK), (BLURRED_MAX, Verdict.OK), (9, Verdict.INCONCLUSIVE)])
+def test_a_run_that_says_nothing_is_had_again_alone_but_not_for_ever(lags: int, verdict: Verdict) -> None:
+    stage = Lagging(lags)
+    runner = Runner(stage, jobs=1, say=lambda *_: None)
+    trio.run(runner.run, [case()])
+
+    assert runner.results[0].ruling.verdict is verdict
+    assert stage.alone == [False, *[True] * min(lags, BLURRED_MAX)]
 
 
 def test_a_judge_that_raises_is_the_kits_own_failure_and_ends_no_other_case() -> None:

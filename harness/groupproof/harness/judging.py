@@ -36,7 +36,7 @@ _CAPABILITIES = {"pause": "pause", "resume": "pause", "commit": "commit", "resub
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """What one run shows. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE; `is_blurred`: a process shared with other cases
-    died, so that this run says nothing and wants to be had again with processes of its own."""
+    died, or the kit itself was late, so that this run says nothing and wants to be had again with processes of its own."""
 
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
@@ -130,7 +130,9 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     except NotOffered as lack:
         return _not_offered(lack, _asked(universal, evidence)[0])
     general, _ = _asked(universal, evidence)
-    findings = tuple(_with_lag(each, trace) for each in (*own, *general))
+    seen = (*own, *general)
+    findings = tuple(_with_lag(each, trace) for each in seen)
+    is_late = findings != seen
     unproven = list(_without_receipt(trace))
     if unproven:
         # What the fault would have caused proves nothing now; what is on the wire stays proven.
@@ -139,7 +141,9 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     if not own and not doubts:
         doubts.append("no judge of the case found anything to judge")
     verdicts = [each.verdict for each in findings] + ([Verdict.INCONCLUSIVE] if doubts else [])
-    return Judgement(verdict=worst(verdicts), findings=findings, reason="; ".join(dict.fromkeys(doubts)))
+    verdict = worst(verdicts)
+    is_blurred = is_late and verdict is Verdict.INCONCLUSIVE
+    return Judgement(verdict=verdict, findings=findings, reason="; ".join(dict.fromkeys(doubts)), is_blurred=is_blurred)
 
 
 def _not_offered(lack: NotOffered, general: Sequence[Finding]) -> Judgement:

@@ -1,7 +1,7 @@
 """Runs cases side by side and rules on each; repetition, blame and interruption are settled here.
 
-A case of which a process shared with others died is run again with processes of its own, for the death may not be its doing. Absence and
-lateness are looked for again, in parallel and under the same schedule. Nothing is retried until it is green.
+A case of which a process shared with others died is run again with processes of its own, for the death may not be its doing; so is one that was
+late while the kit itself was. Absence and lateness are looked for again, in parallel and under the same schedule. Nothing is retried until it is green.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.faults import Hold
 from groupproof.protocol.trace import Trace
 
-__all__ = ["CaseResult", "Progress", "Runner", "Staged", "length_ms", "trouble_in"]
+__all__ = ["BLURRED_MAX", "CaseResult", "Progress", "Runner", "Staged", "length_ms", "trouble_in"]
+
+
+BLURRED_MAX = 2
+"""How often a run that says nothing about the subject is had again."""
 
 
 class Progress(Enum):
@@ -141,7 +145,9 @@ class Runner:
 
     async def _once(self, case: Case, plays: list[Play]) -> Judgement:
         play, judgement = await self._played(case, alone=False)
-        if judgement is not None and judgement.is_blurred:
+        for _ in range(BLURRED_MAX):
+            if judgement is None or not judgement.is_blurred:
+                break
             play, judgement = await self._played(case, alone=True)
         plays.append(play)
         if judgement is None:
