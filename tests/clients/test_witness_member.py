@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groupproof.clients.assignment import Cluster
+from groupproof.clients.assignment import Cluster, GroupMember
 from groupproof.clients.assignors import ASSIGNORS
-from groupproof.clients.outputs import CallbackKind, Committed, Gone
+from groupproof.clients.outputs import CallbackKind, Committed, Gone, Partition
 from groupproof.clients.policy import Override, Policy
 from groupproof.clients.settings import MemberSettings
 from groupproof.protocol.faults import Fault, Hold, Selector
@@ -243,6 +243,28 @@ def test_partitions_that_a_topic_gains_are_all_owned_after_a_rebalance(tell: Cal
         assert numbers(pair, "m0", "m1") == list(range(10))
 
     tell(story, topics={"t": 3})
+
+
+GOLDEN = {
+    "range": {"C0": [("t0", 0), ("t0", 1), ("t1", 0), ("t1", 1)], "C1": [("t0", 2), ("t1", 2)]},
+    "roundrobin": {"C0": [("t0", 0), ("t0", 2), ("t1", 1)], "C1": [("t0", 1), ("t1", 0), ("t1", 2)]},
+}
+
+
+def golden(assignor: str) -> dict[str, list[Partition]]:
+    """Return the assignment of two topics of three partitions each to two members that came in the other order."""
+    members = [GroupMember(member_id=each, topics=("t1", "t0")) for each in ("C1", "C0")]
+    return {member: sorted(given) for member, given in ASSIGNORS[assignor](members, Cluster(partitions={"t0": 3, "t1": 3})).items()}
+
+
+@pytest.mark.requirement("ASSIGN-07")
+def test_range_gives_the_first_members_one_more_of_each_topic() -> None:
+    assert golden("range") == GOLDEN["range"]
+
+
+@pytest.mark.requirement("ASSIGN-08")
+def test_round_robin_deals_all_partitions_in_turn() -> None:
+    assert golden("roundrobin") == GOLDEN["roundrobin"]
 
 
 # Settings and their numbers

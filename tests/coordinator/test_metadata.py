@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from groupproof.coordinator.metadata import (
+    NO_LEADER,
     OFFSETS_TOPIC,
     Node,
     World,
@@ -125,3 +126,11 @@ def test_metadata_can_be_said_in_every_version(world: World, version: int) -> No
     _, body = read_response(Api.METADATA, version, write_response(Api.METADATA, version, 1, metadata(world, asked, version)))
     assert _names(body) == [("t", 0), ("v", 3)]
     assert [each["node_id"] for each in body["brokers"]] == [0, 1]
+
+
+@pytest.mark.requirement("FIND-05")
+def test_a_partition_without_a_leader_has_no_coordinator_to_be_named(world: World) -> None:
+    world.owner_of = lambda group: NO_LEADER
+    (told,) = find_coordinator(world, FindCoordinatorRequest(coordinator_keys=("g",))).coordinators
+
+    assert (told.error_code, told.node_id, told.host, told.port) == (15, -1, "", -1)

@@ -16,13 +16,14 @@ from groupproof.protocol.spec import profile
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
-    "OFFSETS_TOPIC", "TOPIC_NAME", "Node", "World", "api_versions", "describe_cluster", "describe_topic_partitions", "find_coordinator",
+    "NO_LEADER", "OFFSETS_TOPIC", "TOPIC_NAME", "Node", "World", "api_versions", "describe_cluster", "describe_topic_partitions", "find_coordinator",
     "metadata", "unsupported_api_versions",
 ]  # fmt: skip
 
 Body = dict[str, Any]
 
 OFFSETS_TOPIC = "__consumer_offsets"
+NO_LEADER = -1
 OFFSETS_TOPIC_ID = "00000000-0000-0000-0000-0000000000f5"
 
 # Codes that only these answers need; Kafka's Errors.
@@ -50,7 +51,7 @@ class Node:
 
 @dataclass(slots=True)
 class World:
-    """The cluster as its brokers tell it; `owners` and `epochs` are leader and leader epoch of each offsets partition.
+    """The cluster as its brokers tell it; `owners` and `epochs` are leader and leader epoch of each offsets partition, `owner_of` a group's leader.
 
     `fields` are those of the profile: what differs in answers by release.
     """
@@ -182,7 +183,7 @@ def describe_topic_partitions(world: World, body: Mapping[str, Any]) -> Body:
 
 
 def find_coordinator(world: World, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    """FIND-02 to FIND-04: the leader of the group's offsets partition, told alike by every broker.
+    """FIND-02 to FIND-05: the leader of the group's offsets partition, told alike by every broker; 15 where it has none.
 
     Transactions (key type 1) are coordinated by the node of their id's hash, share groups (2) by none (42).
     """
@@ -198,5 +199,9 @@ def _refused(key: str, key_type: int) -> Coordinator:
 
 
 def _coordinator(key: str, world: World) -> Coordinator:
-    node = world.nodes[world.owner_of(key)]
+    owner = world.owner_of(key)
+    if owner == NO_LEADER:
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return Coordinator(key=key, error_code=error.value, error_message="The coordinator is not available.")
+    node = world.nodes[owner]
     return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message="")

@@ -18,9 +18,15 @@ Row = Mapping[str, Any]
 @click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
 @click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
 @click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to show.")
+@click.option("--coverage", is_flag=True, help="Tell instead how many requirements have a witness among the tests, and why the others have none.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, as_json: bool) -> int:
+def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, coverage: bool, as_json: bool) -> int:
     """List cases (the default), requirements, profiles or subjects."""
+    if coverage:
+        from groupproof.harness.cli.coverage import print_coverage
+
+        print_coverage(as_json=as_json)
+        return 0
     rows = _ROWS[what](only, skip, level)
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))

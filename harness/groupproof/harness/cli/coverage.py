@@ -1,0 +1,80 @@
+"""`groupproof list --coverage`: how many requirements have a witness, a rule and a case, and what is missing and why."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from groupproof.harness.catalogue import CASES
+from groupproof.protocol.spec.coverage import READINGS, cited, gaps, witnesses
+from groupproof.protocol.spec.requirements import requirements
+
+__all__ = ["coverage", "print_coverage"]
+
+_WIDTH_OF_PIPES: Final = 10_000  # nothing is folded or cut where nobody looks at it
+
+
+def coverage() -> dict[str, Any]:
+    """Return the counts by section, what is missing and why, and of each requirement its witnesses, rules and cases."""
+    cases: dict[str, list[str]] = {}
+    for case in CASES:
+        for each in case.requirements:
+            cases.setdefault(each, []).append(case.id)
+    proven, rules = witnesses(), cited()
+    sections = [_section(name, {each.id for each in rows}, cases) for name, rows in groupby(requirements(), key=lambda each: each.area)]
+    return {
+        "requirements": sum(each["requirements"] for each in sections),
+        "witnessed": sum(each["witnessed"] for each in sections),
+        "readings": len(READINGS),
+        "readings_witnessed": len(proven.keys() & set(READINGS)),
+        "sections": sections,
+        "missing": [{"needs": gap.needs, "why": gap.why, "ids": list(gap.ids)} for gap in gaps()],
+        "by_id": {
+            each.id: {"witnesses": list(proven.get(each.id, ())), "rules": list(rules.get(each.id, ())), "cases": cases.get(each.id, [])}
+            for each in requirements()
+        },
+    }
+
+
+def _section(name: str, ids: Collection[str], cases: Mapping[str, object]) -> dict[str, Any]:
+    counted = {"witnessed": witnesses(), "by_rule": cited(), "by_case": cases}
+    return {"section": name, "requirements": len(ids), **{key: len(ids & of.keys()) for key, of in counted.items()}}
+
+
+def print_coverage(*, as_json: bool) -> None:
+    """Print the coverage; plain columns where stdout is no terminal."""
+    told = coverage()
+    if as_json:
+        print(json.dumps(told, ensure_ascii=False, indent=1))
+        return
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_PIPES)
+    console.print(_table(told))
+    console.print(f"\n{told['witnessed']} of {told['requirements']} requirements have a witness among the tests", style="bold")
+    console.print(f"{told['readings_witnessed']} of {told['readings']} readings of contradicting sources have one\n")
+    for line in _missing(told["missing"]):
+        console.print(line)
+
+
+def _table(told: Mapping[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("section")
+    for title in ("witness", "rule", "case", "of"):
+        table.add_column(title, justify="right")
+    for each in told["sections"]:
+        is_whole = each["witnessed"] == each["requirements"]
+        figures = (str(each[key]) for key in ("witnessed", "by_rule", "by_case", "requirements"))
+        table.add_row(each["section"], *figures, style="" if is_whole else "yellow")
+    return table
+
+
+def _missing(missing: Iterable[Mapping[str, Any]]) -> Iterable[Text]:
+    for each in missing:
+        yield Text.assemble((f"{len(each['ids'])} without: ", "yellow"), each["why"], (f" Needs: {each['needs']}.", "bold"))
+        yield Text("  " + " ".join(each["ids"]), style="dim")

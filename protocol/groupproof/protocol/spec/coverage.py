@@ -1,0 +1,89 @@
+"""How much of the catalogue is proven: the witnesses of each requirement, and of the others why there is none.
+
+A witness is a small test that fails when the rule is not met. Tests are no part of the package, so their names are: `witnesses.json`,
+found among the tests by `ci/witnesses.py`. What has no witness stands in `unwitnessed.toml` with the reason; every id is in one of the two.
+The readings of contradicting sources (`docs/discrepancies.md`, DISC-01 to DISC-51) are counted beside the requirements.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from groupproof.protocol.spec.classic_member import REACTIONS
+from groupproof.protocol.spec.profiles import profile, profiles
+from groupproof.protocol.spec.requirements import requirements
+from groupproof.protocol.spec.terms import rule_name
+
+__all__ = ["READINGS", "Gap", "cited", "everything", "gaps", "unexplained", "witnesses"]
+
+READINGS: Final = tuple(f"DISC-{number:02}" for number in range(1, 52))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """What is not proven for one reason: the `ids`, why, and what the kit has to be able to do first (`needs`)."""
+
+    needs: str
+    why: str
+    ids: tuple[str, ...]
+
+
+def everything() -> tuple[str, ...]:
+    """Return the ids of all requirements, then of all readings."""
+    return (*(each.id for each in requirements()), *READINGS)
+
+
+@cache
+def witnesses() -> Mapping[str, Sequence[str]]:
+    """Return the witnesses by id, as pytest names tests: `tests/coordinator/test_joining.py::test_…`."""
+    found: dict[str, list[str]] = json.loads(_read("witnesses.json"))
+    return found
+
+
+@cache
+def gaps() -> tuple[Gap, ...]:
+    """Return what has no witness, by reason."""
+    rows = tomllib.loads(_read("unwitnessed.toml"))["gap"]
+    return tuple(Gap(needs=row["needs"], why=row["why"], ids=tuple(_matching(row["ids"]))) for row in rows)
+
+
+@cache
+def cited() -> Mapping[str, Sequence[str]]:
+    """Return the rules of the tables by the requirement that they cite: of all releases of the group, and of the member."""
+    found: dict[str, dict[str, None]] = {}
+    for name in profiles():
+        for on, checks in profile(name).before_group.items():
+            for check in checks:
+                found.setdefault(check.requirement, {})[f"{on.value}/before/{check.name}"] = None
+        for on, state, row in profile(name).rules():
+            found.setdefault(row.requirement, {})[rule_name(on, state, row)] = None
+    for api, reactions in REACTIONS.items():
+        for reaction in (*reactions.rows.values(), reactions.other, *reactions.phase_others.values()):
+            for each in reaction.requirements:
+                found.setdefault(each, {})[f"member/{api.title}"] = None
+    return {each: list(rules) for each, rules in found.items()}
+
+
+def unexplained(proven: Collection[str]) -> list[str]:
+    """Return the ids that have neither a witness in `proven` nor a reason, and those that have both or two."""
+    said = [each for gap in gaps() for each in gap.ids] + list(proven)
+    return [each for each in everything() if said.count(each) != 1]
+
+
+def _matching(patterns: list[str]) -> list[str]:
+    """Return the ids that patterns such as `ZK-*` stand for; raise `ValueError` for one that stands for none."""
+    found = {pattern: [each for each in everything() if fnmatchcase(each, pattern)] for pattern in patterns}
+    if idle := [pattern for pattern, ids in found.items() if not ids]:
+        raise ValueError(f"unwitnessed.toml: no requirement is called {', '.join(idle)}")
+    return [each for ids in found.values() for each in ids]
+
+
+def _read(name: str) -> str:
+    return resources.files("groupproof.protocol.spec").joinpath(name).read_text()

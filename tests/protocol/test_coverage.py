@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from groupproof.protocol.spec import coverage
+from groupproof.protocol.spec.coverage import READINGS, cited, everything, gaps, unexplained, witnesses
+from groupproof.protocol.spec.requirements import requirements
+
+
+def test_every_requirement_and_reading_has_a_witness_or_one_reason() -> None:
+    assert unexplained(witnesses()) == []
+    assert len(everything()) == len(set(everything())) == 672 + 51
+
+
+def test_an_id_without_either_and_one_with_both_are_told() -> None:
+    proven = [*(each for each in witnesses() if each != "JOIN-01"), "ZK-01"]
+
+    assert unexplained(proven) == ["JOIN-01", "ZK-01"]
+
+
+def test_a_gap_says_what_the_kit_must_be_able_to_do_first() -> None:
+    for gap in gaps():
+        assert gap.needs
+        assert gap.why.endswith(".")
+        assert gap.ids
+
+
+def test_every_rule_of_the_coordinator_and_the_member_speaks_for_a_requirement_that_a_test_proves() -> None:
+    assert cited().keys() <= {each.id for each in requirements()}
+    assert "Heartbeat/Stable/alive" in cited()["TR-118"]
+    assert "member/Heartbeat" in cited()["CLIENT-46"]
+    assert cited().keys() <= witnesses().keys()
+
+
+def test_a_pattern_that_stands_for_nothing_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "_read", lambda name: '[[gap]]\nneeds = "n"\nwhy = "w."\nids = ["NONE-*", "ZK-*"]\n')
+    gaps.cache_clear()
+    try:
+        with pytest.raises(ValueError, match=r"no requirement is called NONE-\*"):
+            gaps()
+    finally:
+        gaps.cache_clear()
+
+
+def test_the_sections_on_the_coordinator_and_the_consumer_are_proven_but_for_what_the_kit_does_not_play() -> None:
+    missing = {each for gap in gaps() for each in gap.ids}
+    of_kafka = {
+        each.id for each in requirements() if {"kafka-1.1", "kafka-2.4+"} & set(each.profiles) and each.family not in ("DIAG", "TUNE", "PLAN", "ZK")
+    }
+
+    assert of_kafka & missing == {"LEAVE-09", "TIMER-20"}
+    assert [each for each in READINGS if each in missing] == ["DISC-18", "DISC-19", *(f"DISC-{number}" for number in range(40, 49))]
