@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from groupproof.protocol.spec.append_errors import SCALA_APPENDS
+from groupproof.protocol.spec.append_errors import FIRST_APPENDS, SCALA_APPENDS
 from groupproof.protocol.spec.deltas import Change, Delta, gone
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -94,8 +94,21 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(3, 7),
-        what="the transaction of a TxnOffsetCommit is verified (KIP-890)",
+        what="the transaction of a TxnOffsetCommit is verified (KIP-890), and 14 is said where its coordinator is not reached",
         was=gone(On.TXN_OFFSET_COMMIT, (NO_GROUP, EMPTY, *LIVE, DEAD), "unverified"),
+        appends=FIRST_APPENDS,
+    ),
+    Delta(
+        since=(3, 3),
+        what="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`)",
+        was=(
+            Change(on=On.TXN_OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(
+                Row("no-membership", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-029", effects=_PENDING),
+            )),
+            Change(on=On.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
+                Row("first-commit", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-006", effects=(*_MADE, *_PENDING)),
+            )),
+        ),
     ),
     Delta(
         since=(3, 0),

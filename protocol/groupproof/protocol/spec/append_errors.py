@@ -13,7 +13,7 @@ from typing import Final
 from groupproof.protocol.spec.terms import On
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["NEWEST_APPENDS", "SCALA_APPENDS", "Appends"]
+__all__ = ["FIRST_APPENDS", "NEWEST_APPENDS", "SCALA_APPENDS", "Appends"]
 
 Answers = Mapping[int, int]
 Appends = Mapping[On, Answers]
@@ -30,7 +30,8 @@ _UNREACHED: Final[Answers] = {ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR
 
 _JAVA: Final[Answers] = {**_COMMON, **_UNKNOWN, **_UNREACHED, ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE}
 _SCALA_GROUP: Final[Answers] = {**_COMMON, **_UNKNOWN, ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS}
-_SCALA_OFFSETS: Final[Answers] = {**_COMMON, **_UNREACHED, **dict[int, int].fromkeys(_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)}
+_FIRST_OFFSETS: Final[Answers] = {**_COMMON, **dict[int, int].fromkeys(_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)}
+_SCALA_OFFSETS: Final[Answers] = {**_FIRST_OFFSETS, **_UNREACHED}
 
 NEWEST_APPENDS: Final[Appends] = dict.fromkeys((On.JOIN_GROUP, On.SYNC_GROUP, On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT), _JAVA)
 
@@ -39,3 +40,6 @@ SCALA_APPENDS: Final[Appends] = {
     **dict.fromkeys((On.JOIN_GROUP, On.SYNC_GROUP), _SCALA_GROUP),
     **dict.fromkeys((On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT), _SCALA_OFFSETS),
 }
+
+# Before 3.7.
+FIRST_APPENDS: Final[Appends] = dict.fromkeys((On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT), _FIRST_OFFSETS)

@@ -1,0 +1,90 @@
+"""Commits within transactions and records that the log refuses, by release: "Error tables per API and state", 6.6 and 6.7."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tests.coordinator.by_release import Table, answers, completing, dead, preparing, said, situations, stable
+
+from groupproof.protocol.vocabulary import ErrorCode
+
+if TYPE_CHECKING:
+    from tests.coordinator.conftest import Scene
+
+Scenes = Callable[..., "Scene"]
+
+
+def _commit(scene: Scene, member_id: str = "", generation: int = -1, **more: object) -> str:
+    return said(scene.txn_commit(member_id, generation, **more)[0])  # type: ignore[arg-type]  # keywords of `txn_commit`
+
+
+def _empty(scene: Scene) -> Scene:
+    (member,) = stable(scene, 1)
+    scene.leave(member, version=2)
+    return scene
+
+
+def _static(scene: Scene) -> str:
+    return stable(scene, 1, instances=["a"])[0]
+
+
+TRANSACTIONS: Table = {
+    "missing group, nobody": (lambda s: f"{_commit(s)}:{said(s.state() or 'none')}", "0:Empty"),
+    "missing group, an id": (lambda s: f"{_commit(s, 'x')}:{said(s.state() or 'none')}", "0:Empty | 2.5 25:Empty | 3.3 0:Empty"),
+    "missing group, a generation": (lambda s: f"{_commit(s, 'x', 1)}:{said(s.state() or 'none')}", "0:Empty | 2.5 25:Empty | 4.0 22:none"),
+    "Dead": (lambda s: _commit(s, dead(s)[0], 1), "25 | 2.3 15"),
+    "Empty, nobody": (lambda s: _commit(_empty(s)), "0"),
+    "Empty, an id": (lambda s: _commit(_empty(s), "x"), "0 | 2.5 25 | 3.3 0"),
+    "Empty, a generation": (lambda s: _commit(_empty(s), "x", 2), "0 | 2.5 25"),
+    "Stable, nobody": (lambda s: (stable(s), _commit(s))[1], "0"),
+    "Stable, unknown id": (lambda s: (stable(s), _commit(s, "x", 1))[1], "0 | 2.5 25"),
+    "Stable, other generation": (lambda s: _commit(s, stable(s)[0], 9), "0 | 2.5 22"),
+    "Completing, a member": (lambda s: _commit(s, completing(s)[0], 1), "0"),
+    "Preparing, a member": (lambda s: _commit(s, preparing(s)[1], 1), "0"),
+    "instance of another": (lambda s: _commit(s, _static(s), 1, instance="a"), "- | 2.5 82"),
+    "unknown instance": (lambda s: _commit(s, _static(s), 1, instance="b"), "- | 2.5 0 | 3.0 25"),
+}
+
+
+@situations(TRANSACTIONS)
+def test_a_commit_in_a_transaction_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
+
+
+def _refusing(scene: Scene, log: ErrorCode) -> Scene:
+    scene.coordinator.append_error = log
+    return scene
+
+
+def _offsets(log: ErrorCode) -> Callable[[Scene], object]:
+    """Tell what an OffsetCommit and a commit in a transaction are answered when the log says that."""
+    return lambda scene: "/".join([said(_refusing(scene, log).commit(version=2)[0]), _commit(scene)])
+
+
+def _assignment(log: ErrorCode) -> Callable[[Scene], object]:
+    """Tell what the leader's SyncGroup is answered when the log says that."""
+
+    def run(scene: Scene) -> object:
+        leader = completing(scene)[0]
+        return _refusing(scene, log).sync(leader)
+
+    return run
+
+
+REFUSALS: Table = {
+    "offsets, NOT_ENOUGH_REPLICAS": (_offsets(ErrorCode.NOT_ENOUGH_REPLICAS), "15/15"),
+    "offsets, KAFKA_STORAGE_ERROR": (_offsets(ErrorCode.KAFKA_STORAGE_ERROR), "16/16"),
+    "offsets, REQUEST_TIMED_OUT": (_offsets(ErrorCode.REQUEST_TIMED_OUT), "7/7 | 4.0 15/15"),
+    "offsets, MESSAGE_TOO_LARGE": (_offsets(ErrorCode.MESSAGE_TOO_LARGE), "28/28 | 4.0 -1/-1"),
+    "offsets, NETWORK_EXCEPTION": (_offsets(ErrorCode.NETWORK_EXCEPTION), "13/13 | 3.7 14/14"),
+    "an assignment, NOT_ENOUGH_REPLICAS": (_assignment(ErrorCode.NOT_ENOUGH_REPLICAS), "15"),
+    "an assignment, KAFKA_STORAGE_ERROR": (_assignment(ErrorCode.KAFKA_STORAGE_ERROR), "16"),
+    "an assignment, REQUEST_TIMED_OUT": (_assignment(ErrorCode.REQUEST_TIMED_OUT), "27 | 4.0 15"),
+    "an assignment, MESSAGE_TOO_LARGE": (_assignment(ErrorCode.MESSAGE_TOO_LARGE), "-1"),
+}
+
+
+@situations(REFUSALS)
+def test_a_record_that_the_log_refuses_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
