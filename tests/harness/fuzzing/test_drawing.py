@@ -43,6 +43,17 @@ def test_histories_hold_every_kind_of_step_and_many_kinds_of_requests() -> None:
     assert {Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH} <= set(apis)
 
 
+def test_where_old_leaders_cannot_be_told_of_instances_no_history_has_both() -> None:
+    kind = Kind(profile="kafka-2.8", settings=SETTINGS, ranges={api: (0, 7) for api in Api if api in VERSIONS}, steps=12)
+    joins = [[step for step in script.steps if isinstance(step, Ask) and step.api is Api.JOIN_GROUP] for script in histories(kind, seed=1, count=40)]
+    static = [any(each.fields["group_instance_id"] for each in asked) for asked in joins]
+    old = [any(each.version is not None and each.version < 5 for each in asked) for asked in joins]
+
+    assert any(static)
+    assert any(old)
+    assert not any(one and other for one, other in zip(static, old, strict=True))
+
+
 def test_only_versions_that_the_broker_speaks_are_drawn() -> None:
     asks = [step for script in histories(OLD, seed=1, count=20) for step in script.steps if isinstance(step, Ask)]
 

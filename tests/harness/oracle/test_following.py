@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.harness.oracle.recording import SETTINGS, Recording
+from tests.harness.oracle.recording import SETTINGS, Recording, bodied, changed
 
 from groupproof.coordinator.coordinator import Arrival, Coordinator, Output
 from groupproof.harness.oracle import findings_of
@@ -57,6 +57,20 @@ def test_what_the_machine_cannot_follow_ends_the_reading_without_a_verdict(monke
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.observed == "LeaveGroup of a (generation 1, Stable): after which the rules can't follow the broker any more."
     assert "instance i is there already (JOIN-36) (the end of it)" in finding.detail
+
+
+@pytest.mark.parametrize(("profile", "breaks"), [("kafka-2.4", False), ("kafka-2.8", True), ("kafka-3.9", False)])
+def test_from_2_5_on_a_broker_breaks_off_where_an_old_leader_s_list_names_an_instance(profile: str, breaks: bool) -> None:
+    told = Recording(profile)
+    told.stable("a", instance="i")
+    told.join("a", version=4, label="again")
+    told.wait(10)
+    written = told.end()
+    found = findings_of(changed(written, "again", bodied(error_code=35, generation_id=-1)), profile=profile, settings=SETTINGS)
+
+    assert findings_of(written, profile=profile, settings=SETTINGS) == []
+    assert ["KAFKA-14422" in each.detail for each in found] == [breaks]
+    assert [each.verdict is Verdict.INCONCLUSIVE for each in found] == [breaks]
 
 
 def test_the_topics_are_those_that_the_trace_tells() -> None:

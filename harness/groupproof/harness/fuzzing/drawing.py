@@ -19,6 +19,8 @@ from groupproof.harness.fuzzing.wildness import gone_wild
 from groupproof.harness.needs import common_versions
 from groupproof.harness.oracle.reading import settings_of
 from groupproof.harness.script import Answered, Ask, Cut, Pass, Script, ScriptStep
+from groupproof.protocol.spec import profile
+from groupproof.protocol.vocabulary import Api
 
 __all__ = ["Kind", "histories"]
 
@@ -90,6 +92,9 @@ class _Author:
     passed_ms: int = 0
     outlook: Outlook = field(init=False)
     actors: list[Actor] = field(init=False)
+    oldest_join: int = field(init=False)
+    is_dynamic: bool = field(init=False)
+    """Where a release breaks on lists of instances to leaders by old versions, a history has the one or the other: no old JoinGroup, or no instance."""
 
     def __post_init__(self) -> None:
         kind, drawer = self.kind, self.drawer
@@ -100,6 +105,9 @@ class _Author:
             actor.others = [each for each in self.actors if each is not actor]
         if len(self.actors) > 1 and drawer.chance(6):
             self.actors[-1].instance = self.actors[0].instance
+        since = profile(kind.profile).fields["join_lists_instances_since"]
+        self.oldest_join = since if any(actor.instance for actor in self.actors) else 0
+        self.is_dynamic = bool(since) and not self.oldest_join
 
     def history(self) -> Script:
         while sum(isinstance(step, Ask) for step in self.steps) < self.kind.steps:
@@ -115,7 +123,7 @@ class _Author:
     def _request(self) -> None:
         ask = asked(self.drawer, self.outlook, self.actors)
         if self.drawer.chance(_WILD):
-            ask = gone_wild(self.drawer, ask, next(each for each in self.actors if each.name == ask.member))
+            ask = self._gone_wild(ask)
         over = self.outlook.free_connection(ask.member)
         label = f"{len(self.steps)} {ask.api.title} {ask.member}"
         ask = replace(ask, label=label, over=None if over == ask.member else over, within_ms=_WITHIN_MS, version=self._version(ask))
@@ -133,10 +141,15 @@ class _Author:
             self._settle_debts()
         self._await(taken.released)
 
+    def _gone_wild(self, ask: Ask) -> Ask:
+        wild = gone_wild(self.drawer, ask, next(each for each in self.actors if each.name == ask.member))
+        return ask if self.is_dynamic and wild.api is Api.JOIN_GROUP and wild.fields["group_instance_id"] else wild
+
     def _version(self, ask: Ask) -> int | None:
         common = common_versions(ask.api, self.kind.ranges)
         assert common is not None
-        return self.drawer.number(*common) if self.drawer.chance(_OLD) else None
+        oldest = min(max(common[0], self.oldest_join), common[1]) if ask.api is Api.JOIN_GROUP else common[0]
+        return self.drawer.number(oldest, common[1]) if self.drawer.chance(_OLD) else None
 
     def _await(self, labels: Sequence[str]) -> None:
         """Wait for what the machine answers now."""

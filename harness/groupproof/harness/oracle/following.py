@@ -1,4 +1,4 @@
-"""What a walk needs of the machine: to step it with what a broker did, which may be nothing that it can do, and what its rules say. Pure."""
+"""What a walk needs of the machine: to step it with what a broker did, which may be nothing that it can do, and what its rules and answers say. Pure."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, ParamSpec
 
 from groupproof.coordinator.coordinator import Output
 from groupproof.coordinator.topics import Topics
+from groupproof.harness.oracle.exchanges import Exchange
+from groupproof.protocol.messages import GroupResponse, JoinGroupResponse
 from groupproof.protocol.spec import Row, rule_name
 from groupproof.protocol.spec import profile as profile_named
 
-__all__ = ["Lost", "answers_by_rule", "followed", "topics_with"]
+__all__ = ["Lost", "answers_by_rule", "breaks_off", "followed", "topics_with"]
 
 Given = ParamSpec("Given")
 
@@ -29,6 +31,14 @@ def followed(step: Callable[Given, list[Output]], /, *given: Given.args, **named
         return step(*given, **named)
     except (AssertionError, KeyError) as error:
         raise Lost(str(error) or type(error).__name__) from error
+
+
+def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int]) -> bool:
+    """Tell whether the answer is one that brokers of the release can't write, over which they leave their group half answered (KAFKA-14422), and this broker did."""
+    if not isinstance(message, JoinGroupResponse) or asked.version >= fields["join_lists_instances_since"]:
+        return False
+    is_told = asked.code == message.error_code and (asked.answer or {}).get("generation_id") == message.generation_id
+    return any(each.group_instance_id for each in message.members) and not is_told
 
 
 @cache

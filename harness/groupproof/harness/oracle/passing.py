@@ -1,5 +1,5 @@
-"""What a group shows to whoever looks, for a moment or a while: a new one is Dead, or not listed; one that moves is still where it was; an instance that
-returned is fenced by the next that does. Pure.
+"""What a group shows to whoever looks, for a moment or a while: a new one is Dead, or not listed; one that moves is still where it was; one that is
+deleted is Dead before it is gone; an instance that returned is fenced by the next that does. Pure.
 
 Before 4.0 a new group is unseen for some milliseconds. From 4.0 on brokers read as of the last record that was committed (CoordinatorRuntime), so that it lasts until
 something is written of the group; or of another in its partition, which no history tells.
@@ -8,17 +8,47 @@ something is written of the group; or of another in its partition, which no hist
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.coordinator.coordinator import Stored, Transition
 from groupproof.harness.oracle.comparing import Difference
 from groupproof.harness.oracle.exchanges import Exchange
 from groupproof.protocol.messages import JoinGroupRequest
+from groupproof.protocol.refusals import error_of
+from groupproof.protocol.spec import Profile
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
-__all__ = ["is_fenced_by_the_next", "may_be_unseen", "shows_no_group", "shows_state_before"]
+__all__ = ["Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_no_group", "shows_state_before"]
 
 _WRITES_BEFORE_ANSWERING: Final = (4, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When a request was taken up, as far as a walk has come. The group last `moved` with the answers to `moved_with`; `stored` is what is written of
+    its partition, `is_new` whether the group was made only just."""
+
+    group: str
+    profile: Profile
+    stored: Stored
+    is_new: bool
+    moved: Transition | None
+    moved_with: Sequence[Exchange]
+    exchanges: Sequence[Exchange]
+
+
+def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Difference], at: Moment) -> bool:
+    """Tell whether an answer that differs from the `expected` one is what the group shows for a moment, while it moves or is written, or a new one for a while."""
+    answer, release = asked.answer or {}, at.profile.release
+    if at.moved is not None and shows_state_before(found, at.moved):
+        return any(each.seq > asked.request.seq for each in at.moved_with)
+    if at.moved is not None and at.moved.after is GroupState.DEAD and shows_dead_group(asked, at.moved_with, at.profile):
+        return True
+    if is_fenced_by_the_next(asked, at.exchanges, release):
+        return True
+    is_unseen = not asked.is_stray and (at.is_new or may_be_unseen(at.group, at.stored, release))
+    return is_unseen and shows_no_group(asked.api, answer) and not shows_no_group(asked.api, expected)
 
 
 def shows_no_group(api: Api, answer: Mapping[str, Any]) -> bool:
@@ -39,6 +69,15 @@ def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:
     """Tell whether an answer differs in nothing but that the group has not `moved` yet: what completes a join phase is another thread of the broker."""
     states = [(each.field, each.expected, each.observed) for each in found]
     return moved.before is not None and states == [("group_state", moved.after.value, moved.before.value)]
+
+
+def shows_dead_group(asked: Exchange, deletions: Iterable[Exchange], profile: Profile) -> bool:
+    """Tell whether an answer is a Dead group's, and one of the deletions was still under way: the coordinator in Scala forgets the group only when it has written that."""
+    cells = {on.value: states for on, states in profile.cells.items()}
+    row = cells.get(asked.api.title, {}).get(GroupState.DEAD, (None,))[-1]
+    is_under_way = any(each.api is Api.DELETE_GROUPS and (each.answered_ms or each.gone_ms) >= asked.ready_ms for each in deletions)
+    is_so_refused = row is not None and isinstance(row.answer, ErrorCode) and error_of(asked.api, asked.answer or {}) == row.answer
+    return profile.release < _WRITES_BEFORE_ANSWERING and is_under_way and is_so_refused
 
 
 def is_fenced_by_the_next(asked: Exchange, others: Iterable[Exchange], release: tuple[int, ...]) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["Tolerance"]
+from groupproof.harness.oracle.exchanges import Exchange
+
+__all__ = ["Tolerance", "untimely"]
 
 _LAGS = 4
 
@@ -46,3 +48,19 @@ class Tolerance:
             late_timer_ms=self.late_timer_ms + more_ms,
             early_ms=self.early_ms + lag_ms,
         )
+
+
+def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance: Tolerance, moving_ms: float = 0.0) -> str | None:
+    """Return how an answer that was due at `due_ms` kept not to its time: unparked, early or late; None where it did, or did not come.
+
+    `cause` is the request that let it go, if one did; `moving_ms` is how long moves of the group have taken.
+    """
+    if asked.answered_ms is None:
+        return None
+    is_caused = cause is not None and due_ms <= int(cause.ready_ms)
+    is_exact = is_caused and cause is not None and cause.ready_ms == cause.request.at_ms
+    if asked.answered_ms < (due_ms if is_exact else due_ms - tolerance.early_ms):
+        return "unparked" if is_caused and cause is not asked else "early"
+    allowance_ms = tolerance.prompt_ms if is_caused else tolerance.allowance_ms(due_ms - asked.ready_ms)
+    is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms and not asked.is_unread
+    return "late" if is_late else None

@@ -17,10 +17,10 @@ from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, Ou
 from groupproof.coordinator.outputs import Standing
 from groupproof.harness.oracle.comparing import Difference, as_told, differences
 from groupproof.harness.oracle.exchanges import Exchange, History, Moved
-from groupproof.harness.oracle.following import Lost, answers_by_rule, followed, topics_with
+from groupproof.harness.oracle.following import Lost, answers_by_rule, breaks_off, followed, topics_with
 from groupproof.harness.oracle.foresight import Foresight
-from groupproof.harness.oracle.passing import is_fenced_by_the_next, may_be_unseen, shows_no_group, shows_state_before
-from groupproof.harness.oracle.tolerance import Tolerance
+from groupproof.harness.oracle.passing import Moment, is_passing
+from groupproof.harness.oracle.tolerance import Tolerance, untimely
 from groupproof.protocol.messages import GroupResponse
 from groupproof.protocol.refusals import error_of
 from groupproof.protocol.spec import profile as profile_named
@@ -91,6 +91,9 @@ class _Diverged(Exception):
 
 
 _CANDIDATES_MAX: Final = 4
+_BROKEN_OFF: Final = (
+    "the leader's list names an instance, which its JoinGroup is too old for, and the broker left the group half answered (KAFKA-14422)"
+)
 _READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.LIST_GROUPS, Api.OFFSET_FETCH})
 _NOT_THERE: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 
@@ -118,8 +121,7 @@ class Walk:
         self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
         self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
         self._answers = answers_by_rule(profile)
-        self._release = profile_named(profile).release
-        self._fields = profile_named(profile).fields
+        self._profile = profile_named(profile)
         self._topics = None if history.topics is None else topics_with(history.topics)
         self._queue = list(history.exchanges)
         self._moves = list(history.moves)
@@ -127,6 +129,7 @@ class Walk:
         self._unread: list[Exchange] = []
         self._now_ms = 0
         self._moving_ms = 0.0
+        self._is_broken_off = False
         self._told = _Journal()
 
     def go(self) -> Walked:
@@ -138,7 +141,8 @@ class Walk:
             self._look(int(self._history.end_ms + self._tolerance.early_ms) + 1)
             self._check_parked(float("inf"))
         except _Diverged as met:
-            divergence = Divergence(kind=met.kind, step=met.step, differences=met.found, matched=self._told.matched)
+            kind, why = ("lost", _BROKEN_OFF) if self._is_broken_off else (met.kind, "")
+            divergence = Divergence(kind=kind, step=met.step, differences=met.found, matched=self._told.matched, why=why)
         except Lost as why:
             last = list(self._told.steps.values())[-1]
             divergence = Divergence(kind="lost", step=last, matched=self._told.matched, why=str(why))
@@ -247,7 +251,7 @@ class Walk:
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
         if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(each.name for each in message.topics):
-            whole, message = message, known_part(message, self._topics, by_partition=bool(self._fields["commits_check_partitions"]))
+            whole, message = message, known_part(message, self._topics, by_partition=bool(self._profile.fields["commits_check_partitions"]))
             refused = refused_wholly(whole, message)
             if refused is not None:
                 self._note_beside(step, "unknown-partitions", "ERR-02", as_told(exchange.api, exchange.version, body_of(refused)))
@@ -322,6 +326,8 @@ class Walk:
 
     def _perform(self, outputs: list[Output], at_ms: int, cause: Exchange | None) -> None:
         last: Applied | None = None
+        replies = [(each.message, self._parked.get(int(str(each.token)))) for each in outputs if isinstance(each, Reply)]
+        self._is_broken_off |= any(step is not None and breaks_off(message, step.exchange, self._profile.fields) for message, step in replies)
         for output in outputs:
             if isinstance(output, Applied):
                 last = output
@@ -343,7 +349,7 @@ class Walk:
     def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
         exchange, asked = step.exchange, step.exchange.message
         if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
-            message = with_unknown(asked, message, repeats_topics=bool(self._fields["deletions_repeat_topics"]))
+            message = with_unknown(asked, message, repeats_topics=bool(self._profile.fields["deletions_repeat_topics"]))
         self._answered(step, as_told(exchange.api, exchange.version, body_of(message)), at_ms, cause)
 
     def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
@@ -359,7 +365,8 @@ class Walk:
         serious = tuple(each for each in found if not each.is_idle)
         if serious and not self._is_passing(step, serious):
             raise _Diverged("other", step, serious)
-        self._check_time(step, cause)
+        if kind := untimely(exchange, due_ms=at_ms, cause=cause, tolerance=self._tolerance, moving_ms=self._moving_ms):
+            raise _Diverged(kind, step)
         step.idle = tuple(each for each in found if each.is_idle)
         self._told.matched += 1
 
@@ -372,29 +379,14 @@ class Walk:
         if latest_ms < exchange.gone_ms and not exchange.is_unread:
             raise _Diverged("missing", step)
 
-    def _check_time(self, step: Step, cause: Exchange | None) -> None:
-        exchange = step.exchange
-        assert exchange.answered_ms is not None
-        assert step.due_ms is not None
-        is_caused = cause is not None and step.due_ms <= int(cause.ready_ms)
-        is_exact = is_caused and cause is not None and cause.ready_ms == cause.request.at_ms
-        earliest_ms = step.due_ms if is_exact else step.due_ms - self._tolerance.early_ms
-        if exchange.answered_ms < earliest_ms:
-            raise _Diverged("unparked" if is_caused and cause is not exchange else "early", step)
-        allowance_ms = self._tolerance.prompt_ms if is_caused else self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms)
-        if exchange.answered_ms > step.due_ms + allowance_ms + self._moving_ms and not exchange.is_unread:
-            raise _Diverged("late", step)
-
     def _is_passing(self, step: Step, found: tuple[Difference, ...]) -> bool:
-        """Tell whether the difference is one that a group shows for a moment, while it moves or is written, or a new one for a while."""
+        """Tell whether the difference is one that a group shows for a moment."""
         at_ms, moved = self._told.transitions[-1] if self._told.transitions else (0, None)
-        if moved is not None and shows_state_before(found, moved):
-            return any(each.due_ms == at_ms and each.exchange.seq > step.exchange.request.seq for each in self._told.steps.values())
-        if is_fenced_by_the_next(step.exchange, self._history.exchanges, self._release):
-            return True
         group, created_ms = self._history.group, self._told.created_ms
-        is_new = created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms
-        stored = self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions))
-        is_unseen = not step.exchange.is_stray and (is_new or may_be_unseen(group, stored, self._release))
-        api, answer = step.exchange.api, step.exchange.answer or {}
-        return is_unseen and shows_no_group(api, answer) and not shows_no_group(api, step.expected or {})
+        moment = Moment(
+            group=group, profile=self._profile, moved=moved, exchanges=self._history.exchanges,
+            moved_with=[each.exchange for each in self._told.steps.values() if each.due_ms == at_ms],
+            stored=self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions)),
+            is_new=created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms,
+        )  # fmt: skip
+        return is_passing(step.exchange, step.expected or {}, found, moment)

@@ -137,7 +137,12 @@ _SUBSCRIPTIONS = tuple(
 
 DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     _JAVA,
-    Delta(since=(3, 3, 2), what="a member that joins again gives new timeouts (KAFKA-14009)", effects={Effect.TAKE_TIMEOUTS: ()}),
+    Delta(
+        since=(3, 3, 2),
+        what="a member that joins again gives new timeouts (KAFKA-14009); leaders by JoinGroup v4 and older can be told of static members (KAFKA-14422)",
+        effects={Effect.TAKE_TIMEOUTS: ()},
+        fields={"join_lists_instances_since": 5},
+    ),
     _EMPTY_COMMITS,
     Delta(
         since=(3, 2),
@@ -186,6 +191,7 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
             Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,),
             Effect.REFRESH_SESSION: (Effect.REFRESH_SESSION_SPARING_NEWCOMERS,),
         },
+        fields={"join_lists_instances_since": 0},
         before_group={On.SYNC_GROUP: tuple(row for row in SCALA_ORDER[On.SYNC_GROUP] if row is not UNNAMED)},
     ),
 )  # fmt: skip

@@ -28,10 +28,11 @@ RELEASES: Final[Mapping[str, Release]] = {
 
 # Fields of answers that differ by release; `group_operations` is a bit for each operation on groups (KIP-430), all of them without an authorizer,
 # `group_operations_unasked` what is told where nobody asks for them. Whether the broker refuses offsets of a known topic's partitions that do not exist
-# is `commits_check_partitions`; `deletions_repeat_topics` that OffsetDelete tells a topic again for each of its partitions.
+# is `commits_check_partitions`; `deletions_repeat_topics` that OffsetDelete tells a topic again for each of its partitions. To a
+# leader whose JoinGroup is older than `join_lists_instances_since` no list with an instance can be written: the broker breaks off in the middle of answering.
 NEWEST_FIELDS: Final[Mapping[str, int]] = {
     "join_error_generation": -1, "group_operations": 0b1101_0100_1000, "group_operations_unasked": OPERATIONS_NOT_ASKED,
-    "commits_check_partitions": 1, "deletions_repeat_topics": 0,
+    "commits_check_partitions": 1, "deletions_repeat_topics": 0, "join_lists_instances_since": 0,
 }  # fmt: skip
 
 # Newest first.
