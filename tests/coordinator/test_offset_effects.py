@@ -227,8 +227,22 @@ def test_without_verification_a_transaction_is_still_confirmed_to_who_begins_it_
     scene = scene_of("kafka-4.1", transaction_partition_verification_enable=0)
     scene.coordinator.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-    assert scene.txn_commit(version=4) == [NONE]
     assert scene.txn_commit(version=5) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    assert scene.txn_commit(version=4) == [NONE]
+
+
+@pytest.mark.requirement("COMMIT-03")
+def test_a_transaction_under_way_in_the_partition_is_confirmed_by_the_log_until_it_ends(scene: Scene) -> None:
+    """Measured on 4.1.0."""
+    assert scene.txn_commit() == [NONE]
+    scene.coordinator.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    scene.coordinator.load(3, scene.coordinator.stored(3), scene.now_ms)
+
+    assert scene.txn_commit() == [NONE]
+    assert scene.txn_commit(producer=2) == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+
+    scene.end()
+    assert scene.txn_commit() == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
 
 
 def test_in_3_9_the_group_of_a_transaction_that_is_not_confirmed_is_made_all_the_same(scene_of: Callable[..., Scene]) -> None:

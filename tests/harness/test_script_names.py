@@ -53,3 +53,12 @@ def test_bytes_that_hold_names_are_written_with_the_real_ones() -> None:
 
     assert (subscription.topics, subscription.owned, subscription.user_data) == (("p-t2", "p-t5"), (("p-t5", 1),), b"\x01")
     assert (assignment.partitions, assignment.user_data) == ((("p-t2", 1), ("p-t5", 0)), None)
+
+
+def test_a_member_has_a_producer_of_its_own_in_each_run() -> None:
+    runs = [Memory(names=Names(case="join/classic/x", key=key, topics={})) for key in ("1", "2")]
+
+    told = [run.resolved(Ref(member, "producer_id")) for run in runs for member in ("a", "b")]
+    assert len(set(told)) == 4
+    assert told[0] == runs[0].resolved(Ref("a", "producer_id"))
+    assert all(0 <= each < 2**63 for each in told)

@@ -114,8 +114,10 @@ class Coordinator:
             self._fire(now_ms)
         return self._taken(arrival.token)
 
-    def advance(self, now_ms: int) -> list[Output]:
-        """Let every timer go off that is due at or before `now_ms`, each at its own instant."""
+    def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
+        """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""
+        if was_stopped:
+            self._come_to(now_ms)
         self._fire(now_ms)
         self._come_to(now_ms)
         return self._taken()
@@ -124,7 +126,10 @@ class Coordinator:
         """Take the marker of a producer's transaction for some partitions (WriteTxnMarkers): what it has pending there counts now, or never."""
         self._fire(now_ms)
         self._come_to(now_ms)
-        for group_id in [each for partition in partitions for each in self._of(partition)]:
+        ended = [each for each in partitions if each in self._engine.partitions]
+        for partition in ended:
+            self._engine.partitions[partition].transactions.discard(producer_id)
+        for group_id in [each for partition in ended for each in self._of(partition)]:
             offsets = self._offsets(group_id)
             if offsets is not None and producer_id in offsets.pending:
                 on = self._input(On.TXN_MARKER, group_id)
@@ -225,9 +230,14 @@ class Coordinator:
         on.member_id = getattr(message, "member_id", "")
         on.instance_id = getattr(message, "group_instance_id", None)
         on.generation = getattr(message, "generation_id", -1)
-        if self.transaction_error:
+        if self.transaction_error and isinstance(message, TxnOffsetCommitRequest) and not self._is_under_way(message):
             on.verdict = self._engine.answer_to(kind, self.transaction_error)
         self._decide(on)
+
+    def _is_under_way(self, commit: TxnOffsetCommitRequest) -> bool:
+        """Tell whether the log knows of the transaction, so that nobody has to be asked (UnifiedLog.maybeStartTransactionVerification)."""
+        state = self._engine.partitions.get(self._partition(commit.group_id))
+        return state is not None and commit.producer_id in state.transactions
 
     def _asked(self, kind: On, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
         on = self._input(kind, group_id)

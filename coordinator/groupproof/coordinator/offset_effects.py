@@ -38,6 +38,7 @@ def _store_pending_offsets(engine: Engine, on: Input) -> None:
     assert isinstance(asked, TxnOffsetCommitRequest)
     for topic, partition in _wanted(engine, on):
         offsets.commit_pending(asked.producer_id, topic, partition, on.now_ms)
+        engine.partition(on.group_id).transactions.add(asked.producer_id)
 
 
 def _materialise_offsets(engine: Engine, on: Input) -> None:

@@ -83,10 +83,11 @@ class StoredOffsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A snapshot of one partition's records, fit to be loaded elsewhere."""
+    """A snapshot of one partition's records, fit to be loaded elsewhere; `transactions` are the producers with one under way in it."""
 
     groups: tuple[StoredGroup, ...] = ()
     offsets: tuple[StoredOffsets, ...] = ()
+    transactions: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -95,14 +96,16 @@ class PartitionState:
 
     groups: dict[str, StoredGroup] = field(default_factory=dict)
     offsets: dict[str, Offsets] = field(default_factory=dict)
+    transactions: set[int] = field(default_factory=set)
 
     @classmethod
     def of(cls, stored: Stored) -> PartitionState:
-        return cls({group.group_id: group for group in stored.groups}, {each.group_id: each.restore() for each in stored.offsets})
+        groups, offsets = {group.group_id: group for group in stored.groups}, {each.group_id: each.restore() for each in stored.offsets}
+        return cls(groups, offsets, set(stored.transactions))
 
     def snapshot(self) -> Stored:
-        offsets = (StoredOffsets.of(group_id, offsets) for group_id, offsets in self.offsets.items())
-        return Stored(groups=tuple(self.groups.values()), offsets=tuple(offsets))
+        offsets = (StoredOffsets.of(group_id, offsets) for group_id, offsets in self.offsets.items() if offsets)
+        return Stored(groups=tuple(self.groups.values()), offsets=tuple(offsets), transactions=frozenset(self.transactions))
 
     def forget(self, group_id: str) -> None:
         """Write the group's tombstones."""

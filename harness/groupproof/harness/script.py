@@ -39,7 +39,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What `member` was last given: its `member_id` ("" before), `generation` (-1 before; `plus` is added), `leader` or `protocol_name`."""
+    """What `member` was last given: its `member_id` ("" before), `generation` (-1 before; `plus` is added), `leader` or `protocol_name`.
+
+    Also its `producer_id`, which nobody gives it: one of its own in each run.
+    """
 
     member: str
     what: str

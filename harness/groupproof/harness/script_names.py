@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,10 @@ class Names:
     def group(self, name: str) -> str:
         slug = _UNFIT.sub("-", self.case.lower()).strip("-")[:_SLUG_CHARS_MAX]
         return f"{self.prefix}{slug}-{self.key}-{name}"
+
+    def producer_id(self, member: str) -> int:
+        """Return the id of a member's producer: likely nobody else's in a cluster's life."""
+        return zlib.crc32(self.group(member).encode())
 
     def topic(self, name: str) -> str:
         return topic_named(self.topics[name], self.prefix) if name in self.topics else name
@@ -97,6 +102,8 @@ class Memory:
         return self._assignment(value) if isinstance(value, Assigned) else value
 
     def _ref(self, ref: Ref) -> Any:
+        if ref.what == "producer_id":
+            return self.names.producer_id(ref.member)
         given = getattr(self._members.get(ref.member, _Given()), ref.what)
         return given + ref.plus if ref.what == "generation" else given
 

@@ -26,7 +26,6 @@ _PROTOCOLS: Final = (("range",), ("range", "sticky"), ("sticky", "range"), ("sti
 _SESSIONS_MS: Final = (6_000, 9_000, 3_500)
 _REBALANCES_MS: Final = (11_000, 4_500, 2_000)
 _METADATA: Final = ("", "m", "long " * 1_000)
-_PRODUCER_ID: Final = 4_000
 _PARTITIONS: Final = (("t", 0), ("t", 1), ("t", 7), ("nowhere", 0))
 
 
@@ -41,11 +40,6 @@ class Actor:
     session_ms: int = _SESSIONS_MS[0]
     rebalance_ms: int = _REBALANCES_MS[0]
     others: list[Actor] = field(default_factory=list)
-
-    @property
-    def producer_id(self) -> int:
-        """Return the id of the producer whose transactions hold the member's offsets."""
-        return _PRODUCER_ID + int(self.name.removeprefix("m"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +166,10 @@ def _commit(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
 
 
 def _commit_in_transaction(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
-    ask, producer = _commit(drawer, outlook, actor), {"transactional_id": f"transactions-of-{actor.name}", "producer_id": actor.producer_id}
+    ask, producer = (
+        _commit(drawer, outlook, actor),
+        {"transactional_id": f"transactions-of-{actor.name}", "producer_id": Ref(actor.name, "producer_id")},
+    )
     return replace(ask, api=Api.TXN_OFFSET_COMMIT, fields={**ask.fields, **producer})
 
 
