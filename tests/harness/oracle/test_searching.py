@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from tests.harness.oracle.recording import SETTINGS, Recording, bodied, changed, in_order
@@ -49,6 +50,27 @@ def test_whatever_order_was_taken_up_is_found(order: tuple[str, ...]) -> None:
     told.wait(20)
 
     assert search(resent(told.end(), order, began_ms)).divergence is None
+
+
+@pytest.mark.parametrize(("late_ms", "is_found"), [(100, True), (400, False)])
+def test_a_request_that_counted_as_taken_up_may_have_been_so_a_little_later(late_ms: int, is_found: bool) -> None:
+    told = Recording(latency_ms=5)
+    told.stable("a")
+    told.wait(10)
+    told.join("b", label="id of b")
+    told.wait(10)
+    began_ms = told.now_ms
+    told.wait(late_ms - 10)
+    told.beat("a", label="beat before", settles=False)
+    told.wait(10)
+    told.join("b", label="join b")
+    told.beat("a", label="beat after", settles=False)
+    told.wait(20)
+    trace = resent(told.end(), ["join b"], began_ms)
+    sent = next(seen for seen in trace if seen.kind == "request" and seen.detail == "join b")
+    settled = [replace(seen, at_ns=sent.at_ns + 10_000_000) if seen.body.get("correlation") == sent.correlation else seen for seen in trace]
+
+    assert (search(in_order(settled)).divergence is None) is is_found
 
 
 def test_where_nothing_explains_it_the_walk_that_came_furthest_is_told() -> None:
