@@ -99,6 +99,19 @@ def test_an_id_is_that_of_a_joingroup_that_was_never_answered_rather_than_of_one
     assert foresight.member_id("b", arrival(refused)).startswith(NEW_ID)
 
 
+def test_a_leader_that_no_join_tells_is_who_had_the_syncs_answered() -> None:
+    exchanges = recorded()
+    foresight = Foresight(exchanges)
+    last = [each.answer for each in exchanges if each.answer and each.answer.get("leader")][-1]
+    leader, follower = (str(each["member_id"]) for each in sorted(last["members"], key=lambda each: each["member_id"] != last["leader"]))
+    foresight.answered = {each.number for each in exchanges if each.api is Api.JOIN_GROUP}
+
+    assert foresight.leader("g", (leader, follower)) == foresight.leader("g", (follower, leader)) == leader
+    assert foresight.leader("g", ("x", follower)) == follower
+    foresight.answered = {each.number for each in exchanges}
+    assert foresight.leader("g", (follower, leader)) == follower
+
+
 @pytest.mark.parametrize(
     ("member_id", "usual"),
     [("app-0b5a7f9e-5f1c-4c3a-8f2b-3f1d2c4b5a69", True), ("app-1", False), ("other-0b5a7f9e-5f1c-4c3a-8f2b-3f1d2c4b5a69", False)],

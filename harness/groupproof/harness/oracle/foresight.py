@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from groupproof.coordinator.coordinator import Arrival
 from groupproof.harness.oracle.exchanges import Exchange
-from groupproof.protocol.messages import JoinGroupRequest
+from groupproof.protocol.messages import JoinGroupRequest, SyncGroupRequest
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["NEW_ID", "Foresight", "is_usual"]
@@ -37,6 +37,11 @@ class Foresight:
         joined = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.answer is not None and each.code == ErrorCode.NONE]
         joined.sort(key=lambda each: each.answered_ms or 0.0)
         self._generations = [(each.number, each.answer or {}) for each in joined]
+        self._syncs = [
+            (each.message.member_id, each)
+            for each in exchanges
+            if isinstance(each.message, SyncGroupRequest) and each.answer is not None and each.code == ErrorCode.NONE
+        ]
         self._told_elsewhere = _told_elsewhere(exchanges)
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
@@ -60,12 +65,19 @@ class Foresight:
             gone = [each for each in candidates if listed is not None and each not in listed]
             if gone:
                 return gone[0]
-        return next((leader for leader in told if leader in candidates), candidates[0])
+        return next((leader for leader in told if leader in candidates), None) or self._syncing(candidates) or candidates[0]
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         """Return the tied protocol that the next generation has."""
         chosen = next(self._told("protocol_name"), "")
         return chosen if chosen in tied else tied[0]
+
+    def _syncing(self, candidates: Sequence[str]) -> str | None:
+        """Return the candidate whose SyncGroup had the next ones answered: the leader's is the last that comes before they are."""
+        syncs = [(member_id, each) for member_id, each in self._syncs if each.number not in self.answered and member_id in candidates]
+        first_ms = min((each.answered_ms or 0.0 for _, each in syncs), default=0.0)
+        before = [(each.ready_ms, member_id) for member_id, each in syncs if each.ready_ms <= first_ms]
+        return max(before)[1] if before else None
 
     def _told(self, field: str) -> Iterator[str]:
         return (str(answer.get(field, "")) for _, answer in self._coming())
