@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,18 @@ def test_each_discrepancy_that_a_source_names_is_explained() -> None:
 
     assert named
     assert not {name for name in named if f"| {name} |" not in explained}
+
+
+def test_the_contents_name_every_page() -> None:
+    made = documents()
+
+    assert [name for name in made if name.endswith(".md") and f"]({name})" not in made["README.md"]] == ["README.md"]
+    for text in made.values():
+        assert not [link for link in re.findall(r"\]\(([\w-]+\.\w+)[#)]", text) if link not in made]
+
+
+def test_a_file_that_no_page_is_any_more_is_told(tmp_path: Path) -> None:
+    assert main([str(tmp_path)]) == 0
+    (tmp_path / "old.md").write_text("")
+
+    assert stale(tmp_path) == ["old.md"]

@@ -1,4 +1,4 @@
-"""The generated documents: the requirement catalogue and the tables of the spec, printed as Markdown and DOT.
+"""The generated documents: the requirement catalogue, its coverage, the tables of the spec, the states and the releases.
 
 `python -m groupproof.protocol.render docs/spec` writes them (`make docs`); with `--check` it only says which committed ones are not current.
 """
@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from groupproof.protocol.markdown import generated, table
-from groupproof.protocol.render_tables import group_dot, group_markdown, member_markdown
+from groupproof.protocol.render_coverage import coverage_markdown
+from groupproof.protocol.render_releases import releases_markdown
+from groupproof.protocol.render_states import states_markdown, states_svg
+from groupproof.protocol.render_tables import group_markdown, member_markdown
 from groupproof.protocol.spec.profiles import profile
 from groupproof.protocol.spec.requirements import Requirement, requirements
 from groupproof.protocol.vocabulary import Level
@@ -42,21 +45,44 @@ Kafka's source at that release, `[DL]` DataLink's. Where they contradict each ot
 number is an error code (`ERR-01` and following).
 """
 
+_CONTENTS = {
+    "requirements.md": "every requirement, its level and the reason for it",
+    "coverage.md": "how many of them have a witness among the tests, and what is missing and why",
+    "states.md": "the states of a classic group: drawn, who moves it where, what can come up in each",
+    "classic-group.md": "what a coordinator answers and does, by input and state",
+    "classic-member.md": "what a member does with each answer",
+    "releases.md": "the releases, and what differs between neighbours",
+}
+
 
 def documents() -> dict[str, str]:
     """Return every generated document by its file name."""
     newest = profile()
     return {
+        "README.md": _contents(),
         "requirements.md": requirements_markdown(requirements()),
+        "coverage.md": coverage_markdown(),
+        "states.md": states_markdown(newest),
+        "states.svg": states_svg(newest),
         "classic-group.md": group_markdown(newest),
-        "classic-group.dot": group_dot(newest),
         "classic-member.md": member_markdown(),
+        "releases.md": releases_markdown(),
     }
 
 
 def stale(folder: Path) -> list[str]:
-    """Return the names of the documents whose copy in `folder` is missing or not current."""
-    return [name for name, text in documents().items() if not (folder / name).is_file() or (folder / name).read_text() != text]
+    """Return the names of the documents whose copy in `folder` is missing or not current, and of files there that are none."""
+    made = documents()
+    changed = [name for name, text in made.items() if not (folder / name).is_file() or (folder / name).read_text() != text]
+    return changed + sorted(each.name for each in folder.glob("*") if each.name not in made)
+
+
+def _contents() -> str:
+    rows = ((f"[{name}]({name})", what) for name, what in _CONTENTS.items())
+    return (
+        "\n".join([generated("spec/"), "", "# The classic group protocol, from the tables", "", *table(("page", "what is there"), rows)]).rstrip()
+        + "\n"
+    )
 
 
 def requirements_markdown(catalogue: Iterable[Requirement]) -> str:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupproof.harness.catalogue import CASES
-from groupproof.protocol.spec.coverage import READINGS, cited, gaps, witnesses
+from groupproof.protocol.spec.coverage import READINGS, cited, everything, gaps, witnesses
 from groupproof.protocol.spec.requirements import requirements
 
 __all__ = ["coverage", "print_coverage"]
@@ -37,8 +37,7 @@ def coverage() -> dict[str, Any]:
         "sections": sections,
         "missing": [{"needs": gap.needs, "why": gap.why, "ids": list(gap.ids)} for gap in gaps()],
         "by_id": {
-            each.id: {"witnesses": list(proven.get(each.id, ())), "rules": list(rules.get(each.id, ())), "cases": cases.get(each.id, [])}
-            for each in requirements()
+            each: {"witnesses": list(proven.get(each, ())), "rules": list(rules.get(each, ())), "cases": cases.get(each, [])} for each in everything()
         },
     }
 

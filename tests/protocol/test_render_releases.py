@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from groupproof.protocol.render_releases import releases_markdown
+from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
+from groupproof.protocol.spec.contrast import contrast
+from groupproof.protocol.spec.profiles import profile, profiles
+from groupproof.protocol.spec.releases import DELTAS
+from groupproof.protocol.spec.verified import verification
+
+
+@pytest.fixture(scope="module")
+def document() -> str:
+    return releases_markdown()
+
+
+def _section(document: str, older: str, newer: str) -> str:
+    return document.partition(f"\n## {older} to {newer}\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", profiles())
+def test_a_release_tells_whether_it_was_compared_with_a_broker(document: str, name: str) -> None:
+    (line,) = (line for line in document.splitlines() if line.startswith(f"| {name} |"))
+    compared = verification(name)
+
+    assert ".".join(map(str, profile(name).release)) in line
+    assert ("read in the sources" in line) is (compared is None)
+    assert compared is None or f"verified with {compared.release}: {compared.steps} steps" in line
+
+
+@pytest.mark.parametrize(("older", "newer"), list(pairwise(profiles())))
+def test_neighbours_differ_as_their_tables_do(document: str, older: str, newer: str) -> None:
+    told, section = contrast(profile(older), profile(newer)), _section(document, older, newer)
+
+    for difference in told.behaviour:
+        assert difference.says.replace("|", "\\|") in section
+    assert all(f"\n- {line}" in section for line in (*told.fields, *told.settings, *told.versions))
+    assert section.count("\n| ") == bool(told.behaviour) * 2 + len(told.behaviour)
+
+
+def test_what_a_release_brought_stands_with_the_pair_that_it_parts(document: str) -> None:
+    for delta in (*DELTAS, *ADMIN_DELTAS):
+        parted = [(older, newer) for older, newer in pairwise(profiles()) if profile(older).release < delta.since <= profile(newer).release]
+        assert parted, delta.what
+        assert f"- {'.'.join(map(str, delta.since))}: {delta.what}." in _section(document, *parted[0])
