@@ -80,6 +80,7 @@ def test_a_loss_stops_the_writing_and_the_check_writes_nothing(
 ) -> None:
     data = tmp_path / "witnesses.json"
     monkeypatch.setattr(witnesses, "DATA", data)
+    monkeypatch.setattr(witnesses, "found", lambda tests: now)
     data.write_text("{}")
     assert witnesses.main(["--check"]) == 1
     assert "run: make docs" in capsys.readouterr().err
