@@ -11,8 +11,10 @@ from tests.coordinator.helpers import Client, assigned
 
 from groupproof.coordinator.serve import Serving, serve
 from groupproof.protocol.faults import Answer, Cut, Fault, Selector
+from groupproof.protocol.framing import Framer, frame
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire import write_request
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0}
 
@@ -84,6 +86,22 @@ def test_what_a_client_sends_behind_a_parked_join_waits_for_its_answer() -> None
 
             assert second.joined(await second.receive())["generation_id"] == 2
             assert (await second.receive())["error_code"] == ErrorCode.UNKNOWN_MEMBER_ID
+
+    trio.run(run)
+
+
+def test_what_comes_in_one_piece_with_a_request_that_takes_the_long_way_is_answered_after_it() -> None:
+    async def run() -> None:
+        async with served() as (serving, _), client(serving) as member:
+            await stable(member)
+            requests = ((Api.HEARTBEAT, member.who()), (Api.METADATA, {"topics": ()}), (Api.HEARTBEAT, member.who()))
+            await member.stream.send_all(b"".join(frame(write_request(api, 4, number, "m0", body)) for number, (api, body) in enumerate(requests)))
+            framer = Framer()
+            answered: list[int] = []
+            while len(answered) < len(requests):
+                answered += [int.from_bytes(each[:4], "big") for each in framer.feed(bytes(await member.stream.receive_some()))]
+
+            assert answered == [0, 1, 2]
 
     trio.run(run)
 

@@ -63,7 +63,7 @@ def test_arming_over_and_over_costs_no_memory() -> None:
     assert len(timers) == timers.entries == 1
 
 
-@given(st.lists(st.tuples(st.sampled_from([A, B, PHASE]), st.sampled_from(["arm", "cancel", "pop"]), st.integers(0, 30)), max_size=60))
+@given(st.lists(st.tuples(st.sampled_from([A, B, PHASE]), st.sampled_from(["arm", "cancel", "pop", "peek"]), st.integers(0, 30)), max_size=60))
 def test_timers_agree_with_a_dictionary_of_deadlines(steps: list[tuple[TimerKey, str, int]]) -> None:
     timers, naive = Timers(), dict[TimerKey, int]()
     for key, action, due_ms in steps:
@@ -73,10 +73,13 @@ def test_timers_agree_with_a_dictionary_of_deadlines(steps: list[tuple[TimerKey,
         elif action == "cancel":
             timers.cancel(key)
             naive.pop(key, None)
-        else:
+        elif action == "pop":
             popped = timers.pop_due(due_ms)
             assert (popped is None) is (min(naive.values(), default=99) > due_ms)
             if popped is not None:
                 assert popped[1] == min(naive.values()) == naive.pop(popped[0])
-        assert timers.next_ms() == min(naive.values(), default=None)
+        due = min(naive.values(), default=None)
+        assert timers.next_ms(before_ms=due_ms) == (due if due is not None and due < due_ms else None)
+        if action != "peek":
+            assert timers.next_ms() == due
         assert len(timers) == len(naive)

@@ -178,7 +178,7 @@ def _no_offsets(on: Input) -> OffsetFetchResponse:
 def _each_entry(on: Input) -> LeaveGroupResponse:
     if any(each.error_code is ErrorCode.UNKNOWN_SERVER_ERROR for each in on.left):
         return LeaveGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-    return LeaveGroupResponse(members=tuple(on.left))
+    return LeaveGroupResponse(members=on.left)
 
 
 def fetch_answer(group: FetchedGroup) -> OffsetFetchResponse:

@@ -6,6 +6,7 @@ it; `advance` to that instant first puts the timer before the request.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from typing import Literal
 
@@ -40,6 +41,7 @@ __all__ = [
 ]  # fmt: skip
 
 _OPEN = Gate()
+_OF_MEMBERS = frozenset({On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP})  # no rule of theirs looks at offsets
 _PARTITIONS_REMEMBERED_MAX = 10_000
 
 _REQUESTS: dict[type, On] = {
@@ -144,9 +146,9 @@ class Coordinator:
         self._clean_up()
         return self._taken()
 
-    def next_deadline_ms(self) -> int | None:
-        """Return the instant of the next timer, or None."""
-        return self._engine.timers.next_ms()
+    def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:
+        """Return the instant of the next timer, None where there is none before `before_ms`."""
+        return self._engine.timers.next_ms(before_ms)
 
     def disconnected(self, token: Hashable) -> list[Output]:
         """Take note that the connection of a parked request is gone: nothing happens to the member, as in Kafka (its timers decide)."""
@@ -241,9 +243,11 @@ class Coordinator:
 
     def _asked(self, kind: On, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
         on = self._input(kind, group_id)
-        on.request, on.arrival, on.gate, on.offsets = message, arrival, self._gate(group_id), self._offsets(group_id)
-        asks_operations = getattr(message, "include_authorized_operations", False)
-        on.operations = self._engine.profile.fields["group_operations" if asks_operations else "group_operations_unasked"]
+        on.request, on.arrival, on.gate = message, arrival, self._gate(group_id)
+        if kind not in _OF_MEMBERS:
+            on.offsets = self._offsets(group_id)
+            asks_operations = getattr(message, "include_authorized_operations", False)
+            on.operations = self._engine.profile.fields["group_operations" if asks_operations else "group_operations_unasked"]
         if self._engine.append_error:
             on.refusal = self._engine.answer_to(kind, self._engine.append_error)
         return on

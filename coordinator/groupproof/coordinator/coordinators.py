@@ -63,7 +63,8 @@ class Coordinators:
         self.owners = [partition % nodes for partition in range(self.partitions)]
         self.epochs = [0] * self.partitions
         self._recorder = recorder
-        self._origin = trio.current_time()
+        self._clock = trio.lowlevel.current_clock()
+        self._origin = self._clock.current_time()
         self._tickets: dict[Hashable, Ticket] = {}
         self._sleeping_until = math.inf
         self._wake = trio.Event()
@@ -77,7 +78,7 @@ class Coordinators:
 
     def now_ms(self) -> int:
         """Return milliseconds since the cluster was made, by trio's clock."""
-        return math.floor((trio.current_time() - self._origin) * 1000 + 1e-6)
+        return math.floor((self._clock.current_time() - self._origin) * 1000 + 1e-6)
 
     def owner_of(self, group: str) -> int:
         """Return the node that coordinates `group` (FIND-02)."""
@@ -116,8 +117,8 @@ class Coordinators:
 
     def _look_at_timers(self, node: int) -> None:
         """Wake the timers' task when something is due before it would wake by itself."""
-        deadline = self._machines[node].next_deadline_ms()
-        if deadline is not None and deadline < self._sleeping_until:
+        deadline = self._machines[node].next_deadline_ms(before_ms=self._sleeping_until)
+        if deadline is not None:
             self._sleeping_until = deadline
             self._wake.set()
 

@@ -42,8 +42,9 @@ def _store_assignment(engine: Engine, on: Input) -> None:
         engine.partition(on.group_id).groups[on.group_id] = StoredGroup.of(on.here, assignment)
     outcome = Input(
         on=On.APPEND_FAILED if failed else On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group,
-        generation=on.generation, assignment=assignment, error=on.refusal,
+        generation=on.generation,
     )  # fmt: skip
+    outcome.assignment, outcome.error = assignment, on.refusal
     engine.apply(outcome)
 
 
@@ -136,12 +137,14 @@ def _leave_one(engine: Engine, on: Input, entry: LeaveMember) -> bool:
     )  # fmt: skip
     row = engine.apply(named)
     assert isinstance(row.answer, ErrorCode)
-    on.left.append(LeftMember(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=row.answer))
+    on.left += (LeftMember(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=row.answer),)
     return row.answer is ErrorCode.NONE
 
 
 def _settle_left(engine: Engine, on: Input, members_left: int) -> None:
-    engine.apply(Input(on=On.LEFT, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group, members_left=members_left))
+    settled = Input(on=On.LEFT, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group)
+    settled.members_left = members_left
+    engine.apply(settled)
 
 
 def _leave_each(engine: Engine, on: Input) -> None:

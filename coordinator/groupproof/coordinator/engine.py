@@ -79,16 +79,19 @@ class Engine:
         cell = self._cells.get((on.on, state))
         if cell is None:
             raise Unreachable(f"{on.on.value} came up in {state_name(state)} of group {on.group_id!r}")
-        rule = next(rule for rule in cell if rule.guard(on))
-        self._perform(rule, on)
-        return rule.row
+        for rule in cell:
+            if rule.guard(on):
+                self._perform(rule, on)
+                return rule.row
+        raise Unreachable(f"no row of {on.on.value} in {state_name(state)} is for what came to group {on.group_id!r}")
 
     def refuse(self, on: Input) -> bool:
         """Check a request before its group is looked at; answer it and return True when a check holds."""
-        rule = next((rule for rule in self._before[on.on] if rule.guard(on)), None)
-        if rule is not None:
-            self._perform(rule, on)
-        return rule is not None
+        for rule in self._before[on.on]:
+            if rule.guard(on):
+                self._perform(rule, on)
+                return True
+        return False
 
     def consequence(self, on: On, cause: Input) -> Row:
         """Apply an input that follows from another one, to the same group."""

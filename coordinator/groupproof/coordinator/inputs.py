@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.members import Member
 from groupproof.coordinator.offsets import Offsets
@@ -30,16 +30,18 @@ class Gate:
     loading: bool = False
 
 
-_OPEN = Gate()
+_OPEN: Final = Gate()
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Input:
     """A request, a timer or a consequence. Guards read it; effects leave `answered_id`, `old_leader`, `left` and `error` for the answer.
 
     `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
     transaction's. `refusal` is what the log says to the request's records, `verdict` what the coordinator of its transaction says to it, both
     as the client is told. `operations` are those that DescribeGroups tells.
+
+    What few inputs have is set when it is known, and until then the class's: every request makes an input, and most need none of it.
     """
 
     on: On
@@ -52,21 +54,21 @@ class Input:
     generation: int = -1
     request: GroupRequest | None = None
     arrival: Arrival | None = None
-    fetch: FetchGroup | None = None
-    gate: Gate = _OPEN
-    assignment: dict[str, bytes] | None = None
-    error: ErrorCode = ErrorCode.NONE
-    answered_id: str | None = None
-    old_leader: str | None = None
-    offsets: Offsets | None = None
-    groups: tuple[Group, ...] = ()
-    producer_id: int = -1
-    is_committed: bool = False
-    refusal: ErrorCode = ErrorCode.NONE
-    verdict: ErrorCode = ErrorCode.NONE
-    operations: int = OPERATIONS_NOT_ASKED
-    left: list[LeftMember] = field(default_factory=list)
-    members_left: int = 0
+    fetch: FetchGroup | None = field(default=None, init=False)
+    gate: Gate = field(default=_OPEN, init=False)
+    assignment: dict[str, bytes] | None = field(default=None, init=False)
+    error: ErrorCode = field(default=ErrorCode.NONE, init=False)
+    answered_id: str | None = field(default=None, init=False)
+    old_leader: str | None = field(default=None, init=False)
+    offsets: Offsets | None = field(default=None, init=False)
+    groups: tuple[Group, ...] = field(default=(), init=False)
+    producer_id: int = field(default=-1, init=False)
+    is_committed: bool = field(default=False, init=False)
+    refusal: ErrorCode = field(default=ErrorCode.NONE, init=False)
+    verdict: ErrorCode = field(default=ErrorCode.NONE, init=False)
+    operations: int = field(default=OPERATIONS_NOT_ASKED, init=False)
+    left: tuple[LeftMember, ...] = field(default=(), init=False)
+    members_left: int = field(default=0, init=False)
 
     @property
     def here(self) -> Group:

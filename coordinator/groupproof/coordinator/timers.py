@@ -7,6 +7,7 @@ members, each kind in the order of arming.
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,13 +48,17 @@ class Timers:
         """Disarm `key`; one that is not armed is no error."""
         self._due.pop(key, None)
 
-    def next_ms(self) -> int | None:
-        """Return the earliest deadline, or None."""
+    def next_ms(self, before_ms: float = math.inf) -> int | None:
+        """Return the earliest deadline, None where there is none before `before_ms`."""
+        if not self._is_any(before_ms):
+            return None
         top = self._settle()
-        return None if top is None else top[0][0]
+        return None if top is None or top[0][0] >= before_ms else top[0][0]
 
     def pop_due(self, now_ms: int) -> tuple[TimerKey, int] | None:
         """Disarm and return the earliest key due at or before `now_ms`, with its deadline, or None."""
+        if not self._is_any(now_ms + 1):
+            return None
         top = self._settle()
         if top is None or top[0][0] > now_ms:
             return None
@@ -75,6 +80,10 @@ class Timers:
     def entries(self) -> int:
         """Return how many heap entries there are, stale ones included: what the timers cost."""
         return len(self._heap)
+
+    def _is_any(self, before_ms: float) -> bool:
+        """Tell whether any heap entry, stale ones included, is for before `before_ms`: no deadline is earlier than its entry."""
+        return bool(self._heap) and self._heap[0][0][0] < before_ms
 
     def _push(self, key: TimerKey, due: _Due) -> None:
         heapq.heappush(self._heap, (due, key))

@@ -5,7 +5,7 @@ Sources: Apache Kafka `ApiKeys`, `Errors`, `GroupState`, `AbstractCoordinator.Me
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, StrEnum
 
 __all__ = ["Api", "ErrorCode", "GroupState", "Level", "MemberState", "api_named", "error_named"]
 
@@ -96,7 +96,7 @@ class ErrorCode(IntEnum):
     STALE_MEMBER_EPOCH = 113
 
 
-class GroupState(Enum):
+class GroupState(StrEnum):
     """The five states of a classic group (TIMER-23); CompletingRebalance is AwaitingSync before 1.1 (INV-03)."""
 
     EMPTY = "Empty"

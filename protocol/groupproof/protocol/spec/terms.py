@@ -7,7 +7,7 @@ implementation, and a test proves that the two sides match one to one. The value
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Final
 
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -19,7 +19,7 @@ NO_GROUP: Final[State] = None
 STATES: Final[tuple[State, ...]] = (NO_GROUP, *GroupState)
 
 
-class On(Enum):
+class On(StrEnum):
     """An input of a group: a request of a member, a timer that went off, or the consequence of another input."""
 
     JOIN_GROUP = "JoinGroup"
