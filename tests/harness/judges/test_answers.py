@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tests.harness.in_process import performed
 
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_in_order, connections_end_as_written
-from groupproof.harness.script import Answered, Ask, Closed, Group, Raw, Script
+from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_in_order, connections_end_as_written, raw_is_answered
+from groupproof.harness.script import Answered, Ask, Closed, Group, Pass, Raw, Script
 from groupproof.harness.scripting import answered, beat, joined, stable, sync
 from groupproof.harness.verdicts import Finding, Proof, Verdict
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.framing import frame
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire import write_request, write_response
 
 STEPS = (*stable("a"), *joined("b", is_parked=True), beat("a", code=27))
 
@@ -89,3 +93,27 @@ def test_connections_end_where_the_script_says_so() -> None:
     ended, stayed = connections_end_as_written(script, "FRAME-01")(Evidence(performed(script)))
     assert (ended.verdict, ended.observed) == (Verdict.OK, "It ended connection r.")
     assert (stayed.verdict, stayed.observed, stayed.proof) == (Verdict.FAILED, "Connection a stayed open.", Proof.LIVENESS)
+
+
+def of_raw(change: Callable[[Observation], Observation | None] = lambda seen: seen) -> Finding:
+    """Return what is said of ApiVersions by a version to come; `change` what came back, or take it away."""
+    future = bytearray(write_request(Api.API_VERSIONS, 0, 0x7FFF0001, "raw", {}))
+    future[2:4] = b"\x00\x63"
+    trace = performed(Script(steps=(Raw(connection="raw", data=frame(bytes(future))), Pass(ms=50))))
+    seen = [change(each) if each.body.get("name") == "answered-raw" else each for each in trace]
+    judge = raw_is_answered(Api.API_VERSIONS, ErrorCode.UNSUPPORTED_VERSION, "INV-10")
+    (found,) = judge(Evidence([each for each in seen if each is not None]))
+    return found
+
+
+def told(code: int, correlation: int = 0x7FFF0001) -> Callable[[Observation], Observation]:
+    return lambda seen: replace(seen, raw=write_response(Api.API_VERSIONS, 0, correlation, {"error_code": code}))
+
+
+def test_what_raw_bytes_are_answered_is_read_in_the_oldest_form() -> None:
+    assert (of_raw().verdict, of_raw().observed) == (Verdict.OK, "It was answered 35 UNSUPPORTED_VERSION.")
+    assert of_raw(told(35)).verdict is Verdict.OK
+    assert (of_raw(told(0)).verdict, of_raw(told(0)).observed) == (Verdict.FAILED, "It was answered 0 NONE.")
+    assert of_raw(told(35, correlation=7)).observed == "It was answered under another correlation id."
+    assert of_raw(lambda seen: replace(seen, raw=b"\x00\x00")).observed == "What came cannot be read."
+    assert of_raw(lambda seen: None).observed == "It was not answered."

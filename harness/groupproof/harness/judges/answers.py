@@ -16,12 +16,15 @@ from groupproof.harness.script import Answered, Ask, Closed, Script
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.typed import GROUP_APIS
-from groupproof.protocol.vocabulary import Api, error_named
+from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+from groupproof.protocol.wire import WireError, read_response
 
-__all__ = ["BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "connections_end_as_written"]
+__all__ = ["BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "connections_end_as_written", "raw_is_answered"]
 
 BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
 """The APIs of whose answers the rules of a group say nothing."""
+
+_CORRELATION_AT = slice(8, 12)  # behind length, API key and version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,31 @@ def answers_in_order(requirement: str) -> Judge:
             last[request.connection] = answer
 
     return judge
+
+
+def raw_is_answered(api: Api, code: ErrorCode, requirement: str) -> Judge:
+    """Judge that the first request of raw bytes is answered `code`, in the oldest form of `api`'s answers, under its own correlation id."""
+    expected = f"What was sent is answered {_code(code)}, in the form of {api.title} v0."
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        links = [seen for seen in evidence.select("event") if seen.who == "link"]
+        sent = next((seen for seen in links if seen.body.get("name") == "raw"), None)
+        answer = next((seen for seen in links if seen.body.get("name") == "answered-raw"), None)
+        if sent is not None:
+            observed = "It was not answered." if answer is None else _of_raw(api, sent, answer)
+            verdict = Verdict.OK if observed == f"It was answered {_code(code)}." else Verdict.FAILED
+            yield Finding(verdict=verdict, requirement=requirement, expected=expected, observed=observed, seq=(answer or sent).seq)
+
+    return judge
+
+
+def _of_raw(api: Api, sent: Observation, answer: Observation) -> str:
+    try:
+        correlation, body = read_response(api, 0, answer.raw or b"")
+    except WireError:
+        return "What came cannot be read."
+    is_its_own = correlation == int.from_bytes((sent.raw or b"")[_CORRELATION_AT], "big")
+    return f"It was answered {_code(body['error_code'])}." if is_its_own else "It was answered under another correlation id."
 
 
 def connections_end_as_written(script: Script, requirement: str) -> Judge:

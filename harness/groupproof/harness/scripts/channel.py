@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.case import Case
+from groupproof.harness.case import Case, Judge
+from groupproof.harness.judges.answers import raw_is_answered
 from groupproof.harness.script import Closed, Cut, Raw, ReadAgain, ScriptStep, StopReading, Subscribed
 from groupproof.harness.scripting import answered, beat, commit, describe, fetch, join, joined, stable, sync
 from groupproof.harness.scripts.making import Steps, alone, api_versions, case, gathered, passing, preparing
 from groupproof.protocol.framing import frame
-from groupproof.protocol.vocabulary import Api, Level
+from groupproof.protocol.vocabulary import Api, ErrorCode, Level
 
 __all__ = ["CASES"]
 
@@ -126,8 +128,8 @@ _BREAKS = (
 )
 
 
-def _malformed(name: str, words: str, *steps: ScriptStep, level: Level = Level.SHOULD) -> Case:
-    return case(
+def _malformed(name: str, words: str, *steps: ScriptStep, level: Level = Level.SHOULD, judges: tuple[Judge, ...] = ()) -> Case:
+    made = case(
         f"malformed/{name}",
         f"{words}, and goes on serving everybody else",
         ("INV-10", "JOIN-34"),
@@ -138,6 +140,7 @@ def _malformed(name: str, words: str, *steps: ScriptStep, level: Level = Level.S
         level=level,
         required=False,
     )
+    return replace(made, judges=judges)
 
 
 def _closes(name: str, words: str, data: bytes, level: Level = Level.SHOULD) -> Case:
@@ -167,6 +170,7 @@ _MALFORMED = (
         Raw(connection="raw", data=frame(_header(Api.API_VERSIONS, 99) + b"\x00\x01\x01\x00")),
         api_versions("raw", to="coordinator", code=0),
         level=Level.MUST,
+        judges=(raw_is_answered(Api.API_VERSIONS, ErrorCode.UNSUPPORTED_VERSION, "INV-10"),),
     ),
     case(
         "malformed/among-waiting-joins",
