@@ -36,6 +36,18 @@ def test_what_a_broker_does_not_speak_is_told_in_its_own_words(need: str, told: 
     assert unspoken([need], OLD) == told
 
 
+@pytest.mark.parametrize(
+    ("need", "told"),
+    [
+        ("JoinGroup=2", []),
+        ("JoinGroup>=1", []),
+        ("JoinGroup>=2", ["JoinGroup v2 or newer (its ApiVersions say v0 to v2, yet nothing newer than v1 works)"]),
+    ],
+)
+def test_a_version_that_cannot_be_had_is_for_those_who_insist_on_it(need: str, told: list[str]) -> None:
+    assert unspoken([need], OLD, {**OLD, Api.JOIN_GROUP: (0, 1)}) == told
+
+
 def test_an_api_that_is_not_there_at_all_is_told_once() -> None:
     assert len(unspoken(["OffsetDelete", "OffsetDelete=0", "OffsetDelete>=0"], OLD)) == 1
 

@@ -98,7 +98,8 @@ class BrokerStage:
 
     async def _perform(self, case: Case, ground: Ground, recorder: Recorder, key: str) -> None:
         script = script_of(case)
-        missing, hindrances = unspoken(needs_of(case), ground.where.ranges), ground.hindrances(script)
+        missing = unspoken(needs_of(case), ground.where.ranges, ground.where.readable)
+        hindrances = ground.hindrances(script)
         if missing or hindrances:
             _note(recorder, "unimplemented" if missing else "unmet", why="; ".join(missing or hindrances))
             return

@@ -17,6 +17,7 @@ from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.brokers.told import settings_told
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.measuring import INITIAL_DELAY, MIN_SESSION, measured
+from groupproof.harness.probing import unreadable
 from groupproof.harness.script import Ask, MoveGroup, Script
 from groupproof.harness.script_names import GROUP_PREFIX, topics_of
 from groupproof.harness.troubles import BrokenEnvironment
@@ -110,6 +111,7 @@ async def opened(subject: BrokerSubject, world: World, cases: Iterable[Case], pr
         where = Whereabouts(cluster)
         try:
             await where.learn()
+            where.unreadable = await unreadable(where, f"{prefix}versions")
             told = await settings_told(cluster.connect, cluster.addresses[0]) if cluster.unmet else {}
             held = _holding(dict(world.settings), cluster.unmet, told)
             if {INITIAL_DELAY, MIN_SESSION} & (cluster.unmet.keys() - held.keys()):

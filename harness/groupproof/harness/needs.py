@@ -31,6 +31,8 @@ CORE_APIS = frozenset(
 )
 """What every coordinator of the classic protocol speaks, in some version; a case that needs no more can be on its level's required list."""
 
+Ranges = Mapping[Api, tuple[int, int]]
+
 _NAMING_UNTIL = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}
 """The newest versions that call topics by their names, as scripts do; from the next on they go by ids."""
 
@@ -49,14 +51,18 @@ def is_core(case: Case) -> bool:
     return all(not need.group("how") and api_named(need.group("api")) in CORE_APIS for need in map(_read, needs_of(case)))
 
 
-def unspoken(needs: Iterable[str], ranges: Mapping[Api, tuple[int, int]]) -> list[str]:
-    """Return the needs that are not met by a broker that speaks `ranges`, in words."""
-    missing = [need for need in sorted(needs) if not _is_met(_read(need), ranges)]
+def unspoken(needs: Iterable[str], ranges: Ranges, readable: Ranges | None = None) -> list[str]:
+    """Return the needs that are not met by a broker that speaks `ranges`, in words.
+
+    `readable` are the ranges without the newest versions that it offers and cannot be spoken to by: only who insists on one has it.
+    """
+    readable = ranges if readable is None else readable
+    missing = [need for need in sorted(needs) if not _is_met(_read(need), ranges if "=" in need.replace(">=", "") else readable)]
     absent = {need for need in missing if not _read(need).group("how")}
-    return [_said(need, ranges) for need in missing if need in absent or _read(need).group("api") not in absent]
+    return [_said(need, ranges, readable) for need in missing if need in absent or _read(need).group("api") not in absent]
 
 
-def common_versions(api: Api, ranges: Mapping[Api, tuple[int, int]]) -> tuple[int, int] | None:
+def common_versions(api: Api, ranges: Ranges) -> tuple[int, int] | None:
     """Return the oldest and the newest version that both sides speak and a script can be said in, or None."""
     if api not in ranges:
         return None
@@ -72,7 +78,7 @@ def _read(need: str) -> re.Match[str]:
     return found
 
 
-def _is_met(need: re.Match[str], ranges: Mapping[Api, tuple[int, int]]) -> bool:
+def _is_met(need: re.Match[str], ranges: Ranges) -> bool:
     common = common_versions(api_named(need.group("api")), ranges)
     if common is None or not need.group("how"):
         return common is not None
@@ -80,7 +86,9 @@ def _is_met(need: re.Match[str], ranges: Mapping[Api, tuple[int, int]]) -> bool:
     return common[1] >= version and (need.group("how") == ">=" or common[0] <= version)
 
 
-def _said(need: str, ranges: Mapping[Api, tuple[int, int]]) -> str:
-    theirs = ranges.get(api_named(_read(need).group("api")))
+def _said(need: str, ranges: Ranges, readable: Ranges) -> str:
+    api = api_named(_read(need).group("api"))
+    theirs, newest = ranges.get(api), readable.get(api, (0, 0))[1]
     wanted = need.replace(">=", " v").replace("=", " v") + (" or newer" if ">=" in need else "")
-    return f"{wanted} (its ApiVersions say {f'v{theirs[0]} to v{theirs[1]}' if theirs else 'nothing of it'})"
+    told = f"v{theirs[0]} to v{theirs[1]}" if theirs else "nothing of it"
+    return f"{wanted} (its ApiVersions say {told}{f', yet nothing newer than v{newest} works' if theirs and newest < theirs[1] else ''})"

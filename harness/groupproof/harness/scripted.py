@@ -93,7 +93,8 @@ class _Performance:
     def _ground(self) -> dict[str, Any]:
         topics = {self._names.topic(name): partitions for name, partitions in self._script.topics.items()}
         versions = {api.title: list(versions) for api, versions in sorted(self._where.ranges.items())}
-        return {"brokers": self._script.brokers, "topics": topics, "versions": versions}
+        unreadable = {api.title: {str(version): why for version, why in each.items()} for api, each in self._where.unreadable.items()}
+        return {"brokers": self._script.brokers, "topics": topics, "versions": versions, **({"unreadable": unreadable} if unreadable else {})}
 
     async def _steps(self) -> None:
         try:

@@ -18,7 +18,7 @@ from groupproof.harness.needs import common_versions, unspoken
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
-__all__ = ["NoSuchBroker", "Node", "Whereabouts", "beat_of_nobody"]
+__all__ = ["NOBODY", "NoSuchBroker", "Node", "Whereabouts", "beat_of_nobody"]
 
 FOUND_S = 30.0
 """How long a coordinator may take to be there: the offsets topic is made, and loaded, on first use."""
@@ -55,11 +55,15 @@ class Node:
 
 
 class Whereabouts:
-    """What is known of `cluster`; `learn` first. Cases that run side by side share it."""
+    """What is known of `cluster`; `learn` first. Cases that run side by side share it.
+
+    `ranges` is what its ApiVersions tell, `unreadable` the newest of these versions that it cannot be spoken to by, with why.
+    """
 
     def __init__(self, cluster: RunningCluster) -> None:
         self.cluster = cluster
         self.ranges: Ranges = {}
+        self.unreadable: Mapping[Api, Mapping[int, str]] = {}
         self._nodes: dict[int, Node] = {}
         self._gone: set[int] = set()
         self._asker: Asker | None = None
@@ -85,12 +89,18 @@ class Whereabouts:
         return common is not None and (version is None or common[0] <= version <= common[1])
 
     def version(self, api: Api, version: int | None = None) -> int:
-        """Return `version`, or else the newest that both sides speak; raise `NotSpoken`."""
+        """Return `version`, or else the newest that both sides speak and can be had; raise `NotSpoken`."""
         need = api.title if version is None else f"{api.title}={version}"
-        common = common_versions(api, self.ranges)
-        if common is None or unspoken([need], self.ranges):
-            raise NotSpoken(unspoken([need], self.ranges)[0])
+        common = common_versions(api, self.readable)
+        if common is None or unspoken([need], self.ranges, self.readable):
+            raise NotSpoken(unspoken([need], self.ranges, self.readable)[0])
         return common[1] if version is None else version
+
+    @property
+    def readable(self) -> Ranges:
+        """The ranges without what is `unreadable`."""
+        without = {api: (self.ranges[api][0], min(versions) - 1) for api, versions in self.unreadable.items() if api in self.ranges}
+        return {**self.ranges, **without}
 
     # Brokers
 
@@ -125,7 +135,7 @@ class Whereabouts:
     def asker(self, stream: trio.abc.Stream) -> Asker:
         """Return one who asks over `stream` and needs not be told the versions."""
         asker = Asker(stream)
-        asker.ranges = self.ranges
+        asker.ranges = self.readable
         return asker
 
     def another_than(self, node_id: int) -> Node:

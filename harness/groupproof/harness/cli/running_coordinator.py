@@ -127,4 +127,10 @@ class CoordinatorRun(Campaign):
     def environment(self) -> dict[str, Any]:
         provider = {} if self._seen is None else {"provided_by": self._seen.where.cluster.provided_by}
         logs = {"broker_logs": sorted(set(self._logs))} if self._logs else {}
-        return {**super().environment(), **provider, **logs}
+        unreadable = {"unreadable_versions": self._unreadable()} if self._unreadable() else {}
+        return {**super().environment(), **provider, **unreadable, **logs}
+
+    def _unreadable(self) -> list[str]:
+        """Return the versions that the broker offers and cannot be spoken to by, in words."""
+        found = self._seen.where.unreadable if self._seen is not None else {}
+        return [f"{api.title} v{version}: {why}" for api, versions in sorted(found.items()) for version, why in sorted(versions.items())]

@@ -86,7 +86,7 @@ class Comparison:
 
         async with AsyncExitStack() as stack:
             grounds = [await self._opened(stack, each, world, [drawn_case("none", Script(steps=()))]) for each in self._subjects]
-            ranges = overlap(grounds[0].where.ranges, grounds[1].where.ranges)
+            ranges = overlap(grounds[0].where.readable, grounds[1].where.readable)
             kind = Kind(profile=self._subjects[0].profile, settings=dict(world.settings), ranges=ranges)
             count = max(1, self._steps // (2 * kind.steps))
             scripts = histories(kind, seed=seed_of(self._seed, f"{number}/0"), count=count)
@@ -96,7 +96,7 @@ class Comparison:
     async def _compare(self, world: World, grounds: Sequence[Ground | None], cases: Sequence[Case]) -> None:
         first, second = grounds
         if first is not None and second is not None:
-            self._common = overlap(first.where.ranges, second.where.ranges)
+            self._common = overlap(first.where.readable, second.where.readable)
         stages = [self._stage(subject, world, ground) for subject, ground in zip(self._subjects, grounds, strict=True)]
         async with trio.open_nursery() as nursery:
             for case in cases:

@@ -167,7 +167,7 @@ class Fuzzing(Campaign):
         async with opened(self._subject, world, [drawn_case("none", Script(steps=()))], self._prefix) as ground:
             stage = self._stage(world, ground)
             held = {name: value for name, value in settings.items() if name not in ground.unmet}
-            kind = Kind(profile=self.order.profile, settings=held, ranges=ground.where.ranges, steps=self._steps.length)
+            kind = Kind(profile=self.order.profile, settings=held, ranges=ground.where.readable, steps=self._steps.length)
             for batch in itertools.count():
                 if self.answered >= goal or self._is_over:
                     return
