@@ -14,6 +14,9 @@ __all__ = ["CASES"]
 _SESSION_MS = 3_000
 _DEADLINE_MS = 2_500
 _SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": _DEADLINE_MS}
+_LONGER: Final[dict[str, Any]] = {"rebalance_timeout_ms": 4_000, "session_timeout_ms": 10_000}
+"""No session ends before the deadline, so that nothing else can end the phase."""
+
 
 CASES: tuple[Case, ...] = (
     case(
@@ -114,10 +117,9 @@ CASES: tuple[Case, ...] = (
         "phase/later-joiner-moves-nothing",
         "does not wait longer for a newcomer with a longer rebalance timeout",
         ("DJOIN-07", "JOIN-16"),
-        # No session ends meanwhile, so that nothing but the deadline can end the phase.
-        preparing("a", "b", session_timeout_ms=10_000, **_SHORT),
+        preparing("a", "b", **_LONGER),
         passing(500),
-        joined("c", session_timeout_ms=10_000, rebalance_timeout_ms=20_000, is_parked=True),
+        joined("c", is_parked=True, **{**_LONGER, "rebalance_timeout_ms": 20_000}),
         answered("join a", code=0, within_ms=5_000),
         answered("join c", code=0, within_ms=1_000),
         beat("b", code=25),
@@ -126,10 +128,10 @@ CASES: tuple[Case, ...] = (
         "phase/joining-again-moves-nothing",
         "does not wait longer when a member that waits joins again",
         ("JOIN-16",),
-        preparing("a", "b", **_SHORT),
-        passing(1_500),
-        join("a", over="a/2", label="again", is_parked=True, **_SHORT),
-        answered("again", code=0, within_ms=8_000),
+        preparing("a", "b", **_LONGER),
+        passing(2_500),
+        join("a", over="a/2", label="again", is_parked=True, **_LONGER),
+        answered("again", code=0, within_ms=2_700),
         beat("b", code=25),
     ),
     case(
