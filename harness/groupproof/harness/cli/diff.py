@@ -1,4 +1,4 @@
-"""`groupproof diff A B`: the same schedules against two coordinators; for each the first answer that the two do not give alike."""
+"""`groupproof diff A B`: the same schedules against two coordinators, for each the first answer that the two do not give alike; or against two clients."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 DIVERGE = 1
+JOBS = 40
 WIDTH = 110
 
 
-@click.command(name="diff", short_help="Compare two coordinators by the same schedules.")
+@click.command(name="diff", short_help="Compare two coordinators, or two clients, by the same schedules.")
 @click.argument("first")
 @click.argument("second")
 @click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable.")
@@ -30,8 +31,10 @@ WIDTH = 110
     "--steps", type=click.IntRange(min=0), metavar="N", default=0, show_default=True, help="Compare by generated histories too, of about N requests."
 )
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same generated histories.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="How many schedules go side by side.")
-@click.option("--profile", metavar="P", help="The release that groupproof plays.  [default: that of the other subject]")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="How many schedules go side by side.  [default: 40, of clients as many as they bear]"
+)
+@click.option("--profile", metavar="P", help="The release that groupproof plays.  [default: that of the other subject; to clients the newest]")
 @click.option(
     "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."
 )
@@ -40,12 +43,52 @@ def command(first: str, second: str, **given: Any) -> int:
     """Send the coordinator cases to FIRST and SECOND, as `certify coordinator` takes them, and compare what they answer.
 
     Ids are replaced by names in the order of their appearance, and times are left out. 1 says that some schedule is not answered alike.
+
+    Two clients, as `certify client` takes them, are compared by what the client cases come to: verdict, goodbye, and how their groups moved.
     """
-    return _diff(first, second, **given)
+    return _diff_clients(first, second, **given) if _are_clients(first, second) else _diff(first, second, **given)
+
+
+def _are_clients(*specs: str) -> bool:
+    """Tell of which side two subjects are; the reference is of both, and what nobody knows of the other's. Raise `WrongUsage` for one of each."""
+    from groupproof.clients.registry import names
+    from groupproof.harness.brokers.kinds import ALIASES, NAMES
+    from groupproof.harness.troubles import WrongUsage
+
+    called = [spec.partition("@")[0] for spec in specs]
+    clients = [spec for spec, name in zip(specs, called, strict=True) if name in names() and name not in NAMES]
+    coordinators = [spec for spec, name in zip(specs, called, strict=True) if ":" in spec or (name in {*NAMES, *ALIASES} and name not in names())]
+    if clients and coordinators:
+        raise WrongUsage(f"{clients[0]} is a client and {coordinators[0]} a coordinator; name two of one side")
+    return bool(clients)
+
+
+def _diff_clients(
+    first: str, second: str, *, only: tuple[str, ...], skip: tuple[str, ...], steps: int, seed: int, jobs: int | None, profile: str | None,
+    properties: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    from rich.console import Console
+
+    from groupproof.harness.candidates import candidate
+    from groupproof.harness.catalogue import cases_of
+    from groupproof.harness.cli.client_diff import ClientDiff
+    from groupproof.harness.cli.options import NEWEST_PROFILE
+    from groupproof.harness.selection import select
+
+    if steps or properties is not None:
+        raise click.UsageError("--steps and --properties are for coordinators")
+    console = Console(stderr=True)
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    cases, rules = select(cases_of("client"), only=only, skip=skip), profile or NEWEST_PROFILE
+    one, other = (candidate(each, (), profile=rules, seed=seed, jobs=jobs, say=say) for each in (first, second))
+    return ClientDiff((one, other), cases, profile=rules, seed=seed, say=say).go(console, as_json=as_json)
 
 
 def _diff(
-    first: str, second: str, *, only: tuple[str, ...], skip: tuple[str, ...], steps: int, seed: int, jobs: int, profile: str | None,
+    first: str, second: str, *, only: tuple[str, ...], skip: tuple[str, ...], steps: int, seed: int, jobs: int | None, profile: str | None,
     properties: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     from rich.console import Console
@@ -63,7 +106,7 @@ def _diff(
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     subjects = _subjects((first, second), profile, properties, say)
-    comparison = Comparison(subjects, select(cases_of("coordinator"), only=only, skip=skip), steps=steps, seed=seed, jobs=jobs, say=say)
+    comparison = Comparison(subjects, select(cases_of("coordinator"), only=only, skip=skip), steps=steps, seed=seed, jobs=jobs or JOBS, say=say)
     comparison.go()
     compared = sorted(comparison.compared, key=lambda each: each.case.id)
     if as_json:
