@@ -107,7 +107,7 @@ def test_what_cannot_be_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     async def work(running: RunningCluster) -> None:
         running.used(["g1"])
 
-    assert _with(_Broker(deletes=68), monkeypatch, work) == ["left behind on h:9092: group g1: NON_EMPTY_GROUP"]
+    assert _with(_Broker(deletes=30), monkeypatch, work) == ["left behind on h:9092: group g1: GROUP_AUTHORIZATION_FAILED"]
 
 
 def test_a_setting_that_the_broker_does_not_have_is_unmet(monkeypatch: pytest.MonkeyPatch) -> None:

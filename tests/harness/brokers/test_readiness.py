@@ -163,9 +163,30 @@ def test_topics_are_deleted_and_those_that_stay_are_told() -> None:
 
 
 def test_groups_are_deleted_each_by_its_coordinator() -> None:
-    answer = _in_turn(FIND_COORDINATOR=[_found()], DELETE_GROUPS=[{"results": ({"group_id": "g", "error_code": code},)} for code in (0, 68, 69)])
+    answer = _in_turn(FIND_COORDINATOR=[_found()], DELETE_GROUPS=[{"results": ({"group_id": "g", "error_code": code},)} for code in (0, 30, 69)])
 
-    assert _with(answer, lambda broker: delete_groups(broker.connect, HERE, ["g", "h", "i"])) == ["group h: NON_EMPTY_GROUP"]
+    assert _with(answer, lambda broker: delete_groups(broker.connect, HERE, ["g", "h", "i"])) == ["group h: GROUP_AUTHORIZATION_FAILED"]
+
+
+def test_members_are_made_to_leave_so_that_their_group_can_go() -> None:
+    left: list[Any] = []
+    members = ({"member_id": "a"}, {"member_id": "b", "group_instance_id": "i"})
+
+    def answer(request: WireRequest) -> Mapping[str, Any]:
+        if request.api is Api.LEAVE_GROUP:
+            left.extend((each["member_id"], each["group_instance_id"]) for each in request.body["members"])
+        codes = {"DELETE_GROUPS": {"results": ({"group_id": "g", "error_code": 68 if len(left) < 2 else 0},)}, "FIND_COORDINATOR": _found()}
+        return {**codes, "DESCRIBE_GROUPS": {"groups": ({"group_id": "g", "members": members},)}, "LEAVE_GROUP": {}}[request.api.name]
+
+    assert _with(answer, lambda broker: delete_groups(broker.connect, HERE, ["g"])) == []
+    assert left == [("a", None), ("b", "i")]
+
+
+def test_a_group_that_stays_full_whoever_leaves_is_told() -> None:
+    full = {"results": ({"group_id": "g", "error_code": 68},)}
+    answer = _in_turn(FIND_COORDINATOR=[_found()], DELETE_GROUPS=[full], DESCRIBE_GROUPS=[{"groups": ({"group_id": "g"},)}])
+
+    assert _with(answer, lambda broker: delete_groups(broker.connect, HERE, ["g"])) == ["group g: NON_EMPTY_GROUP"]
 
 
 def test_a_broker_that_deletes_no_groups_is_told() -> None:

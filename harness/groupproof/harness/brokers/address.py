@@ -93,7 +93,7 @@ class AddressedBrokers:
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
         """Delete what was made, as far as the broker allows, and say what is left."""
-        left = ["nothing could be removed in time"]
+        left = ["what could not be removed in time"]
         with trio.move_on_after(_REMOVAL_S, shield=True):
             try:
                 left = await delete_groups(connector.connect, self.bootstrap[0], groups)
