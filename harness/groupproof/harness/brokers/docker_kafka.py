@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groupproof.clients.store import Say
 from groupproof.harness.brokers.folders import Folders
+from groupproof.harness.brokers.images import has_image
 from groupproof.harness.brokers.layout import Layout, Node, rendered
 from groupproof.harness.brokers.process import Command, guarded
 from groupproof.harness.brokers.releases import releases
@@ -16,8 +14,6 @@ from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["Image", "provision_docker"]
 
-_ENGINE_S = 15
-_PULL_S = 300
 # Where the image looks for a configuration given by its user, and where it runs as a user of its own and may write.
 _CONFIGURED = "/mnt/shared/config"
 _DATA = "/tmp/kraft-logs"
@@ -58,22 +54,5 @@ class Image:
 
 def provision_docker(release: str, say: Say, *, pulls: bool) -> Image | None:
     """Return the official image of `release`, pulled where `pulls` allows it; None where there is no engine, or no way to the image."""
-    if shutil.which("docker") is None or not _succeeds(["docker", "version", "--format", "{{.Server.Version}}"], _ENGINE_S):
-        return None
     name = releases().image.format(release=release)
-    if _succeeds(["docker", "image", "inspect", name], _ENGINE_S):
-        return Image(name=name)
-    if not pulls:
-        return None
-    say(f"pulling {name}")
-    if _succeeds(["docker", "pull", "--quiet", name], _PULL_S):
-        return Image(name=name)
-    say(f"{name} can't be pulled here; the Maven artifacts are taken instead")
-    return None
-
-
-def _succeeds(argv: Sequence[str], within_s: float) -> bool:
-    try:
-        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=within_s, check=False).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+    return Image(name=name) if has_image(name, say, pulls=pulls) else None

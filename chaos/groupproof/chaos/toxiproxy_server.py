@@ -1,0 +1,94 @@
+"""A Toxiproxy server for the run: the official image where an engine has it, a program on PATH, else one built by Go into the cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from groupproof.chaos.toxiproxy import Toxiproxy
+from groupproof.clients.store import ProvisionError, Say, entry
+from groupproof.harness.brokers.folders import folders
+from groupproof.harness.brokers.images import has_image
+from groupproof.harness.brokers.ports import LOOPBACK, reserve_port
+from groupproof.harness.brokers.process import BrokerProcess, Command, guarded
+from groupproof.harness.troubles import BrokenEnvironment
+
+__all__ = ["IMAGE", "RELEASE", "Program", "provision_toxiproxy", "running_toxiproxy"]
+
+RELEASE: Final = "2.12.0"
+IMAGE: Final = f"ghcr.io/shopify/toxiproxy:{RELEASE}"
+_MODULE: Final = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{RELEASE}"
+_BUILD_S: Final = 600
+_HINT: Final = "install Go (https://go.dev/dl), put toxiproxy-server on PATH, or start a Docker engine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """How to run it, and who provided it."""
+
+    argv: tuple[str, ...]
+    provided_by: str
+    container: str | None = None
+
+    def command(self, port: int, seed: int, log: Path) -> Command:
+        """Return what serves the API on `port`; its dice (toxicity, jitter) fall by `seed`. It ends with its standard input."""
+        flags = ("-host", LOOPBACK, "-port", str(port), "-seed", str(seed), "-proxy-metrics")
+        if self.container is None:
+            return Command(title="toxiproxy", argv=guarded((*self.argv, *flags)), log=log)
+        name = f"{self.container}-{port}"
+        argv = ("docker", "run", "--rm", "--name", name, "--network", "host", *self.argv, *flags)
+        return Command(title="toxiproxy", argv=guarded(argv, after=[("docker", "rm", "--force", name)]), log=log)
+
+
+def provision_toxiproxy(cache: Path, say: Say, *, pulls: bool = True) -> Program:
+    """Return the first that is there: the official image, `toxiproxy-server` on PATH, a build; raise `BrokenEnvironment`."""
+    if has_image(IMAGE, say, pulls=pulls):
+        return Program(argv=(IMAGE,), provided_by=f"docker ({IMAGE})", container="groupproof-toxiproxy")
+    on_path = shutil.which("toxiproxy-server")
+    if on_path is not None:
+        return Program(argv=(on_path,), provided_by=f"PATH ({on_path})")
+    try:
+        folder = entry(cache, f"go/toxiproxy-{RELEASE}", lambda folder: _build(folder, say), say)
+    except ProvisionError as error:
+        raise BrokenEnvironment(str(error)) from error
+    return Program(argv=(str(folder / "server"),), provided_by=f"go (toxiproxy {RELEASE})")
+
+
+@asynccontextmanager
+async def running_toxiproxy(program: Program, *, cache: Path, logs: Path | None = None, seed: int = 0) -> AsyncIterator[Toxiproxy]:
+    """Run the server for as long as the context lasts; raise `BrokenEnvironment` where it does not come up."""
+    port = reserve_port()
+    with folders("toxiproxy", cache=cache, logs=logs) as own:
+        process = await BrokerProcess.start(program.command(port, seed, own.logs / "toxiproxy.log"))
+        try:
+            server = Toxiproxy(LOOPBACK, port)
+            try:
+                await server.version(lambda: process.status is not None)
+            except BrokenEnvironment as error:
+                raise BrokenEnvironment(process.death() or f"{error} (log: {process.log})") from error
+            yield server
+        finally:
+            await process.kill()
+
+
+def _build(folder: Path, say: Say) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise ProvisionError(f"no Toxiproxy is here, and no go on PATH to build it with: {_HINT}")
+    say(f"building toxiproxy {RELEASE}")
+    env = {**os.environ, "CGO_ENABLED": "0", "GOBIN": str(folder)}
+    try:
+        done = subprocess.run(
+            [go, "install", _MODULE], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_BUILD_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ProvisionError(f"go install of toxiproxy took longer than {_BUILD_S} s") from None
+    if done.returncode != 0:
+        said = [line for line in done.stderr.strip().splitlines() if not line.startswith("go: downloading")][-3:]
+        raise ProvisionError(f"toxiproxy could not be built: {' | '.join(said)[:400]}; is the Go module proxy reachable? ({_HINT})")
