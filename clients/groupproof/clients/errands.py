@@ -111,6 +111,8 @@ class Errands:
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do but for answers and the coordinator."""
+        if not self._errands:
+            return None
         has_coordinator = self._core.has_coordinator
         waiting = [each for each in self._errands if each.request_id is None]
         return min((each.not_before_ms if has_coordinator else each.deadline_ms for each in waiting), default=None)

@@ -39,6 +39,7 @@ from groupproof.protocol.spec.classic_member import UNREACHABLE, Answer, Lapse, 
 from groupproof.protocol.vocabulary import Api, MemberState
 
 _ELSEWHERE: Final = (15, 16)
+_ONE_CODE: Final = (HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
 
 __all__ = ["Member", "error_of"]
 
@@ -200,11 +201,11 @@ class Member:
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
         parts = [self._core.requests.next_deadline_ms(), self._heartbeats.next_ms(), self._errands.next_ms(), self._goodbye.next_ms()]
-        if self._needs_coordinator():
+        if self._core.coordinator is None and self._needs_coordinator():
             parts.append(self._finder.next_ms())
         if self._core.policy.joins_from == "background":
             parts.append(self._joining.next_ms())
-        return min((each for each in parts if each is not None), default=None)
+        return min([each for each in parts if each is not None], default=None)
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
@@ -235,8 +236,9 @@ class Member:
             self._errands.settled(pending, answer, response, reaction, now_ms)
 
     def _outcome(self, now_ms: int) -> list[Output]:
-        """Let the parts go on after an input, and return what is to be done; a second time, since one part's step may free another."""
-        for _ in range(2):
+        """Let the parts go on after an input, and return what is to be done; a second time where one part's step may have freed another."""
+        self._step(now_ms)
+        if self._core.out or self._core.policy.joins_from == "background":
             self._step(now_ms)
         out, self._core.out = self._core.out, []
         return out
@@ -249,7 +251,7 @@ class Member:
         self._goodbye.step(now_ms)
         while self._core.stranded:
             self._react(self._core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
-        if self._needs_coordinator():
+        if self._core.coordinator is None and self._needs_coordinator():
             self._finder.seek(now_ms)
 
     def _needs_coordinator(self) -> bool:
@@ -264,10 +266,12 @@ class Member:
 
 def error_of(message: GroupResponse) -> int:
     """Return the code that decides: of several, the first that is not 0."""
-    return next((code for code in _codes(message) if code != 0), 0)
+    return next(filter(None, _codes(message)), 0)
 
 
 def _codes(message: GroupResponse) -> list[int]:
+    if isinstance(message, _ONE_CODE):
+        return [message.error_code]
     if isinstance(message, FindCoordinatorResponse):
         return [each.error_code for each in message.coordinators]
     if isinstance(message, LeaveGroupResponse):
@@ -280,6 +284,4 @@ def _codes(message: GroupResponse) -> list[int]:
             *(group.error_code for group in groups),
             *(each.error_code for group in groups for topic in group.topics for each in topic.partitions),
         ]
-    if isinstance(message, JoinGroupResponse | SyncGroupResponse | HeartbeatResponse):
-        return [message.error_code]
     return []

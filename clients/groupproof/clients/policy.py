@@ -125,6 +125,8 @@ class Policy:
     def reaction(self, api: Api, answer: Answer, phase: Phase) -> Reaction:
         """Return the table's reaction, or the deviation from it."""
         told = reaction(api, answer, phase)
+        if not self.overrides:
+            return told
         override = next((each for each in self.overrides if each.applies(api, answer, phase)), None)
         return told if override is None else Reaction(override.effects, told.requirements)
 

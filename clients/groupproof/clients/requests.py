@@ -55,7 +55,11 @@ class Requests:
 
     def overdue(self, now_ms: int) -> list[Pending]:
         """Return and forget the requests whose deadline is reached."""
+        if not self._pending:
+            return []
         return self.take_where(lambda pending: pending.deadline_ms <= now_ms)
 
     def next_deadline_ms(self) -> int | None:
+        if not self._pending:
+            return None
         return min((pending.deadline_ms for pending in self._pending.values()), default=None)
