@@ -53,7 +53,7 @@ def owners(said: list[Line]) -> dict[str, set[Partition]]:
     return owned
 
 
-async def bounced_twice(pair: Pair) -> None:
+async def checks_two_bounces(pair: Pair) -> None:
     fleet = Fleet(pair)
     chosen: list[str | None] = []
     for _ in MEMBERS:
@@ -70,7 +70,7 @@ async def bounced_twice(pair: Pair) -> None:
     assert pair.generation > before + 1, "a hand-over between cooperative members takes a second rebalance"
 
 
-async def one_of_three_bounced(pair: Pair) -> None:
+async def checks_one_bounce_of_three(pair: Pair) -> None:
     fleet = Fleet(pair)
     for assignors in (OLD, OLD, BOTH):
         await fleet.start(assignors)
@@ -86,6 +86,6 @@ async def one_of_three_bounced(pair: Pair) -> None:
 
 @pytest.mark.requirement("ASSIGN-01", "CLIENT-62")
 @pytest.mark.parametrize("run", [in_virtual_time, in_real_time])
-@pytest.mark.parametrize("story", [bounced_twice, one_of_three_bounced])
-def test_a_group_comes_from_eager_to_cooperative_without_a_partition_ever_having_two_owners(story: Story, run: Callable[..., None]) -> None:
-    run(story, topics={"t": PARTITIONS})
+@pytest.mark.parametrize("checks", [checks_two_bounces, checks_one_bounce_of_three])
+def test_a_group_comes_from_eager_to_cooperative_without_a_partition_ever_having_two_owners(checks: Story, run: Callable[..., None]) -> None:
+    run(checks, topics={"t": PARTITIONS})
