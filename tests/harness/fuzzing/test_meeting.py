@@ -4,9 +4,11 @@ from dataclasses import replace
 
 from tests.harness.in_process import SETTINGS, performed
 
-from groupproof.harness.fuzzing.meeting import Met, answered_count, met_in, side_by_side, worst_lag_ms
+from groupproof.harness.fuzzing.meeting import Met, answered_count, excused, met_in, side_by_side, worst_lag_ms
+from groupproof.harness.judging import Judgement
 from groupproof.harness.script import Script
-from groupproof.harness.scripting import join
+from groupproof.harness.scripting import beat, join
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Trace
 
 SCRIPT = Script(steps=(join("m0", wait=True, label="first"), join("m0", wait=True, label="second")))
@@ -62,3 +64,26 @@ def test_the_worst_lag_is_what_the_trace_tells() -> None:
 
     assert worst_lag_ms(trace) == 0
     assert worst_lag_ms([*trace, *lags]) == 310.5
+
+
+def test_a_broker_lags_that_is_slow_with_an_answer_that_waits_for_nothing() -> None:
+    trace = performed(Script(steps=(join("m0", version=3, wait=True), beat("m0"))), profile="kafka-4.1")
+
+    def slower(api: str, ms: int) -> Trace:
+        return [replace(seen, at_ns=seen.at_ns + ms * 1_000_000) if seen.kind == "response" and seen.api == api else seen for seen in trace]
+
+    assert worst_lag_ms(slower("JoinGroup", 900)) == 0
+    assert worst_lag_ms(slower("Heartbeat", 50)) == 0
+    assert worst_lag_ms(slower("Heartbeat", 900)) >= 900
+
+
+def test_nothing_but_lateness_is_excused_and_only_where_the_machine_lagged() -> None:
+    trace = trace_of("kafka-4.1")
+    lagged = [*trace, replace(trace[0], kind="event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": 900.0})]
+    late = Finding(verdict=Verdict.FAILED, requirement="TR-052", expected="x", observed="too late", proof=Proof.TIMING)
+    judgement = Judgement(verdict=Verdict.INCONCLUSIVE, findings=(late,), is_blurred=True)
+    wrong = replace(judgement, findings=(late, replace(late, proof=Proof.SAFETY)))
+
+    assert excused(judgement, trace) == judgement
+    assert excused(wrong, lagged) == wrong
+    assert excused(judgement, lagged) == Judgement(verdict=Verdict.OK)

@@ -19,7 +19,7 @@ from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.cli.campaign import Campaign, Order
 from groupproof.harness.fuzzing.drawing import Kind, histories
-from groupproof.harness.fuzzing.meeting import Met, answered_count, met_in
+from groupproof.harness.fuzzing.meeting import Met, answered_count, excused, met_in
 from groupproof.harness.fuzzing.shrinking import shrunk, size_of
 from groupproof.harness.judging import Judgement, Ruling, rule_on
 from groupproof.harness.play import Play, seed_of
@@ -84,9 +84,12 @@ class _Stage:
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         judgement = self.inner.judge(case, trace)
-        if any(each.verdict is not Verdict.OK for each in judgement.findings) and (met := met_in(trace)):
+        if all(each.verdict is Verdict.OK for each in judgement.findings):
+            return judgement
+        if met := met_in(trace):
             self.met[case.id] = (met[0], trace)
-        return judgement
+            return judgement
+        return excused(judgement, trace)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,22 +6,24 @@ Whatever level the rule's requirement has, an answer that is not the rule's is a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from groupproof.harness.judging import LAG_MS_MAX, Judgement
 from groupproof.harness.oracle.exchanges import Exchange, histories
 from groupproof.harness.oracle.reading import settings_of
 from groupproof.harness.oracle.searching import explained
 from groupproof.harness.oracle.telling import finding_of
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.oracle.walking import Step, Walked
-from groupproof.harness.verdicts import Finding
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.refusals import error_of
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["Met", "answered_count", "met_in", "side_by_side", "worst_lag_ms"]
+__all__ = ["Met", "answered_count", "excused", "met_in", "side_by_side", "worst_lag_ms"]
 
+_WAITING = (Api.JOIN_GROUP, Api.SYNC_GROUP)
 _BEFORE = 8
 _FIELDS_MAX = 12
 
@@ -63,8 +65,19 @@ def met_in(trace: Trace) -> list[Met]:
 
 
 def worst_lag_ms(trace: Trace) -> float:
-    """Return how late the machine was at worst while the trace was made, 0 where it never was."""
-    return max((float(seen.body["lag_ms"]) for seen in trace if seen.who == "kit" and seen.body.get("name") == "lag"), default=0.0)
+    """Return how late the machine was at worst while the trace was made, 0 where it never was: the kit, or the broker with an answer that waits for nothing."""
+    kit = (float(seen.body["lag_ms"]) for seen in trace if seen.who == "kit" and seen.body.get("name") == "lag")
+    exchanges = (each for history in histories(trace) for each in history.exchanges if each.api not in _WAITING and not each.is_unread)
+    broker = (each.answered_ms - each.ready_ms for each in exchanges if each.answered_ms is not None)
+    return max((*kit, *(lag_ms for lag_ms in broker if lag_ms >= LAG_MS_MAX)), default=0.0)
+
+
+def excused(judgement: Judgement, trace: Trace) -> Judgement:
+    """Return the judgement on a trace in which nothing is met: OK where it found nothing but lateness, and the machine lagged, which explains that."""
+    wrong = [each for each in judgement.findings if each.verdict is not Verdict.OK]
+    if not worst_lag_ms(trace) or any(each.proof is not Proof.TIMING for each in wrong):
+        return judgement
+    return replace(judgement, verdict=Verdict.OK, findings=(), reason="", is_blurred=False)
 
 
 def answered_count(trace: Trace) -> int:
