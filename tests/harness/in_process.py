@@ -7,7 +7,7 @@ import trio
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.script import Script
 from groupproof.harness.script_names import Names, topics_of
-from groupproof.harness.scripted import perform
+from groupproof.harness.scripted import IsLost, perform
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.harness.whereabouts import Whereabouts
 from groupproof.protocol.trace import Recorder, Trace
@@ -17,7 +17,7 @@ __all__ = ["SETTINGS", "performed"]
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 
 
-def performed(script: Script, *, seed: int = 1, profile: str = "kafka-4.1", steps_s: float = 120.0) -> Trace:
+def performed(script: Script, *, seed: int = 1, profile: str = "kafka-4.1", steps_s: float = 120.0, is_lost: IsLost | None = None) -> Trace:
     """Carry `script` out on a cluster of its own."""
     recorders: list[Recorder] = []
 
@@ -30,7 +30,8 @@ def performed(script: Script, *, seed: int = 1, profile: str = "kafka-4.1", step
             began = trio.current_time()
             recorders.append(Recorder(lambda: round((trio.current_time() - began) * 1e9)))
             names = Names(case="join/classic/x", key="1", topics=script.topics)
-            await perform(script, where, recorders[0], names=names, steps_s=steps_s, settings=settings, profile=profile)
+            ground = {"settings": settings, "profile": profile}
+            await perform(script, where, recorders[0], names=names, steps_s=steps_s, is_lost=is_lost, **ground)
             await where.close()
 
     run_virtually(main, seed=seed)

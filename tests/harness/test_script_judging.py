@@ -6,7 +6,7 @@ import pytest
 from tests.harness.test_broker_stage import case, played
 
 from groupproof.harness.script import Closed, Raw
-from groupproof.harness.script_judging import judge_script_run, with_transitions
+from groupproof.harness.script_judging import DRAWN_MAX, has_failed, judge_script_run, with_transitions
 from groupproof.harness.scripting import beat, stable
 from groupproof.harness.verdicts import Level, Verdict
 from groupproof.protocol.trace import Observation, Trace, read_trace, write_trace
@@ -31,6 +31,17 @@ def test_an_answer_that_no_release_gives_is_failed_by_the_rule_it_breaks() -> No
     (found,) = (each for each in judgement.findings if each.verdict is Verdict.FAILED)
     assert judgement.verdict is Verdict.FAILED
     assert play.trace[found.seq or 0].api == "Heartbeat"
+
+
+def test_a_failure_is_known_from_the_trace_so_far_and_only_once_it_is_proven() -> None:
+    (play,) = played(RIGHT)
+    wrong = forged(play.trace, 82)
+    answer = next(seen.seq for seen in wrong if seen.kind == "response" and seen.api == "Heartbeat")
+
+    assert not has_failed(RIGHT, wrong[:answer])
+    assert has_failed(RIGHT, wrong[: answer + 1])
+    assert not has_failed(RIGHT, play.trace[: answer + 1])
+    assert not has_failed(RIGHT, wrong * (DRAWN_MAX // len(wrong) + 1))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.harness.in_process import performed
 
-from groupproof.harness.script import Answered, Ask, Closed, Cut, Group, MoveGroup, Pass, Raw, ReadAgain, Script, StopReading
+from groupproof.harness.script import Answered, Ask, Closed, Cut, Group, MoveGroup, Pass, Raw, ReadAgain, Script, ScriptStep, StopReading
 from groupproof.harness.scripting import answered, beat, commit, fetch, join, joined, leave, stable, sync
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
@@ -60,6 +60,22 @@ def test_a_request_that_is_parked_is_taken_up_before_the_next_is_sent() -> None:
     assert [seen.error for seen in answers(trace, "beat a")] == [27]
     assert answers(trace, "join b")[0].error == 0
     assert not [seen for seen in trace if seen.client not in (None, "a", "b")]
+
+
+@pytest.mark.parametrize("is_failed", [True, False])
+@pytest.mark.parametrize("long", [Pass(ms=1_000), answered("join b", within_ms=4_000)])
+def test_a_case_that_has_failed_already_is_not_waited_for(long: ScriptStep, is_failed: bool) -> None:
+    asked: list[int] = []
+
+    async def is_lost(trace: Trace) -> bool:
+        asked.append(len(trace))
+        return is_failed
+
+    trace = performed(script(*stable("a"), Pass(ms=900), *joined("b"), long, beat("a", label="after")), is_lost=is_lost)
+
+    assert len(asked) == 1
+    assert bool(kit(trace, "lost")) == is_failed
+    assert bool(answers(trace, "after")) != is_failed
 
 
 def test_what_does_not_settle_is_followed_at_once() -> None:

@@ -17,7 +17,7 @@ from groupproof.harness.judging import LAG_MS_MAX, Judgement
 from groupproof.harness.needs import needs_of, unspoken
 from groupproof.harness.play import Play, seed_of
 from groupproof.harness.runner import trouble_in
-from groupproof.harness.script_judging import judge_script_run
+from groupproof.harness.script_judging import has_failed, judge_script_run
 from groupproof.harness.script_names import GROUP_PREFIX, Names
 from groupproof.harness.scripted import STEPS_S, perform
 from groupproof.harness.troubles import Trouble
@@ -104,7 +104,13 @@ class BrokerStage:
             _note(recorder, "unimplemented" if missing else "unmet", why="; ".join(missing or hindrances))
             return
         names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix)
-        await perform(script, ground.where, recorder, names=names, steps_s=self.steps_s, settings=dict(ground.settings), profile=self.profile)
+        held = {"settings": dict(ground.settings), "profile": self.profile}
+
+        async def is_lost(trace: Trace) -> bool:
+            return await trio.to_thread.run_sync(has_failed, case, trace)
+
+        watch = None if self.is_virtual else is_lost
+        await perform(script, ground.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
         clock = "virtual" if self.is_virtual else "wall"

@@ -20,13 +20,13 @@ from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
 from groupproof.harness.scripted import STEPS_END
-from groupproof.harness.verdicts import Finding, Level, Verdict
+from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["judge_either", "judge_script_run", "with_transitions"]
+__all__ = ["DRAWN_MAX", "has_failed", "judge_either", "judge_script_run", "with_transitions"]
 
 DRAWN_MAX = 2_000
-"""Of longer traces the groups' transitions are not worked out for a picture."""
+"""Longer traces are not judged in passing, nor are the groups' transitions worked out for a picture."""
 
 _IDS = "JOIN-03"
 
@@ -65,6 +65,13 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         bystanders_stay_connected(script, requirement, case.level),
     )
     return _if_ended(judge_run(replace(case, judges=tuple(_about(case, each) for each in judges)), trace, ()), trace)
+
+
+def has_failed(case: Case, trace: Trace) -> bool:
+    """Tell whether the trace so far proves a failure on the wire; of one too long to be judged in passing it is not known."""
+    if len(trace) > DRAWN_MAX:
+        return False
+    return any(each.verdict is Verdict.FAILED and each.proof is Proof.SAFETY for each in judge_script_run(case, trace).findings)
 
 
 def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:

@@ -6,7 +6,7 @@ answered a Heartbeat of nobody's for the same group that was sent a while after 
 In the trace the requests and answers are who `member`, with the frames in `raw` and the exchange's label in `detail`; connections are who
 `link`; who `kit` are: `ground` (what was there: settings, versions, names), `coordinator` (who coordinates a group), `step`, `settled` (a
 request that is not answered has been taken up), `timeout` (`waiting`), `unanswered` (the connection ended where an answer was due), `garbage`
-(an answer that cannot be read), `unimplemented`, `unmet`, `moved`, `end`, `closed`.
+(an answer that cannot be read), `lost` (the case has failed: nothing long is waited for), `unimplemented`, `unmet`, `moved`, `end`, `closed`.
 """
 
 from __future__ import annotations
@@ -35,37 +35,56 @@ from groupproof.harness.script import (
 from groupproof.harness.script_link import Exchange, ScriptLink
 from groupproof.harness.script_names import Memory, Names
 from groupproof.harness.whereabouts import Node, NoSuchBroker, Whereabouts, beat_of_nobody
-from groupproof.protocol.trace import Recorder
+from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["STEPS_END", "perform"]
+__all__ = ["STEPS_END", "IsLost", "perform"]
 
 SETTLE_S = 0.02
 """How long a request has a start over what makes sure that it was taken up."""
+
+LONG_S = 1.0
+"""Waits from this on are not worth it for a case that has failed already."""
 
 BARRIER_S = 10.0
 STEPS_S = 120.0
 STEPS_END = "the end of the steps"
 
 
+IsLost = Callable[[Trace], Awaitable[bool]]
+"""Tells whether the trace so far proves a failure."""
+
+
 class _Stop(Exception):
     """The script can't go on; why is in the trace."""
 
 
-async def perform(script: Script, whereabouts: Whereabouts, recorder: Recorder, *, names: Names, steps_s: float = STEPS_S, **ground: Any) -> None:
+async def perform(
+    script: Script,
+    whereabouts: Whereabouts,
+    recorder: Recorder,
+    *,
+    names: Names,
+    steps_s: float = STEPS_S,
+    is_lost: IsLost | None = None,
+    **ground: Any,
+) -> None:
     """Carry `script` out on the cluster of `whereabouts`, which has learnt; `ground` is told in the trace beside what is known here.
+
+    Before a long wait `is_lost` is asked of the trace so far; where it says yes, the script ends there.
 
     `BrokenEnvironment` comes out where the broker is gone, possibly in an exception group; the trace so far is then in the recorder. Whatever else happens is in the trace.
     """
-    await _Performance(script, whereabouts, recorder, names).run(steps_s, ground)
+    await _Performance(script, whereabouts, recorder, names, is_lost).run(steps_s, ground)
 
 
 class _Performance:
-    def __init__(self, script: Script, whereabouts: Whereabouts, recorder: Recorder, names: Names) -> None:
+    def __init__(self, script: Script, whereabouts: Whereabouts, recorder: Recorder, names: Names, is_lost: IsLost | None) -> None:
         self._script = script
         self._where = whereabouts
         self._recorder = recorder
         self._names = names
+        self._is_lost = is_lost
         self._memory = Memory(names=names)
         self._numbers = itertools.count(1)
         self._links: dict[str, ScriptLink] = {}
@@ -202,8 +221,7 @@ class _Performance:
     async def _await(self, exchange: Exchange, link: ScriptLink, within_ms: int) -> None:
         """Wait for an answer; its absence is told, and held against the broker only if that is still there."""
         title = exchange.label or exchange.api.title
-        with trio.move_on_after(within_ms / 1000):
-            await exchange.done.wait()
+        await self._until(exchange.done, within_ms)
         if not exchange.done.is_set():
             self._note("timeout", waiting=f"the answer to {title}", label=exchange.label, within_ms=within_ms)
         elif exchange.answer is None:
@@ -211,6 +229,21 @@ class _Performance:
         else:
             return
         await self._where.check_alive(link.node_id)
+
+    async def _until(self, done: trio.Event, within_ms: int) -> None:
+        """Wait for `done`, at most so long; where that takes a while, go on waiting only if there is still something to learn."""
+        end = trio.current_time() + within_ms / 1000
+        with trio.move_on_at(min(end, trio.current_time() + LONG_S)):
+            await done.wait()
+        if not done.is_set() and trio.current_time() < end:
+            await self._stop_if_lost()
+            with trio.move_on_at(end):
+                await done.wait()
+
+    async def _stop_if_lost(self) -> None:
+        if self._is_lost is not None and await self._is_lost(list(self._recorder.trace)):
+            self._note("lost")
+            raise _Stop
 
     async def _settle(self, exchange: Exchange, link: ScriptLink) -> None:
         with trio.move_on_after(SETTLE_S):
@@ -244,6 +277,8 @@ class _Performance:
     # Connections, as the script treats them
 
     async def _pass(self, step: Pass) -> None:
+        if step.ms >= LONG_S * 1000:
+            await self._stop_if_lost()
         await trio.sleep(step.ms / 1000)
 
     async def _cut(self, step: Cut) -> None:

@@ -186,6 +186,7 @@ _EVENTS: dict[tuple[str, str], Callable[[Observation], tuple[str, str]]] = {
     ("kit", "mark"): lambda seen: (f"— {seen.body.get('mark')} —", "mark"),
     ("kit", "end"): lambda seen: ("the plan is at its end: faults are healed, members closed", "mark"),
     ("kit", "timeout"): lambda seen: (f"time is out, waiting for {seen.body.get('waiting')}", "error"),
+    ("kit", "lost"): lambda seen: ("the case has failed: nothing long is waited for any more", "mark"),
     ("kit", "lag"): lambda seen: (f"the kit itself lagged {seen.body.get('lag_ms')} ms", "error"),
     ("kit", "exit"): _exit,
     ("kit", "kill"): lambda seen: ("is killed", "command"),
