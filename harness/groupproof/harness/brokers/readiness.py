@@ -21,8 +21,10 @@ UP_S: Final = 120.0
 """How long brokers may take to coordinate groups; a cold JVM on a busy machine needs half a minute."""
 
 _PAUSE_S: Final = 0.1
-_EMPTIED_S: Final = 5.0
-"""How long a group may take to be empty once its members have left: a first join phase waits for its initial delay, by default 3 s."""
+_EMPTIED_S: Final = 15.0
+"""How long groups may take to be empty once their members have left: a first join phase waits for its initial delay, by default 3 s, and pending ids."""
+
+_FULL: Final = error_named(ErrorCode.NON_EMPTY_GROUP)
 
 _CREATE_MS: Final = 20_000
 _TOPIC_ALREADY_EXISTS: Final = 36
@@ -179,33 +181,42 @@ async def delete_topics(connect: Connect, bootstrap: Address, names: Sequence[st
 
 async def delete_groups(connect: Connect, bootstrap: Address, groups: Iterable[str]) -> list[str]:
     """Delete groups, each by its coordinator and without the members that are still in it; return one line for each that is still there."""
-    left = []
-    for group in groups:
-        try:
-            async with asking(await connect(*bootstrap)) as asker:
-                address = await _coordinator(asker, group)
-            async with asking(await connect(*address)) as asker:
-                result = await _deleted(asker, group)
-        except (_NotYet, NotSpoken, *GONE) as error:
-            left.append(f"group {group}: {error}")
-            continue
-        left += [f"group {group}: {_said(result)}"] if result["error_code"] not in (0, ErrorCode.GROUP_ID_NOT_FOUND) else []
-    return left
-
-
-async def _deleted(asker: Asker, group: str) -> Mapping[str, Any]:
-    """Delete a group and return the result. While it has members they are made to leave: it would outlive their sessions, by default for a week."""
     deadline = trio.current_time() + _EMPTIED_S
-    while True:
-        answer = await asker.ask(Api.DELETE_GROUPS, {"groups_names": (group,)})
-        result: Mapping[str, Any] = answer["results"][0]
-        if result["error_code"] != ErrorCode.NON_EMPTY_GROUP or trio.current_time() > deadline:
-            return result
-        for described in (await asker.ask(Api.DESCRIBE_GROUPS, {"groups": (group,)}))["groups"]:
-            for each in described["members"]:
-                member = {"member_id": each["member_id"], "group_instance_id": each.get("group_instance_id")}
-                await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": (member,)})
+    left: dict[str, str] = {}
+    waiting = list(groups)
+    while waiting:
+        left |= {group: await _deleted(connect, bootstrap, group) for group in waiting}
+        waiting = [group for group in waiting if left[group] == _FULL and trio.current_time() < deadline]
         await trio.sleep(_PAUSE_S)
+    return [f"group {group}: {said}" for group, said in left.items() if said]
+
+
+async def _deleted(connect: Connect, bootstrap: Address, group: str) -> str:
+    """Delete a group and return what was said against it, nothing where it is gone. Members that it has are made to leave: it would outlive their sessions,
+    by default for a week."""
+    try:
+        async with asking(await connect(*bootstrap)) as asker:
+            address = await _coordinator(asker, group)
+        async with asking(await connect(*address)) as asker:
+            said = await _delete(asker, group)
+            if said == _FULL:
+                await _empty(asker, group)
+                said = await _delete(asker, group)
+    except (_NotYet, NotSpoken, *GONE) as error:
+        return str(error)
+    return said
+
+
+async def _delete(asker: Asker, group: str) -> str:
+    answer = await asker.ask(Api.DELETE_GROUPS, {"groups_names": (group,)})
+    return next((_said(each) for each in answer["results"] if each["error_code"] not in (0, ErrorCode.GROUP_ID_NOT_FOUND)), "")
+
+
+async def _empty(asker: Asker, group: str) -> None:
+    answer = await asker.ask(Api.DESCRIBE_GROUPS, {"groups": (group,)})
+    for member in (each for described in answer["groups"] for each in described["members"]):
+        leaving = {"member_id": member["member_id"], "group_instance_id": member.get("group_instance_id")}
+        await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": (leaving,)})
 
 
 async def _patiently(check: Callable[[], Awaitable[None]], dead: Callable[[], list[str]], within_s: float, otherwise: str) -> None:
