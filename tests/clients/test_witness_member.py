@@ -349,6 +349,7 @@ def test_a_close_waits_thirty_seconds_for_its_goodbye_and_no_longer(bench: type[
     b.do(b.member.close(b.now))
     assert b.waits(LEAVE)
     b.advance(29_999)
+    b.do(b.member.tick(b.now))
     assert b.of(Gone) == []
     b.advance(1)
     assert b.of(Gone) == [Gone(closed=True)]
