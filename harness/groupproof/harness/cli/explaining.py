@@ -135,7 +135,8 @@ def _requirement(name: str) -> list[str] | None:
     lines = [f"{found.id}  ({found.level.value}; {found.area}, {found.topic})", *_wrapped(found.text), ""]
     lines += _wrapped(f"Level: {found.reason}") + _wrapped(f"Source: {found.source}")
     lines += _wrapped(f"Profiles: {', '.join(found.profiles)}") + _wrapped(f"Observed by {_observed(found.observe)}")
-    return lines + _listed("Cases", _cases_of(found.id)) + _listed("Rows of the coordinator's table", _rows_of(found.id))
+    lines += _listed("Cases", _cases_of(found.id)) + _listed("Rows of the coordinator's table", _rows_of(found.id))
+    return lines + _listed("Tests that fail if it is not met", _witnesses_of(found.id))
 
 
 def _observed(how: str) -> str:
@@ -150,6 +151,13 @@ def _cases_of(requirement: str) -> list[str]:
     from groupproof.harness.catalogue import CASES
 
     return [f"{case.id}  {case.title}" for case in CASES if requirement in case.requirements]
+
+
+def _witnesses_of(requirement: str) -> list[str]:
+    """Return the witnesses, or why there is none."""
+    from groupproof.protocol.spec.coverage import gaps, witnesses
+
+    return [*witnesses().get(requirement, ()), *(f"none: {gap.why}" for gap in gaps() if requirement in gap.ids)]
 
 
 def _rows_of(requirement: str) -> list[str]:
