@@ -32,7 +32,10 @@ def _static(scene: Scene) -> str:
 TRANSACTIONS: Table = {
     "missing group, nobody": (lambda s: f"{_commit(s)}:{said(s.state() or 'none')}", "0:Empty"),
     "missing group, an id": (lambda s: f"{_commit(s, 'x')}:{said(s.state() or 'none')}", "0:Empty | 2.5 25:Empty | 3.3 0:Empty"),
-    "missing group, a generation": (lambda s: f"{_commit(s, 'x', 1)}:{said(s.state() or 'none')}", "0:Empty | 2.5 25:Empty | 4.0 22:none"),
+    "missing group, a generation": (
+        lambda s: f"{_commit(s, 'x', 1)}:{said(s.state() or 'none')}",
+        "0:Empty | 2.5 25:Empty | 3.7-new 22:none | 3.9 25:Empty | 4.0 22:none",
+    ),
     "Dead": (lambda s: _commit(s, dead(s)[0], 1), "25 | 2.3 15"),
     "Empty, nobody": (lambda s: _commit(_empty(s)), "0"),
     "Empty, an id": (lambda s: _commit(_empty(s), "x"), "0 | 2.5 25 | 3.3 0"),
@@ -75,16 +78,53 @@ def _assignment(log: ErrorCode) -> Callable[[Scene], object]:
 REFUSALS: Table = {
     "offsets, NOT_ENOUGH_REPLICAS": (_offsets(ErrorCode.NOT_ENOUGH_REPLICAS), "15/15"),
     "offsets, KAFKA_STORAGE_ERROR": (_offsets(ErrorCode.KAFKA_STORAGE_ERROR), "16/16"),
-    "offsets, REQUEST_TIMED_OUT": (_offsets(ErrorCode.REQUEST_TIMED_OUT), "7/7 | 4.0 15/15"),
-    "offsets, MESSAGE_TOO_LARGE": (_offsets(ErrorCode.MESSAGE_TOO_LARGE), "28/28 | 4.0 -1/-1"),
-    "offsets, NETWORK_EXCEPTION": (_offsets(ErrorCode.NETWORK_EXCEPTION), "13/13 | 3.7 14/14"),
+    "offsets, REQUEST_TIMED_OUT": (_offsets(ErrorCode.REQUEST_TIMED_OUT), "7/7 | 3.7-new 15/15 | 3.9 7/7 | 4.0 15/15"),
+    "offsets, MESSAGE_TOO_LARGE": (_offsets(ErrorCode.MESSAGE_TOO_LARGE), "28/28 | 3.7-new -1/-1 | 3.9 28/28 | 4.0 -1/-1"),
+    "offsets, NETWORK_EXCEPTION": (_offsets(ErrorCode.NETWORK_EXCEPTION), "13/13 | 3.7 14/14 | 3.7-new 13/13 | 3.9 14/14"),
     "an assignment, NOT_ENOUGH_REPLICAS": (_assignment(ErrorCode.NOT_ENOUGH_REPLICAS), "15"),
     "an assignment, KAFKA_STORAGE_ERROR": (_assignment(ErrorCode.KAFKA_STORAGE_ERROR), "16"),
-    "an assignment, REQUEST_TIMED_OUT": (_assignment(ErrorCode.REQUEST_TIMED_OUT), "27 | 4.0 15"),
+    "an assignment, REQUEST_TIMED_OUT": (_assignment(ErrorCode.REQUEST_TIMED_OUT), "27 | 3.7-new 15 | 3.9 27 | 4.0 15"),
     "an assignment, MESSAGE_TOO_LARGE": (_assignment(ErrorCode.MESSAGE_TOO_LARGE), "-1"),
 }
 
 
 @situations(REFUSALS)
 def test_a_record_that_the_log_refuses_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
+
+
+def _fetched_stable(scene: Scene) -> str:
+    """Tell what the fetch of stable offsets is answered while a transaction holds a newer one."""
+    scene.commit(offset=1, version=2)
+    scene.txn_commit(offset=2)
+    (partition,) = scene.fetch(0, stable=True).answer.groups[0].topics[0].partitions
+    return f"{partition.error_code}:{partition.committed_offset}"
+
+
+def _overtaken(scene: Scene) -> str:
+    """Tell which offset holds when a commit comes between that in a transaction and the transaction's end."""
+    scene.txn_commit(offset=1)
+    scene.commit(offset=2, version=2)
+    scene.end()
+    return str(scene.committed())
+
+
+def _deleted(scene: Scene) -> str:
+    """Tell which partitions an OffsetDelete is answered, of which one has an offset and one a pending one; and what of that is left."""
+    scene.commit(offset=1, version=2)
+    scene.txn_commit(offset=2, partitions=(1,))
+    told = [each.partition_index for each in scene.delete_offsets(0, 1).answer.topics[0].partitions]
+    scene.end()
+    return f"{','.join(map(str, told))}:{scene.committed(0)}:{scene.committed(1)}"
+
+
+PENDING: Table = {
+    "stable offsets asked for": (_fetched_stable, "- | 2.5 88:-1 | 3.7-new 0:1 | 3.9 88:-1"),
+    "a later commit": (_overtaken, "2 | 3.7-new 1 | 3.9 2"),
+    "offsets deleted": (_deleted, "- | 2.4 0,1:-1:-1 | 3.7-new 0:-1:2 | 3.9 0,1:-1:-1"),
+}
+
+
+@situations(PENDING)
+def test_what_a_pending_offset_counts_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
     assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected

@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from groupproof.protocol.spec import On, State, profile, profiles, rule_name, state_name, unreachable
-from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, RELEASES
+from groupproof.protocol.spec.deltas import Line
+from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, OPTIONAL, RELEASES, line_of
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 LIVE = (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
@@ -29,7 +30,8 @@ def test_deltas_stand_newest_first_and_say_what_came() -> None:
 
 def test_profiles_stand_oldest_first_and_each_for_one_release() -> None:
     assert list(RELEASES) == list(profiles()) == sorted(profiles())
-    assert all(name == f"kafka-{release[0]}.{release[1]}" for name, release in RELEASES.items())
+    assert all(name.removesuffix("-new") == f"kafka-{release[0]}.{release[1]}" for name, release in RELEASES.items())
+    assert all(RELEASES[name] == RELEASES[default] for name, default in OPTIONAL.items())
     assert list(RELEASES.values()) == sorted(RELEASES.values())
 
 
@@ -86,7 +88,8 @@ def test_the_order_of_checks_before_the_group() -> None:
 
     assert order == {
         "kafka-1.1": "not-active group-id-empty not-coordinator session-timeout",
-        **dict.fromkeys((name for name in profiles() if (2, 0) <= RELEASES[name] < (4, 0)), scala), **dict.fromkeys(("kafka-4.0", "kafka-4.1"), java),
+        **dict.fromkeys((name for name in profiles()[1:] if line_of(name) is Line.SCALA), scala), **dict.fromkeys(("kafka-4.0", "kafka-4.1"), java),
+        "kafka-3.7-new": "not-active group-id-empty loading not-coordinator session-timeout",
     }  # fmt: skip
 
 

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from groupproof.protocol.render_releases import releases_markdown
 from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.spec.contrast import contrast
-from groupproof.protocol.spec.profiles import profile, profiles
+from groupproof.protocol.spec.java_releases import JAVA_DELTAS
+from groupproof.protocol.spec.profiles import neighbours, profile, profiles
 from groupproof.protocol.spec.releases import DELTAS
 from groupproof.protocol.spec.verified import verification
 
@@ -31,7 +30,7 @@ def test_a_release_tells_whether_it_was_compared_with_a_broker(document: str, na
     assert compared is None or f"verified with {compared.release}: {compared.steps} steps" in line
 
 
-@pytest.mark.parametrize(("older", "newer"), list(pairwise(profiles())))
+@pytest.mark.parametrize(("older", "newer"), neighbours())
 def test_neighbours_differ_as_their_tables_do(document: str, older: str, newer: str) -> None:
     told, section = contrast(profile(older), profile(newer)), _section(document, older, newer)
 
@@ -42,7 +41,11 @@ def test_neighbours_differ_as_their_tables_do(document: str, older: str, newer: 
 
 
 def test_what_a_release_brought_stands_with_the_pair_that_it_parts(document: str) -> None:
-    for delta in (*DELTAS, *ADMIN_DELTAS):
-        parted = [(older, newer) for older, newer in pairwise(profiles()) if profile(older).release < delta.since <= profile(newer).release]
+    for delta in (*DELTAS, *ADMIN_DELTAS, *JAVA_DELTAS):
+        parted = [
+            (older, newer)
+            for older, newer in neighbours()
+            if profile(older).release < delta.since <= profile(newer).release and delta.line in (None, profile(older).line)
+        ]
         assert parted, delta.what
         assert f"- {'.'.join(map(str, delta.since))}: {delta.what}." in _section(document, *parted[0])

@@ -8,7 +8,7 @@ from typing import Final
 from groupproof.coordinator.describing import DESCRIPTIONS
 from groupproof.coordinator.inputs import Input
 from groupproof.coordinator.members import Member
-from groupproof.coordinator.offsets import Offsets
+from groupproof.coordinator.offsets import Key, Offsets
 from groupproof.protocol.messages import (
     CommittedPartition,
     CommittedTopic,
@@ -154,19 +154,37 @@ def _commit_answer(request: OffsetCommitRequest | TxnOffsetCommitRequest, code: 
 
 
 def _offsets_deleted(on: Input) -> OffsetDeleteResponse:
+    return _deletion_answer(on, lambda _: True)
+
+
+def _stored_offsets_deleted(on: Input) -> OffsetDeleteResponse:
+    stored = () if on.offsets is None else on.offsets.by_partition.keys()
+    return _deletion_answer(on, lambda key: key in stored)
+
+
+def _deletion_answer(on: Input, is_told: Callable[[Key], bool]) -> OffsetDeleteResponse:
     assert isinstance(on.request, OffsetDeleteRequest)
     topics = []
     for topic in on.request.topics:
-        code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if on.here.is_subscribed_to(topic.name) else ErrorCode.NONE
-        deleted = tuple(DeletedOffset(partition_index=each.partition_index, error_code=code) for each in topic.partitions)
-        topics.append(DeletedOffsetTopic(name=topic.name, partitions=deleted))
+        is_subscribed = on.here.is_subscribed_to(topic.name)
+        code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed else ErrorCode.NONE
+        told = [each.partition_index for each in topic.partitions if is_subscribed or is_told((topic.name, each.partition_index))]
+        topics.append(DeletedOffsetTopic(name=topic.name, partitions=tuple(DeletedOffset(partition_index=each, error_code=code) for each in told)))
     return OffsetDeleteResponse(topics=tuple(topics))
 
 
 def _stored_offsets(on: Input) -> OffsetFetchResponse:
-    assert on.fetch is not None
     assert isinstance(on.request, OffsetFetchRequest)
-    topics = (on.offsets or Offsets()).fetch(on.fetch.topics, require_stable=on.request.require_stable)
+    return _fetched(on, require_stable=on.request.require_stable)
+
+
+def _committed_offsets(on: Input) -> OffsetFetchResponse:
+    return _fetched(on, require_stable=False)
+
+
+def _fetched(on: Input, *, require_stable: bool) -> OffsetFetchResponse:
+    assert on.fetch is not None
+    topics = (on.offsets or Offsets()).fetch(on.fetch.topics, require_stable=require_stable)
     return fetch_answer(FetchedGroup(group_id=on.group_id, topics=topics))
 
 
@@ -233,11 +251,13 @@ FORMS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
     Form.OWN_ASSIGNMENT: _own_assignment,
     Form.COMMITTED: _committed,
     Form.STORED_OFFSETS: _stored_offsets,
+    Form.COMMITTED_OFFSETS: _committed_offsets,
     Form.NO_OFFSETS: _no_offsets,
     Form.NOT_APPENDED: _not_appended,
     Form.OLD_LEADER_NOT_APPENDED: _old_leader_not_appended,
     Form.EACH_ENTRY: _each_entry,
     Form.UNVERIFIED: _unverified,
     Form.OFFSETS_DELETED: _offsets_deleted,
+    Form.STORED_OFFSETS_DELETED: _stored_offsets_deleted,
     **DESCRIPTIONS,
 }

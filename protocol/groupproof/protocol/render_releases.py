@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final
 
 from groupproof.protocol.markdown import generated, table
 from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.spec.contrast import Contrast, contrast
-from groupproof.protocol.spec.profiles import Profile, profile, profiles
+from groupproof.protocol.spec.java_releases import JAVA_DELTAS
+from groupproof.protocol.spec.profiles import Profile, neighbours, profile, profiles
 from groupproof.protocol.spec.releases import DELTAS
 from groupproof.protocol.spec.verified import verification
 
@@ -26,7 +26,7 @@ neighbours stands below, the newest pair first: what came, then every difference
 def releases_markdown() -> str:
     """Return the list of the releases, then what each pair of neighbours does differently."""
     lines = [generated("the tables in spec/"), "", _HEAD, *table(("profile", "release", "state"), map(_profile, reversed(profiles())))]
-    for older, newer in reversed(list(pairwise(map(profile, profiles())))):
+    for older, newer in ((profile(one), profile(other)) for one, other in reversed(neighbours())):
         lines += [f"## {older.name} to {newer.name}", "", *_came(older, newer), *_differences(contrast(older, newer))]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -39,7 +39,8 @@ def _profile(name: str) -> tuple[str, ...]:
 
 def _came(older: Profile, newer: Profile) -> Iterator[str]:
     """Yield what the releases after `older`, up to `newer`, brought, in the words of the deltas."""
-    brought = sorted((each for each in (*DELTAS, *ADMIN_DELTAS) if older.release < each.since <= newer.release), key=lambda each: each.since)
+    deltas = [each for each in (*DELTAS, *ADMIN_DELTAS, *JAVA_DELTAS) if each.line in (None, older.line)]
+    brought = sorted((each for each in deltas if older.release < each.since <= newer.release), key=lambda each: each.since)
     yield from (f"- {'.'.join(map(str, each.since))}: {each.what}." for each in brought)
     yield from ("",) * bool(brought)
 

@@ -5,8 +5,8 @@ from packaging.version import Version
 
 from groupproof.harness.brokers.releases import releases
 from groupproof.harness.troubles import WrongUsage
-from groupproof.protocol.spec.profiles import profile_of, profiles
-from groupproof.protocol.spec.releases import RELEASES
+from groupproof.protocol.spec.profiles import default_profiles, profile_of
+from groupproof.protocol.spec.releases import OPTIONAL, RELEASES
 
 
 @pytest.mark.parametrize("release", releases().known)
@@ -16,7 +16,10 @@ def test_every_known_release_has_one_entry_and_a_profile_of_its_own(release: str
 
 
 def test_every_profile_has_a_known_release() -> None:
-    assert {profile_of(Version(release).release) for release in releases().known} == set(profiles())
+    assert {profile_of(Version(release).release) for release in releases().known} == set(default_profiles())
+    assert {profile_of(Version(release).release, optional=True) for release in releases().known if releases().new.releases.contains(release)} == set(
+        OPTIONAL
+    )
     assert {release for release in RELEASES.values()} == {Version(release).release for release in releases().known}
 
 
@@ -47,6 +50,13 @@ def test_a_client_of_zookeeper_stands_in_where_the_releases_own_fails_on_a_newer
 def test_a_release_that_is_not_known_is_taken_by_its_range() -> None:
     assert releases().needs_of("4.7.0") is releases().needs_of("4.1.0")
     assert releases().needs_of("2.6.0") is releases().needs_of("2.8.2")
+
+
+def test_a_release_is_followed_by_new_where_it_has_another_coordinator() -> None:
+    assert releases().with_new("3.7.2") == ("3.7.2", False)
+    assert releases().with_new("3.7.2-new") == ("3.7.2", True)
+    with pytest.raises(WrongUsage, match=r"apache-kafka@4\.0\.0-new: brokers of .* can be had with a new coordinator, others have one alone"):
+        releases().with_new("4.0.0-new")
 
 
 def test_the_default_is_a_known_release() -> None:

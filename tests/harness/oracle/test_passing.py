@@ -12,6 +12,7 @@ from groupproof.harness.oracle.comparing import Difference
 from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group, shows_state_before
 from groupproof.harness.oracle.reading import findings_of
 from groupproof.protocol.messages import DeleteGroupsRequest, HeartbeatRequest
+from groupproof.protocol.spec.deltas import Line
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, GroupState
 
@@ -29,15 +30,15 @@ def test_a_group_is_not_there_when_it_is_dead_or_not_listed() -> None:
     assert not shows_no_group(Api.HEARTBEAT, {"error_code": 25})
 
 
-def test_a_group_of_which_nothing_is_written_may_be_unseen_from_4_0_on() -> None:
-    assert may_be_unseen("g", Stored(), (4, 0))
-    assert may_be_unseen("other", WRITTEN, (4, 1))
-    assert not may_be_unseen("g", Stored(), (3, 9))
+def test_a_group_of_which_nothing_is_written_may_be_unseen_by_the_coordinator_in_java() -> None:
+    assert may_be_unseen("g", Stored(), Line.JAVA)
+    assert may_be_unseen("other", WRITTEN, Line.JAVA)
+    assert not may_be_unseen("g", Stored(), Line.SCALA)
 
 
 def test_a_group_that_is_written_is_seen() -> None:
-    assert not may_be_unseen("g", WRITTEN, (4, 1))
-    assert not may_be_unseen("g", COMMITTED, (4, 1))
+    assert not may_be_unseen("g", WRITTEN, Line.JAVA)
+    assert not may_be_unseen("g", COMMITTED, Line.JAVA)
 
 
 def test_a_group_that_moves_may_show_where_it_was_and_nothing_else() -> None:

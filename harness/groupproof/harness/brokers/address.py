@@ -19,7 +19,7 @@ from groupproof.harness.brokers.security import Connector
 from groupproof.harness.brokers.told import unmet_by
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.protocol.spec.profiles import NEWEST, api_versions, profiles
+from groupproof.protocol.spec.profiles import NEWEST, api_versions, default_profiles
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["AddressedBrokers", "matching_profile"]
@@ -36,7 +36,7 @@ _TELLING: Final = (
 
 def matching_profile(told: Ranges) -> str:
     """Return the newest profile whose release advertises nothing newer than `told` of the APIs that members need; the oldest where none does."""
-    newest_first = [name for name in reversed(profiles()) if name.startswith("kafka-")]
+    newest_first = [name for name in reversed(default_profiles()) if name.startswith("kafka-")]
     for name in newest_first:
         own = api_versions(name)
         if all(own[api][1] <= told[api][1] for api in _TELLING if api in told):

@@ -32,12 +32,14 @@ _FINISH_S = 90.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApacheKafka:
-    """One release. `provider` is "docker" or "maven" where the user wants one of them; `logs` is where logs go, else under the cache.
+    """One release, with its new coordinator where `is_new`. `provider` is "docker" or "maven" where the user wants one of them; `logs` is where
+    logs go, else under the cache.
 
     `extra` are broker settings that the kit itself adds.
     """
 
     release: str
+    is_new: bool = False
     cache: Path
     say: Say
     spec: str = ""
@@ -54,7 +56,7 @@ class ApacheKafka:
 
     @property
     def profile(self) -> str:
-        return self.asked_profile or profile_of(Version(self.release).release)
+        return self.asked_profile or profile_of(Version(self.release).release, optional=self.is_new)
 
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
@@ -108,5 +110,5 @@ class ApacheKafka:
         ]
         if not is_alone and not needs.zookeeper:
             nodes.insert(0, Node(node_id=CONTROLLER_ID, data=own.data / "controller", controller_port=reserve_port()))
-        fixed = {**releases().settings, **needs.settings, **self.extra}
+        fixed = {**releases().settings, **needs.settings, **(releases().new.settings if self.is_new else {}), **self.extra}
         return Layout(nodes=tuple(nodes), zookeeper_port=reserve_port() if needs.zookeeper else 0, fixed=fixed, asked=settings)

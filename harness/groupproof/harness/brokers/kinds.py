@@ -117,10 +117,11 @@ def _unknown(spec: str, name: str) -> str:
 
 
 def _apache_kafka(wanted: Wanted) -> BrokerSubject:
-    release = wanted.release or releases().default
+    release, is_new = releases().with_new(wanted.release or releases().default)
     releases().needs_of(release)
     return ApacheKafka(
         release=release,
+        is_new=is_new,
         spec=wanted.spec,
         cache=wanted.cache,
         say=wanted.say,

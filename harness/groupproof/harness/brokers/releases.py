@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from groupproof.harness.troubles import WrongUsage
 
-__all__ = ["Needs", "Releases", "releases"]
+__all__ = ["NEW", "Needs", "NewCoordinator", "Releases", "releases"]
 
+NEW: Final = "-new"
 _TABLE = Path(__file__).with_name("apache_kafka.toml")
 
 
@@ -43,8 +44,19 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewCoordinator:
+    """Which releases can be had with the coordinator that is not their default, and by which broker settings."""
+
+    releases: SpecifierSet
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Releases:
-    """The table: `known` are the releases that this kit is tried with, `images` those of which there is an official image."""
+    """The table: `known` are the releases that this kit is tried with, `images` those of which there is an official image.
+
+    A release that is followed by `-new` is that release with its `new` coordinator.
+    """
 
     default: str
     known: tuple[str, ...]
@@ -52,7 +64,15 @@ class Releases:
     image: str
     main_class: str
     settings: Mapping[str, str]
+    new: NewCoordinator
     needs: tuple[Needs, ...]
+
+    def with_new(self, asked: str) -> tuple[str, bool]:
+        """Return the release that `asked` names, and whether with its new coordinator; raise `WrongUsage` where it has none."""
+        release = asked.removesuffix(NEW)
+        if release != asked and not self.new.releases.contains(release):
+            raise WrongUsage(f"apache-kafka@{asked}: brokers of {self.new.releases} can be had with a new coordinator, others have one alone")
+        return release, release != asked
 
     def needs_of(self, release: str) -> Needs:
         """Return what `release` needs; raise `WrongUsage` for one that is no release number, or older than any that can be run."""
@@ -78,6 +98,7 @@ def releases() -> Releases:
         image=data["image"],
         main_class=data["main_class"],
         settings=data["settings"],
+        new=NewCoordinator(releases=SpecifierSet(data["new"]["releases"]), settings=data["new"]["settings"]),
         needs=tuple(_needs(each) for each in data["needs"]),
     )
 

@@ -1,7 +1,7 @@
 """What a group shows to whoever looks, for a moment or a while: a new one is Dead, or not listed; one that moves is still where it was; one that is
 deleted is Dead before it is gone; an instance that returned is fenced by the next that does. Pure.
 
-Before 4.0 a new group is unseen for some milliseconds. From 4.0 on brokers read as of the last record that was committed (CoordinatorRuntime), so that it lasts until
+With the coordinator in Scala a new group is unseen for some milliseconds. With the one in Java brokers read as of the last record that was committed (CoordinatorRuntime), so that it lasts until
 something is written of the group; or of another in its partition, which no history tells.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from groupproof.coordinator.coordinator import Stored, Transition
 from groupproof.harness.oracle.comparing import Difference
@@ -17,11 +17,10 @@ from groupproof.harness.oracle.exchanges import Exchange
 from groupproof.protocol.messages import JoinGroupRequest
 from groupproof.protocol.refusals import error_of
 from groupproof.protocol.spec import Profile
+from groupproof.protocol.spec.deltas import Line
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_no_group", "shows_state_before"]
-
-_WRITES_BEFORE_ANSWERING: Final = (4, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +39,14 @@ class Moment:
 
 def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Difference], at: Moment) -> bool:
     """Tell whether an answer that differs from the `expected` one is what the group shows for a moment, while it moves or is written, or a new one for a while."""
-    answer, release = asked.answer or {}, at.profile.release
+    answer, line = asked.answer or {}, at.profile.line
     if at.moved is not None and shows_state_before(found, at.moved):
         return any(each.seq > asked.request.seq for each in at.moved_with)
     if at.moved is not None and at.moved.after is GroupState.DEAD and shows_dead_group(asked, at.moved_with, at.profile):
         return True
-    if is_fenced_by_the_next(asked, at.exchanges, release):
+    if is_fenced_by_the_next(asked, at.exchanges, line):
         return True
-    is_unseen = not asked.is_stray and (at.is_new or may_be_unseen(at.group, at.stored, release))
+    is_unseen = not asked.is_stray and (at.is_new or may_be_unseen(at.group, at.stored, line))
     return is_unseen and shows_no_group(asked.api, answer) and not shows_no_group(asked.api, expected)
 
 
@@ -59,10 +58,10 @@ def shows_no_group(api: Api, answer: Mapping[str, Any]) -> bool:
     return api is Api.LIST_GROUPS and not groups and not answer.get("error_code")
 
 
-def may_be_unseen(group: str, stored: Stored, release: tuple[int, ...]) -> bool:
-    """Tell whether a broker of `release` may not show a group that is there: nothing is written of it."""
+def may_be_unseen(group: str, stored: Stored, line: Line) -> bool:
+    """Tell whether a broker with that coordinator may not show a group that is there: nothing is written of it."""
     written = {*(each.group_id for each in stored.groups), *(each.group_id for each in stored.offsets if each.committed or each.pending)}
-    return release >= _WRITES_BEFORE_ANSWERING and group not in written
+    return line is Line.JAVA and group not in written
 
 
 def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:
@@ -77,15 +76,15 @@ def shows_dead_group(asked: Exchange, deletions: Iterable[Exchange], profile: Pr
     row = cells.get(asked.api.title, {}).get(GroupState.DEAD, (None,))[-1]
     is_under_way = any(each.api is Api.DELETE_GROUPS and (each.answered_ms or each.gone_ms) >= asked.ready_ms for each in deletions)
     is_so_refused = row is not None and isinstance(row.answer, ErrorCode) and error_of(asked.api, asked.answer or {}) == row.answer
-    return profile.release < _WRITES_BEFORE_ANSWERING and is_under_way and is_so_refused
+    return profile.line is Line.SCALA and is_under_way and is_so_refused
 
 
-def is_fenced_by_the_next(asked: Exchange, others: Iterable[Exchange], release: tuple[int, ...]) -> bool:
+def is_fenced_by_the_next(asked: Exchange, others: Iterable[Exchange], line: Line) -> bool:
     """Tell whether a static member that returned was fenced by the next with its instance id, which came before the group was written with the first.
 
     From 4.0 on the answer to the first waits for that, and is still to come when the second replaces it (ClassicGroup.replaceStaticMember).
     """
-    if asked.code != ErrorCode.FENCED_INSTANCE_ID or asked.answered_ms is None or release < _WRITES_BEFORE_ANSWERING:
+    if asked.code != ErrorCode.FENCED_INSTANCE_ID or asked.answered_ms is None or line is Line.SCALA:
         return False
     later = (each for each in others if each.request.seq > asked.request.seq and each.ready_ms <= (asked.answered_ms or 0))
     returns_as = _returns_as(asked)

@@ -13,7 +13,7 @@ from typing import Final
 from groupproof.protocol.spec.terms import On
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["FIRST_APPENDS", "NEWEST_APPENDS", "SCALA_APPENDS", "Appends"]
+__all__ = ["FIRST_APPENDS", "FIRST_JAVA_APPENDS", "NEWEST_APPENDS", "SCALA_APPENDS", "Appends"]
 
 Answers = Mapping[int, int]
 Appends = Mapping[On, Answers]
@@ -28,12 +28,17 @@ _COMMON: Final[Answers] = {**_UNAVAILABLE, **_MOVED}
 _UNKNOWN: Final[Answers] = dict[int, int].fromkeys(_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR)
 _UNREACHED: Final[Answers] = {ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 
-_JAVA: Final[Answers] = {**_COMMON, **_UNKNOWN, **_UNREACHED, ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE}
+_FIRST_JAVA: Final[Answers] = {**_COMMON, **_UNKNOWN, ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE}
+_JAVA: Final[Answers] = {**_FIRST_JAVA, **_UNREACHED}
 _SCALA_GROUP: Final[Answers] = {**_COMMON, **_UNKNOWN, ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS}
 _FIRST_OFFSETS: Final[Answers] = {**_COMMON, **dict[int, int].fromkeys(_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)}
 _SCALA_OFFSETS: Final[Answers] = {**_FIRST_OFFSETS, **_UNREACHED}
 
-NEWEST_APPENDS: Final[Appends] = dict.fromkeys((On.JOIN_GROUP, On.SYNC_GROUP, On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT), _JAVA)
+_APPENDING: Final = (On.JOIN_GROUP, On.SYNC_GROUP, On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT)
+NEWEST_APPENDS: Final[Appends] = dict.fromkeys(_APPENDING, _JAVA)
+
+# In 3.7.
+FIRST_JAVA_APPENDS: Final[Appends] = dict.fromkeys(_APPENDING, _FIRST_JAVA)
 
 # Before 4.0.
 SCALA_APPENDS: Final[Appends] = {

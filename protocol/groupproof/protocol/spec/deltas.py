@@ -9,14 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from groupproof.protocol.spec.terms import Effect, Guard, On, Row, State, state_name
 
-__all__ = ["Cell", "Change", "Delta", "Effects", "Release", "applied", "gone", "place", "with_effects", "with_guards"]
+__all__ = ["Cell", "Change", "Delta", "Effects", "Line", "Release", "applied", "gone", "place", "with_effects", "with_guards"]
 
 Release = tuple[int, ...]
 Cell = tuple[Row, ...]
 Effects = Mapping[Effect, tuple[Effect, ...]]
+
+
+class Line(Enum):
+    """Which of the two coordinators that brokers from 3.7 to 3.9 had."""
+
+    SCALA = "the coordinator in Scala"
+    JAVA = "the coordinator in Java"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +47,8 @@ class Change:
 class Delta:
     """What held before release `since`, and what came with it (`what`, with its KIP or issue).
 
-    `appends` are the answers to requests whose record the log refuses, by request and the log's error.
+    `appends` are the answers to requests whose record the log refuses, by request and the log's error. With `line` it held in that coordinator
+    alone.
     """
 
     since: Release
@@ -51,6 +60,7 @@ class Delta:
     fields: Mapping[str, int] = field(default_factory=dict)
     appends: Mapping[On, Mapping[int, int]] = field(default_factory=dict)
     unreachable: Mapping[tuple[On, State], str] = field(default_factory=dict)
+    line: Line | None = None
 
 
 def gone(on: On, states: tuple[State, ...], *names: str) -> tuple[Change, ...]:

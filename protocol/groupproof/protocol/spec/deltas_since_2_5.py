@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.spec.classic_group import UNNAMED
-from groupproof.protocol.spec.deltas import Change, Delta, gone
+from groupproof.protocol.spec.deltas import Change, Delta, Line, gone
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -52,6 +52,7 @@ _UNSAID = Row(
 
 _JAVA = Delta(
     since=(4, 0),
+    line=Line.SCALA,
     what="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848), "
     "a rebalance also when only a pending id leaves, an initial delay that newcomers extend at any generation and that ends with the last "
     "absentee, one rebalance for all who leave together, no refreshed session by a SyncGroup in Stable, a record of a new group, a returned instance that is no newcomer",

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.spec.api_versions import Range, advertised
 from groupproof.protocol.spec.append_errors import NEWEST_APPENDS, Appends
 from groupproof.protocol.spec.classic_group import BEFORE_GROUP, TABLE, UNREACHABLE
 from groupproof.protocol.spec.defaults import defaults
-from groupproof.protocol.spec.deltas import Cell, Delta, applied, place, with_effects, with_guards
-from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, RELEASES
+from groupproof.protocol.spec.deltas import Cell, Delta, Line, applied, place, with_effects, with_guards
+from groupproof.protocol.spec.java_releases import JAVA_DELTAS
+from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, OPTIONAL, RELEASES, line_of
 from groupproof.protocol.spec.terms import On, Row, State, rule_name
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Profile", "UnknownProfile", "api_versions", "profile", "profile_of", "profiles", "rows", "unreachable"]
+__all__ = ["Profile", "UnknownProfile", "api_versions", "default_profiles", "neighbours", "profile", "profile_of", "profiles", "rows", "unreachable"]
 
 NEWEST = "kafka-4.1"
 
@@ -30,11 +32,12 @@ class Profile:
     """The group protocol as one release keeps it.
 
     `before_group` holds the checks made before the group is looked at, `cells` the rows by input and state; `unreachable` says why a cell
-    is not there.
+    is not there. `line` tells which of Kafka's coordinators it is.
     """
 
     name: str
     release: tuple[int, ...]
+    line: Line
     before_group: Mapping[On, tuple[Row, ...]]
     cells: Mapping[On, Mapping[State, tuple[Row, ...]]]
     fields: Mapping[str, int]
@@ -68,20 +71,38 @@ def profile(name: str = NEWEST) -> Profile:
     return _resolved(name)
 
 
-def profile_of(release: tuple[int, ...]) -> str:
-    """Return the newest profile whose release line is no newer than `release`; the oldest profile where all are newer."""
-    return next((name for name in reversed(profiles()) if RELEASES[name][:2] <= release[:2]), profiles()[0])
+def profile_of(release: tuple[int, ...], *, optional: bool = False) -> str:
+    """Return the newest profile whose release line is no newer than `release`, of the default coordinator or of the optional one; else the oldest."""
+    names = [*OPTIONAL] if optional else default_profiles()
+    return next((name for name in reversed(names) if RELEASES[name][:2] <= release[:2]), names[0])
+
+
+def default_profiles() -> tuple[str, ...]:
+    """Return the profiles of coordinators that are their release's default, oldest first."""
+    return tuple(name for name in RELEASES if name not in OPTIONAL)
+
+
+def neighbours() -> tuple[tuple[str, str], ...]:
+    """Return (older, newer) for neighbouring default profiles, oldest first; then each other with its release's default, and with the first after it."""
+    options = [((OPTIONAL[name], name), (name, _after(name))) for name in OPTIONAL]
+    return (*pairwise(default_profiles()), *(pair for pairs in options for pair in pairs))
+
+
+def _after(name: str) -> str:
+    """Return the next profile of the same coordinator."""
+    names = profiles()
+    return next(each for each in names[names.index(name) + 1 :] if line_of(each) is line_of(name))
 
 
 @lru_cache
 def _resolved(name: str) -> Profile:
     if name not in RELEASES:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(RELEASES)}")
-    release = RELEASES[name]
+    release, line = RELEASES[name], line_of(name)
     cells = {on: dict(states) for on, states in TABLE.items()}
     before_group, fields, unreachable, appends = dict(BEFORE_GROUP), dict(NEWEST_FIELDS), dict(UNREACHABLE), dict(NEWEST_APPENDS)
-    for delta in sorted((*DELTAS, *ADMIN_DELTAS), key=lambda each: each.since, reverse=True):
-        if delta.since <= release:
+    for delta in sorted((*DELTAS, *ADMIN_DELTAS, *JAVA_DELTAS), key=lambda each: each.since, reverse=True):
+        if delta.since <= release or delta.line not in (None, line):
             continue
         _undo(delta, cells)
         before_group.update(delta.before_group)
@@ -89,7 +110,7 @@ def _resolved(name: str) -> Profile:
         unreachable.update(delta.unreachable)
         appends.update(delta.appends)
     return Profile(
-        name=name, release=release, before_group=before_group, fields=fields, appends=appends,
+        name=name, release=release, line=line, before_group=before_group, fields=fields, appends=appends,
         cells={on: {state: cell for state, cell in states.items() if cell} for on, states in cells.items()},
         unreachable={where: reason for where, reason in unreachable.items() if not cells.get(where[0], {}).get(where[1])},
         api_versions=advertised(release), defaults=defaults(release),

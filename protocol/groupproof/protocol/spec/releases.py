@@ -12,19 +12,22 @@ from itertools import pairwise
 from typing import Final
 
 from groupproof.protocol.admin_messages import OPERATIONS_NOT_ASKED
-from groupproof.protocol.spec.deltas import Change, Delta, Release
+from groupproof.protocol.spec.deltas import Change, Delta, Line, Release
 from groupproof.protocol.spec.deltas_since_2_5 import DELTAS_SINCE_2_5
 from groupproof.protocol.spec.deltas_to_2_4 import DELTAS_TO_2_4
 
-__all__ = ["DELTAS", "NEWEST_FIELDS", "RELEASES", "Change", "Delta"]
+__all__ = ["DELTAS", "NEWEST_FIELDS", "OPTIONAL", "RELEASES", "Change", "Delta", "line_of"]
 
-# Every profile and the release whose table it has, oldest first: mostly the last of its line. Up to 3.9 it is the coordinator in Scala,
-# the default of those brokers.
+# Every profile and the release whose table it has, oldest first: mostly the last of its line.
 RELEASES: Final[Mapping[str, Release]] = {
     "kafka-1.1": (1, 1, 0), "kafka-2.0": (2, 0, 1), "kafka-2.1": (2, 1, 1), "kafka-2.2": (2, 2, 2), "kafka-2.3": (2, 3, 1), "kafka-2.4": (2, 4, 1),
     "kafka-2.5": (2, 5, 1), "kafka-2.6": (2, 6, 3), "kafka-2.7": (2, 7, 2), "kafka-2.8": (2, 8, 2), "kafka-3.0": (3, 0, 2), "kafka-3.2": (3, 2, 3),
-    "kafka-3.3": (3, 3, 2), "kafka-3.7": (3, 7, 2), "kafka-3.9": (3, 9, 1), "kafka-4.0": (4, 0, 0), "kafka-4.1": (4, 1, 0),
+    "kafka-3.3": (3, 3, 2), "kafka-3.7": (3, 7, 2), "kafka-3.7-new": (3, 7, 2), "kafka-3.9": (3, 9, 1), "kafka-4.0": (4, 0, 0), "kafka-4.1": (4, 1, 0),
 }  # fmt: skip
+
+# Profiles of a coordinator that a setting of the broker chooses, each with that of its release's default. Up to 3.9 the default is the one in Scala;
+# `group.coordinator.new.enable` brings the one in Java, for classic groups too.
+OPTIONAL: Final[Mapping[str, str]] = {"kafka-3.7-new": "kafka-3.7"}
 
 # Fields of answers that differ by release; `group_operations` is a bit for each operation on groups (KIP-430), all of them without an authorizer,
 # `group_operations_unasked` what is told where nobody asks for them. Whether the broker refuses offsets of a known topic's partitions that do not exist
@@ -34,6 +37,12 @@ NEWEST_FIELDS: Final[Mapping[str, int]] = {
     "join_error_generation": -1, "group_operations": 0b1101_0100_1000, "group_operations_unasked": OPERATIONS_NOT_ASKED,
     "commits_check_partitions": 1, "deletions_repeat_topics": 0, "join_lists_instances_since": 0,
 }  # fmt: skip
+
+
+def line_of(profile: str) -> Line:
+    """Return which coordinator a profile is of."""
+    return Line.JAVA if profile in OPTIONAL or RELEASES[profile] >= (4, 0) else Line.SCALA
+
 
 # Newest first.
 DELTAS: Final[tuple[Delta, ...]] = (*DELTAS_SINCE_2_5, *DELTAS_TO_2_4)
