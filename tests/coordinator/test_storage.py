@@ -52,6 +52,14 @@ def test_a_group_without_members_is_restored_empty() -> None:
     assert (restored.state, restored.generation, restored.members.leader, restored.since_ms) == (GroupState.EMPTY, 2, None, 5)
 
 
+@pytest.mark.requirement("EMIG-03")
+def test_offsets_that_the_log_refused_leave_no_group_to_load() -> None:
+    state = PartitionState()
+    state.offsets["g"] = Offsets()
+
+    assert state.snapshot().offsets == ()
+
+
 def test_a_snapshot_does_not_follow_later_changes() -> None:
     state = PartitionState()
     state.offsets["g"] = Offsets({("t", 0): Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)})

@@ -1,0 +1,118 @@
+"""The rule machine by which Hypothesis writes histories: what members, strangers, time and misfortune may do in a duel, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import hypothesis.strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from tests.stateful.duel import ELSEWHERE, LOADING, Duel
+from tests.stateful.history import DISKS, INSTANCES, OFFERS, REBALANCES_MS, SESSIONS_MS, WAITS_MS, History
+from tests.stateful.naive_phases import Release
+
+from groupproof.coordinator.variant import REFERENCE, Variant
+
+__all__ = ["AnyHistory"]
+
+WHO = st.integers(0, 4)
+HOW = st.integers(0, 5)
+OFF = st.sampled_from((0, 0, 0, 0, -1, 1))
+ODDITIES = ("type", "type", "no-group", "fetch", "fetch-all", "not-here", "not-here", "starting")
+MISFORTUNES = ("move", "move", "clean-up", "delete", "disk", "disk")
+
+
+def index_of(options: Sequence[object]) -> st.SearchStrategy[int]:
+    """Draw a place in `options`, half of the time the first."""
+    return st.sampled_from((*[0] * len(options), *range(len(options))))
+
+
+class AnyHistory(RuleBasedStateMachine):
+    """One coordinator's life; `variant` is planted in the machine."""
+
+    variant: Variant = REFERENCE
+    release: Release = (4, 1)
+
+    @initialize(delay_ms=st.sampled_from((0, 3_000)), size_max=st.sampled_from((1_000, 1_000, 2)))
+    def begin(self, delay_ms: int, size_max: int) -> None:
+        size_max = size_max if self.release >= (2, 8) else 1_000  # until 2.7 whom a full group turned away it forgot whose the instance was
+        self.history = History(Duel(self.variant, self.release, group_initial_rebalance_delay_ms=delay_ms, group_max_size=size_max))
+        self.duel = self.history.duel
+
+    @rule(
+        instance=st.sampled_from((None, *INSTANCES)), version=st.sampled_from((3, 4, 8, 9)), offer=index_of(OFFERS),
+        session=index_of(SESSIONS_MS), rebalance=index_of(REBALANCES_MS),
+    )  # fmt: skip
+    def comes(self, instance: str | None, version: int, offer: int, session: int, rebalance: int) -> None:
+        instance = instance if self.release >= (2, 3) else None
+        self.history.join(instance=instance, version=version, offer=offer, session=session, rebalance=rebalance)
+
+    @rule(who=WHO, how=HOW, version=st.sampled_from((5, 9)), offer=index_of(OFFERS), rebalance=index_of(REBALANCES_MS))
+    def joins_again(self, who: int, how: int, version: int, offer: int, rebalance: int) -> None:
+        member_id = self.history.one(who)
+        self.history.join(member_id, instance=self.history.instance_of(member_id, how), version=version, offer=offer, rebalance=rebalance)
+
+    @rule(rebalance=index_of(REBALANCES_MS))
+    def gather(self, rebalance: int) -> None:
+        self.history.gather(rebalance=rebalance)
+
+    @rule(but=st.sampled_from((0, 0, 1)))
+    def settle(self, but: int) -> None:
+        self.history.gather()
+        self.history.sync_all(but=but)
+
+    @rule(who=WHO, how=HOW, off=OFF, left_out=st.integers(0, 1), naming=st.sampled_from((0, 0, 0, 1, 2, 3, 4)))
+    def syncs(self, who: int, how: int, off: int, left_out: int, naming: int) -> None:
+        member_id = self.history.one(who)
+        self.history.sync(member_id, off=off, instance=self.history.instance_of(member_id, how), left_out=left_out, naming=naming)
+
+    @rule(who=WHO, how=HOW, off=OFF)
+    def beats(self, who: int, how: int, off: int) -> None:
+        member_id = self.history.one(who)
+        self.history.heartbeat(member_id, off=off, instance=self.history.instance_of(member_id, how))
+
+    @rule(entries=st.lists(st.tuples(WHO, HOW, st.booleans()), min_size=1, max_size=3))
+    def leave(self, entries: list[tuple[int, int, bool]]) -> None:
+        named = [(self.history.one(who), how, by_id) for who, how, by_id in entries]
+        self.history.leave(*((each if by_id else "", self.history.instance_of(each, how)) for each, how, by_id in named))
+
+    @rule(
+        who=WHO, how=HOW, off=st.sampled_from((0, 0, 0, -1, 1, None)), version=st.sampled_from((8, 9)), offset=st.integers(0, 3), long=st.booleans()
+    )
+    def commits(self, who: int, how: int, off: int | None, version: int, offset: int, long: bool) -> None:
+        member_id = self.history.one(who)
+        self.history.commit(member_id, off=off, instance=self.history.instance_of(member_id, how), version=version, offset=offset, long=long)
+
+    @rule(ms=index_of(WAITS_MS))
+    def waits(self, ms: int) -> None:
+        self.duel.wait(WAITS_MS[ms])
+
+    @rule(off=st.sampled_from((-1, 0, 1)))
+    def waits_for_a_deadline(self, off: int) -> None:
+        due_ms = self.duel.next_ms()
+        if due_ms is not None:
+            self.duel.wait(max(due_ms - self.duel.now_ms + off, 0))
+
+    @rule(what=st.sampled_from(ODDITIES), which=st.integers(0, 13))
+    def oddly(self, what: str, which: int) -> None:
+        history = self.history
+        if what == "type":
+            history.join(protocol_type=("connect", "")[which % 2], version=3, group=("g", "g", "h", "")[which % 4])
+        elif what == "no-group":
+            history.commit("", off=None, group=("g", "h")[which % 2])
+        elif what in ("fetch", "fetch-all"):
+            history.fetch(everything=what == "fetch-all")
+        else:
+            self.duel.activate(is_active=what != "starting")
+            history.ask_about(("", ELSEWHERE, LOADING, "g")[which % 4], which)
+            self.duel.activate(is_active=True)
+
+    @rule(what=st.sampled_from(MISFORTUNES), which=index_of(DISKS))
+    def misfortune(self, what: str, which: int) -> None:
+        if what == "move":
+            self.duel.move()
+        elif what == "clean-up":
+            self.duel.clean_up()
+        elif what == "delete":
+            self.history.delete()
+        else:
+            self.duel.break_disk(DISKS[which])

@@ -1,0 +1,68 @@
+"""A coordinator copied as it stands, so that a search can go on from it in several ways: what changes is copied, all else is shared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+from groupproof.coordinator.coordinator import Coordinator
+from groupproof.coordinator.engine import Engine
+from groupproof.coordinator.group import Group
+from groupproof.coordinator.members import Member, Members
+from groupproof.coordinator.offsets import Offsets
+from groupproof.coordinator.storage import PartitionState
+from groupproof.coordinator.timers import Timers
+from groupproof.coordinator.variant import BentTimers
+
+__all__ = ["forked"]
+
+_TABLES: Final = frozenset({"_cells", "_before", "_forms"})
+
+
+def forked(machine: Coordinator) -> Coordinator:
+    """Return a copy that goes its own way from here. Much faster than `copy.deepcopy`, which copies the tables too."""
+    fresh: Coordinator = _copied(machine)
+    return fresh
+
+
+def _names_of(kind: type) -> tuple[str, ...]:
+    return tuple(name for each in kind.__mro__ for name in getattr(each, "__slots__", ()))
+
+
+def _slotted(kind: type) -> Callable[[Any], Any]:
+    names = _names_of(kind)
+
+    def copy(value: Any) -> Any:
+        fresh: Any = object.__new__(kind)
+        for name in names:
+            setattr(fresh, name, _copied(getattr(value, name)))
+        return fresh
+
+    return copy
+
+
+def _plain(value: Any) -> Any:
+    fresh = object.__new__(type(value))
+    fresh.__dict__.update((name, each if name in _TABLES else _copied(each)) for name, each in vars(value).items())
+    return fresh
+
+
+def _mapping(value: dict[Any, Any]) -> dict[Any, Any]:
+    return {key: _copied(each) for key, each in value.items()}
+
+
+_COPIES: Final[dict[type, Callable[[Any], Any]]] = {
+    **{kind: _slotted(kind) for kind in (Group, Members, Member, Timers, BentTimers, Offsets, PartitionState)},
+    Coordinator: _plain,
+    Engine: _plain,
+    dict: _mapping,
+    list: list,
+    set: set,
+    Counter: Counter.copy,
+}
+
+
+def _copied(value: Any) -> Any:
+    copy = _COPIES.get(type(value))
+    return value if copy is None else copy(value)

@@ -1,0 +1,169 @@
+"""Who may do what in a duel: each act is a plain method with small numbers for its choices, so that anything can draw it and shrink it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.stateful.duel import Duel
+
+from groupproof.coordinator.coordinator import GroupView
+from groupproof.protocol.messages import (
+    CommitPartition,
+    CommitTopic,
+    DeleteGroupsRequest,
+    FetchGroup,
+    FetchTopic,
+    GroupRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinProtocol,
+    LeaveGroupRequest,
+    LeaveMember,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    SyncAssignment,
+    SyncGroupRequest,
+)
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+
+__all__ = ["DISKS", "INSTANCES", "NAMINGS", "OFFERS", "REBALANCES_MS", "SESSIONS_MS", "WAITS_MS", "History"]
+
+OFFERS: Final = (
+    (("range", b"1"),), (("range", b"2"),), (("range", b"1"), ("sticky", b"1")), (("sticky", b"1"), ("range", b"1")), (("custom", b"1"),), (),
+)  # fmt: skip
+INSTANCES: Final = (None, "a", "b")
+SESSIONS_MS: Final = (6_000, 10_000, 30_000, 5_999)
+REBALANCES_MS: Final = (10_000, 60_000, 2_000, 600_000, -1)
+WAITS_MS: Final = (1_000, 0, 1, 500, 2_999, 3_000, 6_000, 10_000, 60_000, 300_000, 604_800_000)
+DISKS: Final = (ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.MESSAGE_TOO_LARGE)
+NAMINGS: Final = ((3, None, None), (5, "tck", "own"), (5, None, None), (5, "connect", "own"), (5, "tck", "unheard-of"))
+"""The version of a SyncGroup, and the protocol type and name that it tells (KIP-559)."""
+
+STRANGER: Final = "stranger"
+
+
+class History:
+    """Acts in a duel, on group `g` unless said."""
+
+    def __init__(self, duel: Duel) -> None:
+        self.duel = duel
+        self.ids = ["", STRANGER]
+
+    # Who is meant
+
+    def view(self, group: str = "g") -> GroupView | None:
+        return self.duel.model.view(group)
+
+    def known(self, group: str = "g") -> list[str]:
+        """Return the ids of members and pending ones, in the order of their coming."""
+        view = self.view(group)
+        return [] if view is None else [*(each.member_id for each in view.members), *view.pending]
+
+    def one(self, who: int) -> str:
+        """Return a present id, or beyond those any that ever was."""
+        present = self.known()
+        self.ids += [each for each in present if each not in self.ids]
+        return present[who] if who < len(present) else self.ids[who % len(self.ids)]
+
+    def instance_of(self, member_id: str, how: int) -> str | None:
+        """Return the member's own instance (0, 1), none (2), or another (3 and more)."""
+        view = self.view()
+        if self.duel.model.release < (2, 3) or (self.duel.model.release < (3, 0) and view is not None and member_id in view.pending):
+            return None  # until 2.8 a pending id that names an instance fails the whole request, as an exception does
+        own = {each.member_id: each.group_instance_id for each in (() if view is None else view.members)}.get(member_id)
+        return own if how < 2 else INSTANCES[how - 2] if how < 5 else "unheard-of"
+
+    def generation(self, off: int = 0) -> int:
+        view = self.view()
+        return (0 if view is None else view.generation) + off
+
+    # What they do
+
+    def join(
+        self, member_id: str = "", *, instance: str | None = None, version: int = 9, offer: int = 0, session: int = 0, rebalance: int = 0,
+        protocol_type: str = "tck", group: str = "g",
+    ) -> None:  # fmt: skip
+        protocols = tuple(JoinProtocol(name=name, metadata=metadata) for name, metadata in OFFERS[offer])
+        message = JoinGroupRequest(
+            group_id=group, member_id=member_id, group_instance_id=instance, protocol_type=protocol_type, protocols=protocols,
+            session_timeout_ms=SESSIONS_MS[session], rebalance_timeout_ms=REBALANCES_MS[rebalance],
+        )  # fmt: skip
+        self.duel.ask(message, version)
+
+    def sync(self, member_id: str, *, off: int = 0, instance: str | None = None, left_out: int = 0, naming: int = 0) -> None:
+        """Sync with an assignment for everyone (which of a follower is ignored) but the first `left_out`, and for a stranger.
+
+        The protocol is named as `NAMINGS` has it, with the group's own for "own".
+        """
+        named = [*self.known()[left_out:], STRANGER]
+        version, protocol_type, protocol_name = NAMINGS[naming]
+        view = self.view()
+        own = None if view is None else view.protocol_name
+        assignments = tuple(SyncAssignment(member_id=each, assignment=f"{each} by {member_id}".encode()) for each in named)
+        message = SyncGroupRequest(
+            group_id="g", generation_id=self.generation(off), member_id=member_id, group_instance_id=instance,
+            protocol_type=protocol_type, protocol_name=own if protocol_name == "own" else protocol_name, assignments=assignments,
+        )  # fmt: skip
+        self.duel.ask(message, version)
+
+    def heartbeat(self, member_id: str, *, off: int = 0, instance: str | None = None) -> None:
+        message = HeartbeatRequest(group_id="g", generation_id=self.generation(off), member_id=member_id, group_instance_id=instance)
+        self.duel.ask(message, 4)
+
+    def leave(self, *entries: tuple[str, str | None]) -> None:
+        members = tuple(LeaveMember(member_id=member_id, group_instance_id=instance) for member_id, instance in entries)
+        self.duel.ask(LeaveGroupRequest(group_id="g", members=members), 5)
+
+    def commit(
+        self,
+        member_id: str,
+        *,
+        off: int | None = 0,
+        instance: str | None = None,
+        version: int = 8,
+        offset: int = 1,
+        long: bool = False,
+        group: str = "g",
+    ) -> None:
+        """Commit as a member, or with `off` None as one who manages no group."""
+        partitions = tuple(
+            CommitPartition(partition_index=each, committed_offset=offset, committed_metadata="mm" if long and each else "m") for each in (0, 1)
+        )
+        message = OffsetCommitRequest(
+            group_id=group, generation_id=-1 if off is None else self.generation(off), member_id=member_id, group_instance_id=instance,
+            topics=(CommitTopic(name="t", partitions=partitions),),
+        )  # fmt: skip
+        self.duel.ask(message, version)
+
+    def fetch(self, *, everything: bool = False) -> None:
+        topics = None if everything else (FetchTopic(name="t", partition_indexes=(0, 1, 2)),)
+        self.duel.ask(OffsetFetchRequest(groups=tuple(FetchGroup(group_id=each, topics=topics) for each in ("g", "h"))), 8)
+
+    def delete(self) -> None:
+        self.duel.ask(DeleteGroupsRequest(groups_names=("g", "nowhere")), 2)
+
+    def ask_about(self, group: str, api: int) -> None:
+        """Send a request of each API about a group that is not this coordinator's, or that nobody can have."""
+        topics = (CommitTopic(name="t", partitions=(CommitPartition(partition_index=0, committed_offset=1),)),)
+        requests: tuple[GroupRequest, ...] = (
+            JoinGroupRequest(group_id=group, session_timeout_ms=SESSIONS_MS[3 * (api % 2)], member_id=STRANGER, protocol_type="tck"),
+            SyncGroupRequest(group_id=group, generation_id=1, member_id=STRANGER),
+            HeartbeatRequest(group_id=group, generation_id=1, member_id=STRANGER),
+            LeaveGroupRequest(group_id=group, members=(LeaveMember(member_id=STRANGER),)),
+            OffsetCommitRequest(group_id=group, topics=topics, generation_id=1),
+            OffsetFetchRequest(groups=(FetchGroup(group_id=group),)),
+            DeleteGroupsRequest(groups_names=(group,)),
+        )
+        self.duel.ask(requests[api // 2], (5, 3, 3, 3, 7, 8, 2)[api // 2])
+
+    def gather(self, *, rebalance: int = 0) -> None:
+        """Let all members join again, and wait for the end of the join phase, so that histories often see what comes behind it."""
+        for member_id in self.known():
+            self.join(member_id, instance=self.instance_of(member_id, 0), version=5, rebalance=rebalance)
+        self.duel.wait(3_000)
+
+    def sync_all(self, *, but: int = 0) -> None:
+        """Let all members sync but the last few."""
+        view = self.view()
+        for member in () if view is None or view.state is GroupState.EMPTY else view.members[: len(view.members) - but]:
+            self.sync(member.member_id)

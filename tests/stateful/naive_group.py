@@ -1,0 +1,92 @@
+"""A classic group as plain dicts: what the naive coordinator knows of it, and the questions that it asks of it, each answered by walking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from groupproof.coordinator.coordinator import GroupView, MemberView
+from groupproof.protocol.messages import JoinMember, JoinProtocol
+from groupproof.protocol.vocabulary import GroupState
+
+__all__ = ["Group", "Member", "elect", "is_common", "listed", "metadata_of", "new_group", "new_member", "unjoined", "view_of", "votes"]
+
+Group = dict[str, Any]
+Member = dict[str, Any]
+
+
+def new_group(group_id: str) -> Group:
+    """Return the group as the catalogue has it begin: Empty, generation 0 (INV-02, INV-04).
+
+    Timers are `(instant, order of arming)` or None: `delay` the initial delayed join, `join` the delayed join, `sync` the wait for
+    SyncGroup. `owing` are the ids that have not sent SyncGroup in this generation, `stored` what `__consumer_offsets` holds of the group.
+    """
+    return {
+        "id": group_id, "state": GroupState.EMPTY, "generation": 0, "type": None, "protocol": None, "leader": None, "members": {}, "pending": {}, "evicted": {},
+        "delay": None, "span": 0, "remaining": 0, "newcomer": False, "join": None, "sync": None, "owing": set(), "offsets": {}, "empty_since": 0,
+        "stored": None,
+    }  # fmt: skip
+
+
+def new_member(join: Any, member_id: str, arrival: Any) -> Member:
+    """Return a member as its admitting JoinGroup makes it (JOIN-37); without a rebalance timeout the session's serves (TIMER-25)."""
+    return {
+        "id": member_id, "instance": join.group_instance_id, "client": arrival.client_id, "host": arrival.client_host,
+        "session_ms": join.session_timeout_ms, "rebalance_ms": rebalance_of(join), "protocols": join.protocols, "assignment": b"",
+        "join": None, "sync": None, "session": None, "new": True,
+    }  # fmt: skip
+
+
+def rebalance_of(join: Any) -> int:
+    return int(join.session_timeout_ms if join.rebalance_timeout_ms < 0 else join.rebalance_timeout_ms)
+
+
+def metadata_of(member: Member, protocol: str | None) -> bytes:
+    """Return the member's bytes for the protocol (JOIN-15)."""
+    return b"".join(each.metadata for each in member["protocols"] if each.name == protocol)
+
+
+def listed(group: Group) -> tuple[JoinMember, ...]:
+    """Return the list that only the leader is given (JOIN-14)."""
+    return tuple(
+        JoinMember(member_id=each["id"], group_instance_id=each["instance"], metadata=metadata_of(each, group["protocol"]))
+        for each in group["members"].values()
+    )
+
+
+def is_common(group: Group, protocols: Iterable[JoinProtocol]) -> bool:
+    """Tell whether one of the protocols is offered by every member, the asker's own old list included (JOIN-09, JOIN-33)."""
+    return any(all(any(offered.name == each.name for offered in member["protocols"]) for member in group["members"].values()) for each in protocols)
+
+
+def votes(group: Group) -> list[str]:
+    """Return the protocols with most votes: each member's first among those that all offer (JOIN-32)."""
+    ballots = [[each.name for each in member["protocols"]] for member in group["members"].values()]
+    chosen = [next(name for name in ballot if all(name in other for other in ballots)) for ballot in ballots]
+    return [name for name in dict.fromkeys(chosen) if chosen.count(name) == max(chosen.count(each) for each in chosen)]
+
+
+def unjoined(group: Group) -> list[Member]:
+    return [each for each in group["members"].values() if each["join"] is None]
+
+
+def elect(candidates: Sequence[str]) -> str:
+    """Decide what the catalogue leaves open, who of several leads and which of two protocols is taken, for machine and model alike."""
+    return max(candidates)
+
+
+def view_of(group: Group) -> GroupView:
+    """Return the group in the form in which the machine shows its own."""
+    members = tuple(
+        MemberView(
+            member_id=each["id"], client_id=each["client"], client_host=each["host"], group_instance_id=each["instance"],
+            is_leader=each["id"] == group["leader"],
+            parked="JoinGroup" if each["join"] else "SyncGroup" if each["sync"] else None,
+            session_timeout_ms=each["session_ms"], rebalance_timeout_ms=each["rebalance_ms"], assignment=each["assignment"],
+        )
+        for each in group["members"].values()
+    )  # fmt: skip
+    return GroupView(
+        group_id=group["id"], state=group["state"], generation=group["generation"], protocol_type=group["type"],
+        protocol_name=group["protocol"], leader=group["leader"], members=members, pending=tuple(group["pending"]),
+    )  # fmt: skip
