@@ -87,11 +87,11 @@ def _pending_leaves_stable(scene: Scene) -> GroupState | None:
 
 
 AFTER: Table = {
-    "two leave, of whom the first was awaited": (_leave_both, "- | 2.4 3 | 3.7-new 2 | 3.9 3 | 4.0 2"),
+    "two leave, of whom the first was awaited": (_leave_both, "- | 2.4 3 | 3.7-new 2 | 3.9 3 | 3.9-new 2"),
     "the parked JoinGroup of who leaves": (_parked_of_the_left, "parked | 2.1 25"),
     "the state when a pending id leaves": (
         _pending_leaves_stable,
-        "- | 2.2 Stable | 3.7-new PreparingRebalance | 3.9 Stable | 4.0 PreparingRebalance",
+        "- | 2.2 Stable | 3.7-new PreparingRebalance | 3.9 Stable | 3.9-new PreparingRebalance",
     ),
 }
 
@@ -117,7 +117,7 @@ def _empty(scene: Scene) -> Scene:
 COMMITS: Table = {
     "missing group, no generation": (lambda s: f"{_commit(s)}:{said(s.state() or 'none')}", "0:Empty"),
     "missing group, a generation": (lambda s: _commit(s, "x", 1), "22"),
-    "missing group, a generation, v9": (lambda s: _commit(s, "x", 1, version=9), "- | 3.7 22 | 3.7-new 69 | 3.9 22 | 4.0 69"),
+    "missing group, a generation, v9": (lambda s: _commit(s, "x", 1, version=9), "- | 3.7 22 | 3.7-new 69 | 3.9 22 | 3.9-new 69"),
     "Dead": (lambda s: _commit(s, dead(s)[0], 1), "25 | 2.3 15"),
     "Empty, no generation": (lambda s: _commit(_empty(s)), "0"),
     "Empty, no generation, an id": (lambda s: _commit(_empty(s), "x"), "0 | 3.0 25 | 3.3 0"),

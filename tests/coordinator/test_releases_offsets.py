@@ -34,7 +34,7 @@ TRANSACTIONS: Table = {
     "missing group, an id": (lambda s: f"{_commit(s, 'x')}:{said(s.state() or 'none')}", "0:Empty | 2.5 25:Empty | 3.3 0:Empty"),
     "missing group, a generation": (
         lambda s: f"{_commit(s, 'x', 1)}:{said(s.state() or 'none')}",
-        "0:Empty | 2.5 25:Empty | 3.7-new 22:none | 3.9 25:Empty | 4.0 22:none",
+        "0:Empty | 2.5 25:Empty | 3.7-new 22:none | 3.9 25:Empty | 3.9-new 22:none",
     ),
     "Dead": (lambda s: _commit(s, dead(s)[0], 1), "25 | 2.3 15"),
     "Empty, nobody": (lambda s: _commit(_empty(s)), "0"),
@@ -78,12 +78,12 @@ def _assignment(log: ErrorCode) -> Callable[[Scene], object]:
 REFUSALS: Table = {
     "offsets, NOT_ENOUGH_REPLICAS": (_offsets(ErrorCode.NOT_ENOUGH_REPLICAS), "15/15"),
     "offsets, KAFKA_STORAGE_ERROR": (_offsets(ErrorCode.KAFKA_STORAGE_ERROR), "16/16"),
-    "offsets, REQUEST_TIMED_OUT": (_offsets(ErrorCode.REQUEST_TIMED_OUT), "7/7 | 3.7-new 15/15 | 3.9 7/7 | 4.0 15/15"),
-    "offsets, MESSAGE_TOO_LARGE": (_offsets(ErrorCode.MESSAGE_TOO_LARGE), "28/28 | 3.7-new -1/-1 | 3.9 28/28 | 4.0 -1/-1"),
+    "offsets, REQUEST_TIMED_OUT": (_offsets(ErrorCode.REQUEST_TIMED_OUT), "7/7 | 3.7-new 15/15 | 3.9 7/7 | 3.9-new 15/15"),
+    "offsets, MESSAGE_TOO_LARGE": (_offsets(ErrorCode.MESSAGE_TOO_LARGE), "28/28 | 3.7-new -1/-1 | 3.9 28/28 | 3.9-new -1/-1"),
     "offsets, NETWORK_EXCEPTION": (_offsets(ErrorCode.NETWORK_EXCEPTION), "13/13 | 3.7 14/14 | 3.7-new 13/13 | 3.9 14/14"),
     "an assignment, NOT_ENOUGH_REPLICAS": (_assignment(ErrorCode.NOT_ENOUGH_REPLICAS), "15"),
     "an assignment, KAFKA_STORAGE_ERROR": (_assignment(ErrorCode.KAFKA_STORAGE_ERROR), "16"),
-    "an assignment, REQUEST_TIMED_OUT": (_assignment(ErrorCode.REQUEST_TIMED_OUT), "27 | 3.7-new 15 | 3.9 27 | 4.0 15"),
+    "an assignment, REQUEST_TIMED_OUT": (_assignment(ErrorCode.REQUEST_TIMED_OUT), "27 | 3.7-new 15 | 3.9 27 | 3.9-new 15"),
     "an assignment, MESSAGE_TOO_LARGE": (_assignment(ErrorCode.MESSAGE_TOO_LARGE), "-1"),
 }
 

@@ -93,7 +93,7 @@ SYNCS: Table = {
     "a member that the leader left out": (_left_out, "b''"),
     "a record that the log refuses": (_not_stored, "16"),
     "Stable": (lambda s: s.sync(stable(s)[1]), "0"),
-    "Stable, the session": (_session_after_sync, "lives | 3.7-new ended | 3.9 lives | 4.0 ended"),
+    "Stable, the session": (_session_after_sync, "lives | 3.7-new ended | 3.9 lives | 3.9-new ended"),
     "a rebalance while parked": (_aborted, "27"),
     "a move while parked": (_moved, "16 | 3.7-new parked | 3.9 16"),
     "the sync deadline": (_unsynced_after_timeout, "lives | 2.8 ended"),

@@ -59,6 +59,10 @@ def test_a_release_is_followed_by_new_where_it_has_another_coordinator() -> None
         releases().with_new("4.0.0-new")
 
 
+def test_names_are_the_known_releases_and_their_new_coordinators() -> None:
+    assert [name for name in releases().names if name not in releases().known] == ["3.7.2-new", "3.9.1-new"]
+
+
 def test_the_default_is_a_known_release() -> None:
     assert releases().default in releases().known
 

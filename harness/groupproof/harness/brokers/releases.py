@@ -67,6 +67,11 @@ class Releases:
     new: NewCoordinator
     needs: tuple[Needs, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the known releases, and those of them that can be had with another coordinator under that name too."""
+        return tuple(name for each in self.known for name in ((each, each + NEW) if self.new.releases.contains(each) else (each,)))
+
     def with_new(self, asked: str) -> tuple[str, bool]:
         """Return the release that `asked` names, and whether with its new coordinator; raise `WrongUsage` where it has none."""
         release = asked.removesuffix(NEW)

@@ -116,7 +116,7 @@ def _coordinators() -> list[Row]:
     from groupproof.harness.brokers.kinds import ALIASES, NAMES, subject_named
     from groupproof.harness.brokers.releases import releases
 
-    known = {"apache-kafka": list(releases().known)}
+    known = {"apache-kafka": list(releases().names)}
     rows: list[Row] = []
     for name in NAMES:
         found = subject_named(name)

@@ -60,11 +60,8 @@ _GIVEN_UP = Row("topics-given-up", Guard.TOPICS_KNOWN, None, "COMMIT-26", effect
 ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 0),
-        what="69 from DescribeGroups v6 (KIP-1043); spaces around the name of a state (measured: not on 3.9.1); operations on the configuration of groups",
-        was=(
-            Change(on=On.LIST_GROUPS, states=(NO_GROUP,), name="listed", rows=(Row("listed", Guard.ALWAYS, Form.LISTED_UNTRIMMED, "INV-02"),)),
-            Change(on=On.DESCRIBE_GROUPS, states=(NO_GROUP,), name="not-found"),
-        ),
+        what="69 from DescribeGroups v6 (KIP-1043); operations on the configuration of groups",
+        was=gone(On.DESCRIBE_GROUPS, (NO_GROUP,), "not-found"),
         fields={"group_operations": 0b0001_0100_1000},
     ),
     Delta(
@@ -72,8 +69,9 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         line=Line.SCALA,
         what="the coordinator in Java: its order of checks; assignments told before Stable; no group made by a "
         "transactional commit that is refused; an Empty group outlives its last deleted offset until the next cleanup; 14 to ListGroups without a list; "
-        "other answers where the log refuses a record",
+        "spaces around the name of a state (measured: not on 3.9.1); other answers where the log refuses a record",
         was=(
+            Change(on=On.LIST_GROUPS, states=(NO_GROUP,), name="listed", rows=(Row("listed", Guard.ALWAYS, Form.LISTED_UNTRIMMED, "INV-02"),)),
             Change(on=On.JOIN_GROUP, states=(NO_GROUP,), name="not-appended"),
             Change(on=On.DESCRIBE_GROUPS, states=(EMPTY, PREPARING, COMPLETING, DEAD), name=None, rows=_BARE),
             Change(on=On.OFFSET_DELETE, states=(EMPTY,), name="deleted", rows=(_LAST_DELETED,), keeps=True),
