@@ -16,8 +16,16 @@ FOLDER = Path(__file__).with_name("schedules")
 SCHEDULES = {file.stem: load_schedule(file) for file in sorted(FOLDER.glob("*.json"))}
 
 
-@pytest.mark.parametrize("profile", profiles())
-@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+OLDEST, NEWEST = profiles()[0], profiles()[-1]
+PLAYED = [
+    pytest.param(schedule, profile, id=f"{name}-{profile}", marks=() if profile in (schedule.profile, OLDEST, NEWEST) else pytest.mark.soak)
+    for name, schedule in SCHEDULES.items()
+    for profile in profiles()
+]
+"""Each schedule in the profile that it was met in, the oldest and the newest; in the soak in every profile."""
+
+
+@pytest.mark.parametrize(("schedule", "profile"), PLAYED)
 def test_a_divergence_that_was_put_right_does_not_come_back(schedule: Schedule, profile: str) -> None:
     assert isinstance(schedule.plan, Script)
     trace = performed(schedule.plan, profile=profile)
