@@ -61,3 +61,10 @@ def test_the_image_is_taken_where_there_is_one_else_the_jars(
     monkeypatch.setattr(module, "is_fetched", lambda *_: is_cached)
 
     assert _subject(tmp_path, release, provider=provider)._provision().provided_by == expected
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_the_new_coordinator_is_a_setting_of_every_node(tmp_path: Path, is_new: bool) -> None:
+    layout = _subject(tmp_path, "3.7.2", is_new=is_new)._layout(Folders(data=tmp_path, logs=tmp_path), {}, 1)
+
+    assert ("group.coordinator.new.enable" in layout.fixed) is is_new

@@ -25,6 +25,13 @@ def test_a_release_is_named_after_the_at() -> None:
     assert (subject.release, subject.profile, subject.is_virtual) == ("1.1.0", "kafka-1.1", False)
 
 
+def test_the_new_coordinator_of_a_release_is_judged_by_a_profile_of_its_own() -> None:
+    subject = subject_named("apache-kafka@3.7.2-new")
+
+    assert (subject.release, subject.profile, subject.spec) == ("3.7.2", "kafka-3.7-new", "apache-kafka@3.7.2-new")
+    assert subject_named("apache-kafka@3.9.1-new").profile == "kafka-3.9-new"
+
+
 def test_a_profile_that_is_asked_for_comes_before_the_releases_own() -> None:
     assert subject_named("apache-kafka@4.1.0", profile="kafka-4.0").profile == "kafka-4.0"
     assert subject_named("groupproof", profile="kafka-1.1").profile == "kafka-1.1"
