@@ -11,20 +11,21 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire import VERSIONS, message_of, read_request, read_response, write_request, write_response
 
 CODES = {
-    "ERR-01": ("NONE", 0), "ERR-02": ("UNKNOWN_TOPIC_OR_PARTITION", 3), "ERR-03": ("REQUEST_TIMED_OUT", 7),
-    "ERR-08": ("ILLEGAL_GENERATION", 22), "ERR-09": ("INCONSISTENT_GROUP_PROTOCOL", 23), "ERR-11": ("UNKNOWN_MEMBER_ID", 25),
-    "ERR-12": ("INVALID_SESSION_TIMEOUT", 26), "ERR-13": ("REBALANCE_IN_PROGRESS", 27), "ERR-14": ("INVALID_COMMIT_OFFSET_SIZE", 28),
-    "ERR-15": ("TOPIC_AUTHORIZATION_FAILED", 29), "ERR-16": ("GROUP_AUTHORIZATION_FAILED", 30), "ERR-17": ("UNSUPPORTED_VERSION", 35),
-    "ERR-20": ("GROUP_MAX_SIZE_REACHED", 81), "ERR-21": ("FENCED_INSTANCE_ID", 82), "ERR-22": ("UNKNOWN_SERVER_ERROR", -1),
+    "UNKNOWN_SERVER_ERROR": -1, "NONE": 0, "UNKNOWN_TOPIC_OR_PARTITION": 3, "REQUEST_TIMED_OUT": 7, "OFFSET_METADATA_TOO_LARGE": 12,
+    "COORDINATOR_LOAD_IN_PROGRESS": 14, "COORDINATOR_NOT_AVAILABLE": 15, "NOT_COORDINATOR": 16, "ILLEGAL_GENERATION": 22,
+    "INCONSISTENT_GROUP_PROTOCOL": 23, "INVALID_GROUP_ID": 24, "UNKNOWN_MEMBER_ID": 25, "INVALID_SESSION_TIMEOUT": 26,
+    "REBALANCE_IN_PROGRESS": 27, "INVALID_COMMIT_OFFSET_SIZE": 28, "TOPIC_AUTHORIZATION_FAILED": 29, "GROUP_AUTHORIZATION_FAILED": 30,
+    "UNSUPPORTED_VERSION": 35, "NON_EMPTY_GROUP": 68, "GROUP_ID_NOT_FOUND": 69, "MEMBER_ID_REQUIRED": 79, "GROUP_MAX_SIZE_REACHED": 81,
+    "FENCED_INSTANCE_ID": 82,
 }  # fmt: skip
 
 
 @pytest.mark.requirement(
-    "ERR-01", "ERR-02", "ERR-03", "ERR-08", "ERR-09", "ERR-11", "ERR-12", "ERR-13", "ERR-14", "ERR-15", "ERR-16", "ERR-17", "ERR-20", "ERR-21", "ERR-22"
+    "ERR-01", "ERR-02", "ERR-03", "ERR-04", "ERR-05", "ERR-06", "ERR-07", "ERR-08", "ERR-09", "ERR-10", "ERR-11", "ERR-12", "ERR-13", "ERR-14", "ERR-15",
+    "ERR-16", "ERR-17", "ERR-18", "ERR-19", "ERR-20", "ERR-21", "ERR-22",
 )  # fmt: skip
-@pytest.mark.parametrize("requirement", CODES)
-def test_an_error_is_its_number_in_two_bytes(requirement: str) -> None:
-    name, number = CODES[requirement]
+@pytest.mark.parametrize(("name", "number"), CODES.items())
+def test_an_error_is_its_number_in_two_bytes(name: str, number: int) -> None:
     frame = write_response(Api.HEARTBEAT, 0, 7, {"error_code": int(ErrorCode[name])})
 
     assert frame == struct.pack(">ih", 7, number)
