@@ -69,9 +69,12 @@ def test_what_brokers_are_known_to_end_of_comes_when_all_else_is_done() -> None:
 
 
 def test_a_subject_that_cannot_be_started_is_given_up_with_a_report() -> None:
-    outcome = run(Unstartable(profile="kafka-4.1")).go()
+    told: list[Progress] = []
+    order = Order(cases=SOME, profile="kafka-4.1", level="must", seed=1, jobs=64, command=["groupproof"])
+    outcome = CoordinatorRun(Unstartable(profile="kafka-4.1"), order, say=lambda progress, *_: told.append(progress)).go()
 
     assert outcome.exit_code == 4
+    assert told.count(Progress.DONE) == BROKEN_MAX < len(SOME)
     assert outcome.gave_up == f"none of the first {BROKEN_MAX} cases could be carried through: java is not here"
     assert outcome.summary.subject.capabilities == []
 

@@ -137,7 +137,9 @@ class Campaign(ABC):
         self._scope.cancel()
 
     def told(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
-        """Tell of a case, and give the run up where it is in vain."""
+        """Tell of a case, and give the run up where it is in vain; after that there is nothing to tell."""
+        if self._gave_up is not None:
+            return
         self._say(progress, case, None if result is None else CaseReport(result=result, excuse=self._excuse(result)))
         if progress is Progress.DONE:
             set_aside()
