@@ -133,3 +133,23 @@ def test_a_leader_that_was_chosen_and_gone_before_the_next_generation_is_one_tha
     assert foresight.leader("g", ("old", "gone")) == "gone"
     assert foresight.leader("g", ("old", "new")) == "new"
     assert foresight.leader("g", ("old",)) == "old"
+
+
+def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None:
+    exchanges = recorded()
+    asked = next(each for each in exchanges if each.api is Api.JOIN_GROUP and each.client == "b")
+    listed = [each for each in exchanges if each.client == "a"]
+    told = next(str(each.answer["member_id"]) for each in exchanges if each.client == "b" and each.answer and each.answer.get("member_id"))
+    unanswered = replace(asked, answer=None, answered_ms=None, number=100)
+    refused = replace(asked, answer={"error_code": 25, "member_id": "", "leader": ""}, answered_ms=1_000.0, ready_ms=asked.ready_ms + 1, number=101)
+    ways: list[tuple[str, int, int]] = []
+
+    def other(what: str, number: int, of: int) -> int:
+        ways.append((what, number, of))
+        return 1
+
+    foresight = Foresight((unanswered, refused, *listed), other)
+
+    assert foresight.member_id("b", arrival(unanswered)).startswith(NEW_ID)
+    assert foresight.member_id("b", arrival(refused)) == told
+    assert ways == [("owner", 100, 2), ("owner", 101, 2)]

@@ -7,7 +7,7 @@ candidates, a protocol one of those with most votes. What no answer tells is cho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from groupproof.coordinator.coordinator import Arrival
@@ -27,11 +27,13 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 class Foresight:
     """Makes one group's choices as its recorded answers tell; one for each time that the history is gone through.
 
-    `owners` are the clients of the ids given so far, `answered` the exchanges whose answers lie behind: what they told is past.
+    `owners` are the clients of the ids given so far, `answered` the exchanges whose answers lie behind: what they told is past. Which way to take where
+    a JoinGroup may own several ids, or one that may be another's, is asked by `way`, with the JoinGroup's number and how many ways there are.
     """
 
-    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+    def __init__(self, exchanges: Sequence[Exchange], way: Callable[[str, int, int], int] = lambda *_: 0) -> None:
         self.answered: set[int] = set()
+        self._way = way
         self.owners: dict[str, str] = {}
         self._exchanges = {each.number: each for each in exchanges}
         joined = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.answer is not None and each.code == ErrorCode.NONE]
@@ -43,19 +45,31 @@ class Foresight:
             if isinstance(each.message, SyncGroupRequest) and each.answer is not None and each.code == ErrorCode.NONE
         ]
         self._told_elsewhere = _told_elsewhere(exchanges)
+        self._likely: dict[int, str] = {}
+        for member_id, numbers in self._told_elsewhere.items():
+            self._likely.setdefault(next((each for each in numbers if each not in self._likely), numbers[0]), member_id)
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         """Return the id that the answer to this JoinGroup tells; where it tells none, one that only other answers tell, or a made-up one."""
         exchange = self._exchanges[int(str(arrival.token))]
         told = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
         if not told:
-            told = self._told_elsewhere.get(exchange.number, "")
+            told = self._told_by_others(exchange.number)
         if not told and exchange.answer is not None:
             told = str(exchange.answer.get("member_id", ""))  # a JoinGroup that was parked and then refused tells the id that it was given
         if not told or told in self.owners:
             told = f"{NEW_ID} ({exchange.number})"
         self.owners[told] = exchange.client
         return told
+
+    def _told_by_others(self, number: int) -> str:
+        """Return the id that only other answers tell to a JoinGroup, "" for none: the likely one, unless it is told to go another way."""
+        may_own = [each for each, numbers in self._told_elsewhere.items() if number in numbers and each not in self.owners]
+        likely = self._likely.get(number, "")
+        ways = ["", *may_own] if likely not in may_own else [likely, *(each for each in may_own if each != likely)]
+        if likely in may_own and len(self._told_elsewhere[likely]) > 1:
+            ways.append("")
+        return ways[self._way("owner", number, len(ways)) if len(ways) > 1 else 0]
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         """Return the candidate that the next answers name as leader; where they name another, one that is gone by then, so that it was chosen in between."""
@@ -91,20 +105,20 @@ def is_usual(member_id: str, prefix: str) -> bool:
     return member_id.startswith(f"{prefix}-") and _UUID.fullmatch(member_id[len(prefix) + 1 :]) is not None
 
 
-def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[int, str]:
-    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, by the JoinGroup whose sender never saw it.
+def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[str, list[int]]:
+    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, with the JoinGroups that may own them.
 
-    That is the last one (of a leader the first) of such a client or instance that named no id, was asked before the id was told, and not refused by then;
+    The likeliest comes first: the last one (of a leader the first) of such a client or instance that named no id, was asked before the id was told, and not refused by then;
     one that was never answered rather than one that was refused later.
     """
     nameless = [each for each in exchanges if isinstance(each.message, JoinGroupRequest) and not each.message.member_id and each.code not in _GIVING]
-    owners: dict[int, str] = {}
+    owners: dict[str, list[int]] = {}
     for member_id, look in _unclaimed(exchanges).items():
-        fits = [each for each in nameless if each.number not in owners and _may_own(each, member_id, look)]
+        fits = [each for each in nameless if _may_own(each, member_id, look)]
+        sign = -1 if (look.answer or {}).get("leader") == member_id else 1  # who leads joined first
+        fits.sort(key=lambda each: (not each.is_behind, each.answer is None, sign * each.ready_ms), reverse=True)
         if fits:
-            is_leader = (look.answer or {}).get("leader") == member_id  # who leads joined first
-            likely = max(fits, key=lambda each: (not each.is_behind, each.answer is None, -each.ready_ms if is_leader else each.ready_ms))
-            owners[likely.number] = member_id
+            owners[member_id] = [each.number for each in fits]
     return owners
 
 

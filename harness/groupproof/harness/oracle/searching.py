@@ -13,7 +13,7 @@ from groupproof.harness.oracle.exchanges import History
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.oracle.walking import Fork, Turns, Walk, Walked
 
-__all__ = ["explained"]
+__all__ = ["explained", "unsettled"]
 
 WALKS_MAX: Final = 240
 STEPS_MAX: Final = 15_000
@@ -27,19 +27,8 @@ Key = tuple[str, int, int]
 def explained(history: History, *, profile: str, settings: Settings, tolerance: Tolerance, walks_max: int = WALKS_MAX) -> Walked:
     """Return the first walk without divergence, or else the one that matched most answers with the fewest turns.
 
-    First what is unanswered counts as taken up when it was made sure of. That is likely, not certain: a broker has several threads, and one of them can
-    sit on a request while the others answer what was sent after it on other connections. So a history that is not explained is searched again without that.
+    The walk that came furthest is always tried on, with another turn at one of the last forks before its divergence.
     """
-    walked = _searched(history, profile, settings, tolerance, walks_max)
-    if walked.divergence is None or all(each.settled_ms is None for each in history.exchanges):
-        return walked
-    unsure = replace(history, exchanges=tuple(replace(each, settled_ms=None) for each in history.exchanges))
-    again = _searched(unsure, profile, settings, tolerance, walks_max)
-    return again if again.divergence is None else walked
-
-
-def _searched(history: History, profile: str, settings: Settings, tolerance: Tolerance, walks_max: int) -> Walked:
-    """Search one reading of a history: the walk that came furthest is always tried on, with another turn at one of the last forks before its divergence."""
     budget = max(2, min(walks_max, STEPS_MAX // max(1, len(history.exchanges))))
     order = itertools.count()
     seen: set[frozenset[tuple[Key, int]]] = {frozenset()}
@@ -59,6 +48,14 @@ def _searched(history: History, profile: str, settings: Settings, tolerance: Tol
             if _matched(tried) > _matched(best):
                 best = tried
     return best
+
+
+def unsettled(history: History) -> History:
+    """Return the history without what was made sure of: that an unanswered request was taken up by then is likely, not certain.
+
+    A broker has several threads, and one of them can sit on a request while the others answer what was sent after it on other connections.
+    """
+    return replace(history, exchanges=tuple(replace(each, settled_ms=None) for each in history.exchanges))
 
 
 def _walk(history: History, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> Walked:

@@ -117,7 +117,7 @@ class Walk:
         self._tolerance = tolerance
         self._turns = turns
         self._settings = settings
-        self._foresight = Foresight(history.exchanges)
+        self._foresight = Foresight(history.exchanges, self._way)
         self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
         self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
         self._answers = answers_by_rule(profile)
