@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.protocol.spec.releases import RELEASES
-from groupproof.protocol.spec.verified import Verification, verification, verifications
+from groupproof.protocol.spec.verified import Verification, standing, verification, verifications
 
 ENTRY = '["kafka-4.1"]\nrelease = "4.1.0"\ndate = 2026-11-21\nsteps = 5000\ndivergences = 0\n'
 
@@ -29,3 +29,12 @@ def test_an_entry_tells_broker_day_and_steps() -> None:
 def test_an_entry_without_sense_is_refused(was: str, becomes: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         verifications(ENTRY.replace(was, becomes))
+
+
+def test_a_profile_says_what_it_rests_on() -> None:
+    told = {name: (verification(name), standing(name)) for name in RELEASES}
+
+    for found, text in told.values():
+        assert text.startswith(
+            "Read in the release's sources" if found is None else f"Verified: compared with Apache Kafka {found.release} over {found.steps} "
+        )

@@ -4,6 +4,7 @@ from tests.harness.report.making import a_case, a_result, known, summary_of
 
 from groupproof.harness.report.markdown import CHARS_MAX, summary
 from groupproof.harness.verdicts import Goodbye, Verdict
+from groupproof.protocol.spec.verified import standing
 
 FAILED = a_case("join/classic/failed")
 
@@ -33,6 +34,7 @@ def test_a_summary_tells_grade_totals_failures_and_how_to_replay_them() -> None:
         "```\n"
         "</details>\n"
         "\n"
+        f"<sub>kafka-4.1: {standing('kafka-4.1')}</sub><br>\n"
         "<sub>groupproof 0.1.0 · catalogue `abababababab` · every verdict can be computed again from its trace</sub>\n"
     )
 

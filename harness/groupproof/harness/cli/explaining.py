@@ -185,25 +185,16 @@ def _runs(having: Sequence[str], profiles: Sequence[str]) -> Iterator[str]:
 
 def _profile(name: str) -> list[str] | None:
     from groupproof.protocol.spec.profiles import UnknownProfile, profile
+    from groupproof.protocol.spec.verified import standing
 
     try:
         found = profile(name)
     except UnknownProfile:
         return None
     lines = [f"{found.name}: the group protocol as brokers of release {'.'.join(map(str, found.release))} keep it"]
-    lines += _wrapped(_verified(name))
+    lines += _wrapped(standing(name))
     lines += _listed("API versions", [f"{api.title} {low}–{high}" for api, (low, high) in found.api_versions.items()])
     return lines + _listed("Default settings", [f"{setting} = {value}" for setting, value in found.defaults.items()])
-
-
-def _verified(profile: str) -> str:
-    from groupproof.protocol.spec.verified import verification
-
-    found = verification(profile)
-    if found is None:
-        return "Read in the release's sources; not yet compared with one of its brokers."
-    left = f"{found.divergences} explained differences" if found.divergences else "no difference"
-    return f"Verified: compared with Apache Kafka {found.release} over {found.steps} steps on {found.date}, {left}."
 
 
 def _subject(name: str) -> list[str] | None:

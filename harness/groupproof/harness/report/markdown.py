@@ -83,6 +83,7 @@ def _row(each: CaseReport) -> str:
 
 
 def _foot(run: RunSummary) -> Iterator[str]:
+    yield f"<sub>{_plain(run.suite.standing)}</sub><br>"
     yield f"<sub>groupproof {_plain(run.suite.version)} · catalogue `{run.suite.catalogue_sha256[:12]}` · every verdict can be computed again from its trace</sub>"
 
 

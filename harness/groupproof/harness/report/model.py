@@ -13,6 +13,7 @@ from groupproof.harness.report.places import replay_line, trace_place
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.spec.requirements import catalogue_sha256
+from groupproof.protocol.spec.verified import standing
 
 __all__ = ["SCHEMA", "CaseReport", "RunInfo", "RunSummary", "SubjectInfo", "SuiteInfo"]
 
@@ -27,6 +28,11 @@ class SuiteInfo:
     profile: str
     dialect: str = "classic"
     catalogue_sha256: str = field(default_factory=catalogue_sha256)
+
+    @property
+    def standing(self) -> str:
+        """What the profile rests on: a comparison with a broker of its release, or the sources alone."""
+        return f"{self.profile}: {standing(self.profile)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from groupproof.protocol.spec.releases import RELEASES
 
-__all__ = ["Verification", "verification", "verifications"]
+__all__ = ["Verification", "standing", "verification", "verifications"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,15 @@ class Verification:
 def verification(profile: str) -> Verification | None:
     """Return the comparison that makes a profile verified, or None: then it is only read in the sources."""
     return verifications().get(profile)
+
+
+def standing(profile: str) -> str:
+    """Return what a profile rests on, as a sentence."""
+    found = verification(profile)
+    if found is None:
+        return "Read in the release's sources; not yet compared with one of its brokers."
+    left = f"{found.divergences} explained differences" if found.divergences else "no difference"
+    return f"Verified: compared with Apache Kafka {found.release} over {found.steps} steps on {found.date}, {left}."
 
 
 @cache
