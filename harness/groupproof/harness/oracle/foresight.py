@@ -124,7 +124,7 @@ def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[str, list[int]]:
 
 def _may_own(joined: Exchange, member_id: str, look: Exchange) -> bool:
     prefixes = (f"{each}-" for each in (joined.client, getattr(joined.message, "group_instance_id", None)) if each)
-    is_asked = joined.ready_ms <= (look.answered_ms or 0.0)
+    is_asked = joined.ready_ms <= (look.answered_ms or 0.0) and joined.request.seq < look.seq
     is_open = joined.answered_ms is None or look.ready_ms <= joined.answered_ms
     return is_asked and is_open and member_id.startswith(tuple(prefixes))
 
