@@ -16,7 +16,8 @@ from tests.coordinator.helpers import Client, Stage, staged, virtually
 
 from groupproof.coordinator.versions import accepted
 from groupproof.protocol import wire
-from groupproof.protocol.codec import Column, Shape, writer_of
+from groupproof.protocol.codec import Column, Shape
+from groupproof.protocol.codec_text import writer_of
 from groupproof.protocol.framing import frame
 from groupproof.protocol.vocabulary import Api
 

@@ -20,7 +20,8 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 
-from groupproof.protocol.codec import ENTRIES_MAX, Column, Malformed, Shape, reader_of, writer_of
+from groupproof.protocol.codec import ENTRIES_MAX, Column, Malformed, Shape
+from groupproof.protocol.codec_text import reader_of, writer_of
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import VERSIONS, read_request, read_response, write_request, write_response
 from groupproof.protocol.wire_old import ENTITIES
@@ -212,9 +213,10 @@ def test_a_negative_or_huge_length_of_the_old_form_is_refused(frame: bytes, met:
 
 def test_a_frame_that_could_hold_more_entries_than_the_bound_is_refused_before_they_are_made() -> None:
     frame = b"\0\0" + struct.pack(">i", ENTRIES_MAX + 1) + bytes(2 * (ENTRIES_MAX + 1))
+    reader = reader_of(LEGACY)
     tracemalloc.start()
     with pytest.raises(Malformed, match=f"more than {ENTRIES_MAX} array entries"):
-        read(LEGACY, frame)
+        reader(frame, 0, [ENTRIES_MAX])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 

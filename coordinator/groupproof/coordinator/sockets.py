@@ -42,13 +42,19 @@ class Poller:
         self._selector = selectors.DefaultSelector()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Offer what comes until cancelled; lets no exception of a connection out."""
+        """Offer what comes until cancelled; lets no exception of a connection out.
+
+        While there is more, it is asked for without a turn of trio between, as long as other tasks do not wait too long for theirs.
+        """
         task_status.started()
         while True:
             await trio.lowlevel.wait_readable(self._selector.fileno())
-            for key, _ in self._selector.select(0)[:_TURN_MAX]:
-                if key.data.open:
-                    self._offer(key.fd, key.data)
+            served = 0
+            while served < _TURN_MAX and (ready := self._selector.select(0)):
+                for key, _ in ready[:_TURN_MAX]:
+                    if key.data.open:
+                        self._offer(key.fd, key.data)
+                served += len(ready)
 
     def close(self) -> None:
         """Let go what the poller itself holds, once every socket is closed."""

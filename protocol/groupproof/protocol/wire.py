@@ -22,7 +22,8 @@ from typing import Any, Final, Literal
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.index import api_key_map, schema_name_map
 
-from groupproof.protocol.codec import ENTRIES_MAX, Column, Malformed, Reader, Shape, Writer, column_reader, column_writer, reader_of, writer_of
+from groupproof.protocol.codec import ENTRIES_MAX, Column, Malformed, Reader, Shape, Writer
+from groupproof.protocol.codec_text import reader_of, writer_of
 from groupproof.protocol.messages import GroupRequest
 from groupproof.protocol.typed import body_of, request_of, response_of
 from groupproof.protocol.vocabulary import Api
@@ -87,33 +88,28 @@ def read_request(frame: bytes) -> WireRequest:
         codec = _request_codec(api_key, version, correlation)
     left = [ENTRIES_MAX]
     try:
-        client_id, at = _READ_CLIENT_ID(frame, _REQUEST_HEADER.size, left)
-        if codec.has_flexible_header:
-            _, at = _READ_TAGS(frame, at, left)
+        header, at = codec.read_header(frame, _REQUEST_HEADER.size, left)
         body, at = codec.read(frame, at, left)
     except _UNREADABLE as error:
         raise WireError(f"{codec.title} cannot be read: {_why(error)}") from None
     if codec.newest is not None:
         body = codec.newest(body, version)
-    return WireRequest(api=codec.api, version=version, correlation=correlation, client_id=client_id, body=body, surplus=len(frame) - at)
+    surplus = len(frame) - at
+    return WireRequest(api=codec.api, version=version, correlation=correlation, client_id=header["client id"], body=body, surplus=surplus)
 
 
 def write_request(api: Api, version: int, correlation: int, client_id: str | None, body: Mapping[str, Any]) -> bytes:
     """Return a frame without its length prefix; raise `ValueError` for a body that the version cannot say."""
     codec = _codec(api, version, "request")
     out = bytearray(_REQUEST_HEADER.pack(api, version, correlation))
-    _WRITE_CLIENT_ID(out, client_id)
-    if codec.has_flexible_header:
-        out.append(0)
+    codec.write_header(out, {"client id": client_id})
     return _written(codec, out, body)
 
 
 def write_response(api: Api, version: int, correlation: int, body: Mapping[str, Any]) -> bytes:
     """Return a frame without its length prefix; raise `ValueError` for a body that the version cannot say."""
     codec = _codec(api, version, "response")
-    out = bytearray(_CORRELATION.pack(correlation))
-    if codec.has_flexible_header:
-        out.append(0)
+    out = bytearray(_CORRELATION.pack(correlation) + codec.no_tags)
     return _written(codec, out, body)
 
 
@@ -129,8 +125,7 @@ def read_response(api: Api, version: int, frame: bytes) -> tuple[int, dict[str, 
         at = _CORRELATION.size
         if api is Api.API_VERSIONS and frame[at : at + 2] == _UNSUPPORTED:
             codec = _codec(api, 0, "response")
-        if codec.has_flexible_header:
-            _, at = _READ_TAGS(frame, at, left)
+        _, at = codec.read_header(frame, at, left)
         body, at = codec.read(frame, at, left)
     except _UNREADABLE as error:
         raise WireError(f"{codec.title} cannot be read: {_why(error)}") from None
@@ -157,7 +152,7 @@ def message_of(request: WireRequest) -> GroupRequest:
 class _Codec:
     """Reader and writer of one version of one API's request or response."""
 
-    __slots__ = ("api", "has_flexible_header", "known", "newest", "old", "read", "title", "version", "write")
+    __slots__ = ("api", "known", "newest", "no_tags", "old", "read", "read_header", "title", "version", "write", "write_header")
 
     def __init__(self, api: Api, version: int, side: Side) -> None:
         rewrite = REWRITES.get((api, side))
@@ -171,7 +166,8 @@ class _Codec:
         self.read: Reader = reader_of(shape)
         self.write: Writer = writer_of(shape)
         self.known = frozenset(_union(api, side, VERSIONS[api][1]))
-        self.has_flexible_header: bool = entity.__header_schema__.__flexible__
+        self.read_header, self.write_header = _HEADERS[side, entity.__header_schema__.__flexible__]
+        self.no_tags = b"\0" if entity.__header_schema__.__flexible__ else b""
 
 
 _REQUESTS: Final[dict[tuple[int, int], _Codec]] = {}
@@ -328,8 +324,13 @@ _REQUEST_HEADER: Final = struct.Struct(">hhi")
 _CORRELATION: Final = struct.Struct(">i")
 _UNSUPPORTED: Final = b"\0\x23"
 _UNREADABLE: Final = (Malformed, IndexError, struct.error, UnicodeDecodeError)
-# The client id keeps the old string form in flexible headers too (Kafka's RequestHeader.json), so it is no part of the tagged rest.
-_CLIENT_ID: Final = Column(name="client id", kind="string", is_nullable=True)
-_READ_CLIENT_ID: Final = column_reader(_CLIENT_ID)
-_WRITE_CLIENT_ID: Final = column_writer(_CLIENT_ID)
-_READ_TAGS: Final = reader_of(Shape(title="header", is_flexible=True, columns=()))
+# The client id keeps the old string form in flexible headers too (Kafka's RequestHeader.json). Correlation id and what is before it are not here.
+_HEADER_COLUMNS: Final[dict[Side, tuple[Column, ...]]] = {
+    "request": (Column(name="client id", kind="string", is_nullable=True),), "response": (),
+}  # fmt: skip
+_HEADERS: Final = {
+    (side, is_flexible): (reader_of(shape), writer_of(shape))
+    for side, columns in _HEADER_COLUMNS.items()
+    for is_flexible in (False, True)
+    for shape in (Shape(title="header", is_flexible=is_flexible, columns=columns),)
+}
