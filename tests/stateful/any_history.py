@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -11,6 +12,7 @@ from tests.stateful.history import DISKS, INSTANCES, OFFERS, REBALANCES_MS, SESS
 from tests.stateful.naive_phases import Release
 
 from groupproof.coordinator.variant import REFERENCE, Variant
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["AnyHistory"]
 
@@ -18,7 +20,8 @@ WHO = st.integers(0, 4)
 HOW = st.integers(0, 5)
 OFF = st.sampled_from((0, 0, 0, 0, -1, 1))
 ODDITIES = ("type", "type", "no-group", "fetch", "fetch-all", "not-here", "not-here", "starting")
-MISFORTUNES = ("move", "move", "clean-up", "delete", "disk", "disk")
+MISFORTUNES = ("move", "move", "clean-up", "delete", "disk", "disk", "disk")
+RETENTION_MS = 604_800_000
 
 
 def index_of(options: Sequence[object]) -> st.SearchStrategy[int]:
@@ -51,14 +54,18 @@ class AnyHistory(RuleBasedStateMachine):
         member_id = self.history.one(who)
         self.history.join(member_id, instance=self.history.instance_of(member_id, how), version=version, offer=offer, rebalance=rebalance)
 
-    @rule(rebalance=index_of(REBALANCES_MS))
-    def gather(self, rebalance: int) -> None:
-        self.history.gather(rebalance=rebalance)
+    @rule(newcomers=st.integers(0, 2), rebalance=index_of(REBALANCES_MS))
+    def gather(self, newcomers: int, rebalance: int) -> None:
+        self.history.gather(newcomers=newcomers, rebalance=rebalance)
 
-    @rule(but=st.sampled_from((0, 0, 1)))
-    def settle(self, but: int) -> None:
-        self.history.gather()
+    @rule(newcomers=st.integers(0, 2), but=st.sampled_from((0, 0, 1)))
+    def settle(self, newcomers: int, but: int) -> None:
+        self.history.gather(newcomers=newcomers)
         self.history.sync_all(but=but)
+
+    @rule(newcomers=st.integers(1, 3))
+    def settle_wholly(self, newcomers: int) -> None:
+        self.settle(newcomers, 0)
 
     @rule(who=WHO, how=HOW, off=OFF, left_out=st.integers(0, 1), naming=st.sampled_from((0, 0, 0, 1, 2, 3, 4)))
     def syncs(self, who: int, how: int, off: int, left_out: int, naming: int) -> None:
@@ -70,7 +77,7 @@ class AnyHistory(RuleBasedStateMachine):
         member_id = self.history.one(who)
         self.history.heartbeat(member_id, off=off, instance=self.history.instance_of(member_id, how))
 
-    @rule(entries=st.lists(st.tuples(WHO, HOW, st.booleans()), min_size=1, max_size=3))
+    @rule(entries=st.lists(st.tuples(WHO, HOW, st.booleans()), min_size=1, max_size=2))
     def leave(self, entries: list[tuple[int, int, bool]]) -> None:
         named = [(self.history.one(who), how, by_id) for who, how, by_id in entries]
         self.history.leave(*((each if by_id else "", self.history.instance_of(each, how)) for each, how, by_id in named))
@@ -82,15 +89,11 @@ class AnyHistory(RuleBasedStateMachine):
         member_id = self.history.one(who)
         self.history.commit(member_id, off=off, instance=self.history.instance_of(member_id, how), version=version, offset=offset, long=long)
 
-    @rule(ms=index_of(WAITS_MS))
-    def waits(self, ms: int) -> None:
-        self.duel.wait(WAITS_MS[ms])
-
-    @rule(off=st.sampled_from((-1, 0, 1)))
-    def waits_for_a_deadline(self, off: int) -> None:
+    @rule(ms=index_of(WAITS_MS), off=st.sampled_from((None, None, -1, 0, 1)))
+    def waits(self, ms: int, off: int | None) -> None:
+        """Let some time pass, or all that is left to the next deadline, give or take a millisecond."""
         due_ms = self.duel.next_ms()
-        if due_ms is not None:
-            self.duel.wait(max(due_ms - self.duel.now_ms + off, 0))
+        self.duel.wait(WAITS_MS[ms] if off is None or due_ms is None else max(due_ms - self.duel.now_ms + off, 0))
 
     @rule(what=st.sampled_from(ODDITIES), which=st.integers(0, 13))
     def oddly(self, what: str, which: int) -> None:
@@ -106,13 +109,24 @@ class AnyHistory(RuleBasedStateMachine):
             history.ask_about(("", ELSEWHERE, LOADING, "g")[which % 4], which)
             self.duel.activate(is_active=True)
 
-    @rule(what=st.sampled_from(MISFORTUNES), which=index_of(DISKS))
+    @rule(what=st.sampled_from(MISFORTUNES), which=st.integers(0, 7))
     def misfortune(self, what: str, which: int) -> None:
         if what == "move":
             self.duel.move()
         elif what == "clean-up":
+            self.duel.wait((0, RETENTION_MS)[which % 2])
             self.duel.clean_up()
         elif what == "delete":
             self.history.delete()
         else:
-            self.duel.break_disk(DISKS[which])
+            self._while_the_disk_is_broken(which)
+
+    def _while_the_disk_is_broken(self, which: int) -> None:
+        self.duel.break_disk(DISKS[which % len(DISKS)])
+        acts = (
+            self.history.sync_all,
+            partial(self.history.join, instance="a" if self.release >= (2, 3) else None),
+            partial(self.history.commit, self.history.one(0)),
+        )
+        acts[which % len(acts)]()
+        self.duel.break_disk(ErrorCode.NONE)

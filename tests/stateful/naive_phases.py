@@ -131,8 +131,10 @@ class World:
                 if not self.since(2, 1) and member["session"] is not None:
                     group["evicted"][member["id"]] = member["session"]  # DJOIN-19
         joined = [each["id"] for each in group["members"].values() if each["join"] is not None]
-        if group["leader"] is not None and group["leader"] not in joined:  # STATIC-12, JOIN-07
-            group["leader"] = elect(joined) if joined else elect(list(group["members"])) if group["members"] else None
+        if group["leader"] not in group["members"]:  # JOIN-07
+            group["leader"] = elect(list(group["members"])) if group["members"] else None
+        if joined and group["leader"] not in joined:  # STATIC-12
+            group["leader"] = elect(joined)
         if group["members"] and not joined:
             group["join"] = self.due_in(self.rebalance_ms(group))  # TR-050, STATIC-13
             return
