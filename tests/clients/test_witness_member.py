@@ -69,7 +69,7 @@ def test_without_its_coordinator_it_asks_for_nothing_but_the_coordinator(bench: 
     assert b.sent[-1][1].api is HEARTBEAT
 
 
-@pytest.mark.requirement("TRIG-08", "TIMER-19")
+@pytest.mark.requirement("TRIG-07", "TRIG-08", "TIMER-19")
 def test_the_first_rebalance_takes_three_kinds_of_request_and_each_later_one_two(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)

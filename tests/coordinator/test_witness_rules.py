@@ -193,6 +193,83 @@ def test_one_protocol_is_as_good_as_several(scene: Scene, protocols: tuple[str, 
     assert scene.view().protocol_name == "default"
 
 
+@pytest.mark.requirement("JOIN-12", "JOIN-13")
+def test_nobody_is_answered_before_the_phase_ends_and_then_each_with_its_own_id_and_the_same_generation(scene: Scene) -> None:
+    leader, follower = scene.stable(2)
+    asked = [scene.join(leader), scene.join()]
+    scene.after(9_000)
+    assert scene.state() is PREPARING
+    assert [each.is_parked for each in asked] == [True, True]
+
+    asked.append(scene.join(follower))
+    answers = [each.answer for each in asked]
+    assert {(each.error_code, each.generation_id, each.protocol_name, each.leader) for each in answers} == {(0, 2, "range", leader)}
+    assert [each.member_id for each in answers] == [leader, scene.members()[-1], follower]
+
+
+@pytest.mark.requirement("STATIC-14")
+def test_a_static_member_that_is_kept_unjoined_has_a_new_session_when_the_phase_completes(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of("kafka-2.4")  # without a sync deadline, which would take it out earlier
+    leader, static = scene.stable(1, instances=["a"], session_ms=60_000, rebalance_ms=50_000)
+    rejoined = scene.join(leader, session_ms=60_000, rebalance_ms=50_000)
+    scene.after(50_000)
+    assert rejoined.answer.generation_id == 2
+
+    scene.after(59_999)
+    assert static in scene.members()
+    scene.after(1)
+    assert static not in scene.members()
+
+
+@pytest.mark.requirement("TIMER-24")
+@pytest.mark.parametrize(("profile", "has_field"), [("kafka-1.1", False), ("kafka-2.2", False), ("kafka-2.3", True), ("kafka-4.1", True)])
+def test_no_release_before_2_3_speaks_a_version_that_has_an_instance(profile: str, *, has_field: bool) -> None:
+    first = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.OFFSET_COMMIT: 7}  # LeaveGroup by instance came with 2.4
+    spoken = api_versions(profile)
+
+    assert {spoken[api][1] >= version for api, version in first.items()} == {has_field}
+
+
+@pytest.mark.requirement("INV-10")
+def test_two_groups_have_members_generations_and_timers_of_their_own(scene: Scene) -> None:
+    (ours,) = scene.stable()
+    scene.join(group="h")
+    scene.after(6_000)
+    other = scene.view("h").members[0].member_id
+    scene.sync(other, 1, {other: b""}, group="h")
+    scene.heartbeat(other, group="h")
+    assert scene.heartbeat(other, group="g") is scene.heartbeat(ours, group="h") is UNKNOWN
+
+    scene.after(9_999)
+    assert (scene.state("g"), scene.state("h")) == (EMPTY, STABLE)
+    assert (scene.view("g").generation, scene.view("h").generation) == (2, 1)
+
+
+@pytest.mark.requirement("LEAVE-54")
+def test_who_left_has_no_timer_and_no_place_when_the_group_acts_on_it(scene: Scene) -> None:
+    leader, follower = scene.stable(2)
+    scene.leave(leader)
+    assert (scene.state(), scene.members(), scene.view().leader) == (PREPARING, [follower], follower)
+
+    scene.join(follower)
+    scene.sync(follower, 2)
+    before = len(scene.rules())
+    scene.after(9_999).heartbeat(follower, 2)
+    scene.after(9_999).heartbeat(follower, 2)
+    assert not [each for each in scene.rules()[before:] if each.startswith("SessionEnd/")]
+
+
+@pytest.mark.requirement("SYNC-51")
+def test_a_sync_is_checked_for_who_asks_then_the_generation_then_the_protocol(scene: Scene) -> None:
+    static, _ = scene.stable(0, instances=["a", "b"])
+
+    assert scene.sync("x", 9, instance="a", protocol_type="connect").error is ErrorCode.FENCED_INSTANCE_ID
+    assert scene.sync("x", 9, protocol_type="connect").error is UNKNOWN
+    assert scene.sync(static, 9, instance="a", protocol_type="connect").error is ErrorCode.ILLEGAL_GENERATION
+    assert scene.sync(static, 1, instance="a", protocol_type="connect").error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert scene.sync(static, 1, instance="a").error is ErrorCode.NONE
+
+
 @pytest.mark.requirement("CLIENT-77")
 def test_a_ghost_holds_the_rebalance_until_its_session_ends(scene: Scene) -> None:
     (ghost,) = scene.stable(session_ms=10_000)
