@@ -22,7 +22,7 @@ LANES_MAX = 40
 """More members than a picture can show; the first of them stand for the others."""
 
 _BAR_ENDS = frozenset({"released", "healed", "failed"})
-_LASTING = frozenset({"hold", "silence"})
+_LASTING = frozenset({"hold", "silence", "lasts"})
 _TOLD = frozenset({"partitions_assigned", "partitions_revoked", "partitions_lost", "error", "shutdown_complete"})
 
 

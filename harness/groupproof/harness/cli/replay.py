@@ -39,10 +39,22 @@ def command(ctx: click.Context, /, file: Path, subject: str | None, **given: Any
     Another SUBJECT, or a PROGRAM, takes the place of the one that the schedule names. A report keeps a schedule of each case, as
     cases/ID/plan.json.
     """
+    from groupproof.harness.simulator.file import is_simulation
+
     program = program_of(ctx)
     if subject is not None and program:
         raise click.UsageError("name either a subject or a program behind --, not both", ctx)
+    if is_simulation(file):
+        return _simulated(file, subject, program, **given)
     return _replay(file, subject, program, **given)
+
+
+def _simulated(file: Path, subject: str | None, program: tuple[str, ...], *, output: Path | None, as_json: bool, **_: Any) -> int:
+    from groupproof.harness.cli.simulating import replayed
+
+    if subject is not None or program:
+        raise click.UsageError("the schedule is a simulation's: the reference takes both sides of it, and no other subject can")
+    return replayed(file, output, as_json=as_json)
 
 
 def _replay(

@@ -54,6 +54,7 @@ root = Group(
         "diff": "diff:command",
         "fuzz": "fuzz:group",
         "replay": "replay:command",
+        "simulate": "simulate:command",
         "serve": "serve:command",
         "tap": "tap:command",
         "trace": "trace:group",

@@ -1,0 +1,163 @@
+"""Runs simulations for the command line, and tells of them: what happened, which law was broken, how to have it again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import track
+
+from groupproof.harness.report import check_output
+from groupproof.harness.simulator.campaign import outcomes
+from groupproof.harness.simulator.file import load, to_json
+from groupproof.harness.simulator.picture import picture_of
+from groupproof.harness.simulator.running import Run
+from groupproof.harness.simulator.schedule import Schedule
+from groupproof.harness.simulator.simulation import Outcome, Simulation
+from groupproof.protocol.trace import Recorder, write_trace
+
+__all__ = ["BROKEN", "many", "one", "replay_line", "replayed"]
+
+BROKEN = 1
+_TRACED_MS_MAX = 3_600_000
+
+
+# One run -------------------------------------------------------------------------------------------------------------------------
+
+
+def one(simulation: Simulation, plan: Schedule | None, output: Path | None, *, as_json: bool) -> int:
+    """Run once, by `plan` where one is given, and tell of it; with `output` the schedule, the trace and a picture are kept there."""
+    if output is not None and simulation.duration_ms > _TRACED_MS_MAX:
+        raise click.UsageError("--output keeps every frame, of an hour at most; choose a shorter --duration")
+    began = time.process_time()
+    outcome = Run(simulation, plan).go() if output is None else _kept(simulation, plan, output)
+    took_s = max(time.process_time() - began, 0.001)
+    lines = [*_told(outcome, took_s), *_violation(outcome, output)]
+    for line in lines:
+        click.echo(line, err=as_json)
+    if as_json:
+        click.echo(json.dumps(_row(outcome), ensure_ascii=False, indent=1))
+    return BROKEN if outcome.violations else 0
+
+
+def _kept(simulation: Simulation, plan: Schedule | None, output: Path) -> Outcome:
+    """Run with a trace, and write the schedule, the trace and the picture."""
+    check_output(output)
+    made: list[Recorder] = []
+
+    def make(clock: Callable[[], int]) -> Recorder:
+        made.append(Recorder(clock, run="simulation", seed=simulation.seed, clock="virtual"))
+        return made[0]
+
+    run = Run(simulation, plan, make)
+    outcome, trace = run.go(), made[0].trace
+    (output / "simulation.json").write_text(json.dumps(to_json(outcome, run.plan), indent=1) + "\n", encoding="utf-8")
+    (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
+    (output / "timeline.svg").write_text(picture_of(trace, outcome), encoding="utf-8")
+    return outcome
+
+
+def _told(outcome: Outcome, took_s: float) -> Sequence[str]:
+    simulation = outcome.simulation
+    static = f", {simulation.static_members} of them static" if simulation.static_members else ""
+    lines = [
+        f"seed {simulation.seed}: {simulation.members} members{static}, {' then '.join(simulation.assignors or ())}, {simulation.profile}; "
+        f"sessions of {_time(simulation.session_timeout_ms or 0)}, polls within {_time(simulation.max_poll_interval_ms or 0)}",
+        f"  {_time(outcome.virtual_ms)} of virtual time in {took_s:.2f} s: {outcome.events} events, {outcome.virtual_ms / 1_000 / took_s:,.0f} times as fast",
+        f"  faults    {_counted(outcome.injected) or 'none'}",
+        f"  requests  {_counted(outcome.requests)}",
+        f"  {outcome.generations} generations, {outcome.restarts} programs started again after a fatal error, trace {outcome.trace_hash}",
+    ]
+    if outcome.converged_at_ms is not None:
+        settled_ms = outcome.converged_at_ms - simulation.duration_ms
+        lines.append(f"  settled {_time(settled_ms)} after everything was healed, and stayed so")
+    return lines
+
+
+def _violation(outcome: Outcome, output: Path | None) -> Sequence[str]:
+    lines = [f"BROKEN {each.requirement} at {_time(each.at_ms)}: {each.what}" for each in outcome.violations]
+    if output is not None:
+        lines.append(f"  replay: groupproof replay {shlex.quote(str(output / 'simulation.json'))}")
+    elif outcome.violations:
+        lines.append(f"  replay: {replay_line(outcome.simulation)}")
+    return lines
+
+
+def replay_line(simulation: Simulation) -> str:
+    """Return the command that runs this simulation again."""
+    faults = simulation.faults if isinstance(simulation.faults, str) else ",".join(simulation.faults) or "none"
+    words = ["groupproof", "simulate", "--seed", str(simulation.seed), "--members", str(simulation.members)]
+    words += ["--duration", f"{simulation.duration_ms}ms", "--profile", simulation.profile, "--faults", faults, "--brokers", str(simulation.brokers)]
+    words += ["--static", str(simulation.static_members), *(word for name in simulation.assignors or () for word in ("--assignor", name))]
+    words += ["--session-timeout", f"{simulation.session_timeout_ms}ms", "--max-poll-interval", f"{simulation.max_poll_interval_ms}ms"]
+    for option, name in (("--coordinator-variant", simulation.coordinator_variant), ("--member-variant", simulation.member_variant)):
+        words += [option, name] if name else []
+    return shlex.join(words)
+
+
+def replayed(file: Path, output: Path | None, *, as_json: bool) -> int:
+    """Run a simulation's file again: 1 says that the recorded law was broken again, or, where none was recorded, that one was."""
+    recorded = load(file)
+    code = one(recorded.simulation, recorded.plan, output, as_json=as_json)
+    told = "reproduced" if code == BROKEN else "not reproduced"
+    if recorded.requirement is not None:
+        click.echo(f"{told}: recorded was that {recorded.requirement} was broken", err=as_json)
+    return code
+
+
+# Many seeds ----------------------------------------------------------------------------------------------------------------------
+
+
+def many(simulation: Simulation, seeds: range, jobs: int | None, *, as_json: bool) -> int:
+    """Run every seed, and tell of those that broke a law."""
+    runs = outcomes(simulation, seeds, jobs=jobs or min(os.cpu_count() or 1, len(seeds)))
+    broken: list[Outcome] = []
+    events = virtual_ms = 0
+    for outcome in track(runs, total=len(seeds), console=Console(stderr=True), description="seeds", transient=True):
+        events, virtual_ms = events + outcome.events, virtual_ms + outcome.virtual_ms
+        if outcome.violations:
+            broken.append(outcome)
+            for line in _violation(outcome, None):
+                click.echo(line, err=as_json)
+    click.echo(f"{len(seeds)} seeds, {_time(virtual_ms)} of virtual time, {events} events: {len(broken)} broke a law", err=as_json)
+    if as_json:
+        click.echo(json.dumps({"seeds": len(seeds), "events": events, "broken": [_row(each) for each in broken]}, ensure_ascii=False, indent=1))
+    return BROKEN if broken else 0
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "simulation": outcome.simulation.to_json(),
+        "events": outcome.events,
+        "virtual_ms": outcome.virtual_ms,
+        "trace_hash": outcome.trace_hash,
+        "generations": outcome.generations,
+        "converged_at_ms": outcome.converged_at_ms,
+        "requests": dict(outcome.requests),
+        "injected": dict(outcome.injected),
+        "violations": [{"requirement": each.requirement, "at_ms": each.at_ms, "what": each.what} for each in outcome.violations],
+    }
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+
+
+def _time(ms: float) -> str:
+    """Return a time as people write it: 40 ms, 12.5 s, 3 min 20 s, 2 h 5 min."""
+    if ms < 1_000:
+        return f"{ms:.0f} ms"
+    if ms < 60_000:
+        return f"{ms / 1_000:.3g} s"
+    minutes, seconds = divmod(round(ms / 1_000), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"

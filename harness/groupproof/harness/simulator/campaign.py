@@ -1,0 +1,42 @@
+"""Many seeds, in several processes: each run is the same wherever it is done."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+
+from groupproof.harness.simulator.running import run
+from groupproof.harness.simulator.simulation import Outcome, Simulation
+
+__all__ = ["outcomes"]
+
+_CHUNK = 4
+_THRESHOLD = 50_000
+
+
+def outcomes(simulation: Simulation, seeds: Iterable[int], *, jobs: int) -> Iterator[Outcome]:
+    """Yield the outcome of each seed, in their order; with one job in this process. The transitions are left out."""
+    each = [replace(simulation, seed=seed) for seed in seeds]
+    if jobs == 1:
+        yield from map(_light, each)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_begin) as pool:
+        try:
+            yield from pool.map(_light, each, chunksize=_CHUNK)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _light(simulation: Simulation) -> Outcome:
+    return replace(run(simulation), transitions=())
+
+
+def _begin() -> None:
+    """Spare the garbage collector what is there for good."""
+    gc.freeze()
+    gc.set_threshold(_THRESHOLD)

@@ -1,0 +1,235 @@
+"""Time: a rebalance ends within its deadline, and nobody is evicted who keeps the rules (INV-12, DJOIN-03, SYNC-16, HB-11, HB-12, NEWM-02).
+
+What a member has done is what the coordinator has answered: a heartbeat that never arrived keeps nobody alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from groupproof.clients.member import error_of
+from groupproof.coordinator.coordinator import Coordinator, Transition
+from groupproof.harness.simulator.answering import Answering
+from groupproof.harness.simulator.generations import Generations
+from groupproof.harness.simulator.heap import Heap
+from groupproof.harness.simulator.simulation import GROUP, Broken
+from groupproof.protocol.messages import (
+    GroupRequest,
+    GroupResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulator.brokers import Taken
+
+__all__ = ["Deadlines", "Timeouts"]
+
+_EMPTY: Final = GroupState.EMPTY
+_PREPARING: Final = GroupState.PREPARING_REBALANCE
+_COMPLETING: Final = GroupState.COMPLETING_REBALANCE
+_REBALANCES: Final = ErrorCode.REBALANCE_IN_PROGRESS
+_LOOK_MS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """What all members and brokers of a simulation go by, in ms.
+
+    `bounds_syncs` tells whether the release bounds the wait for SyncGroup, `spares_newcomers` whether a member has no session before it has synced.
+    """
+
+    session_ms: int
+    rebalance_ms: int
+    initial_delay_ms: int
+    newcomer_ms: int
+    bounds_syncs: bool
+    spares_newcomers: bool
+
+
+class Deadlines:
+    """The coordinator's clock, reckoned again: who was heard of last when, and since when a phase has lasted."""
+
+    def __init__(self, timeouts: Timeouts, heap: Heap, answering: Answering, generations: Generations) -> None:
+        self._timeouts = timeouts
+        self._heap, self._answering, self._generations = heap, answering, generations
+        self._machine: Coordinator | None = None
+        self._members: dict[str, int] = {}  # since when each is known
+        self._heard_ms: dict[str, int] = {}
+        self._asked_ms: dict[str, int] = {}  # when each last had any answer
+        self._synced: set[str] = set()
+        self._instances: set[str] = set()
+        self._restarted: set[str] = set()  # instances that have just joined anew
+        self._state: GroupState | None = None
+        self._prepares_since_ms = self._completes_since_ms = 0
+        self._bound_ms = self._sync_bound_ms = 0
+        self._phase = 0
+        self._has_moved = False
+        if not timeouts.spares_newcomers:
+            heap.after(_LOOK_MS, self._look_for_silent)
+
+    def led_by(self, machine: Coordinator, state: GroupState | None) -> None:
+        """Begin a tenure: every session starts anew (EMIG-03)."""
+        self._machine, self._state = machine, state
+        self._members = dict.fromkeys(machine.member_ids(GROUP), self._heap.now_ms)
+        self._heard_ms = dict(self._members)
+        self._asked_ms.clear()
+        self._synced = set(self._members)
+
+    def member_ids(self) -> tuple[str, ...]:
+        """Return who is a member of the group now, as its coordinator knows it."""
+        return () if self._machine is None else self._machine.member_ids(GROUP)
+
+    def unloaded(self) -> None:
+        self._machine, self._state = None, None
+        self._members.clear()
+        self._phase += 1
+
+    # Who was heard of
+
+    def answered(self, message: GroupResponse, taken: Taken, *, was_parked: bool) -> None:
+        """Take note of what restarts a session (HB-12)."""
+        if type(message) is HeartbeatResponse:
+            error = message.error_code
+            if not error or (error == _REBALANCES and self._state is _PREPARING):
+                self._heard_ms[cast(HeartbeatRequest, taken.request).member_id] = self._heap.now_ms
+            return
+        self._asked_ms[getattr(taken.request, "member_id", "")] = self._heap.now_ms
+        if isinstance(message, SyncGroupResponse):
+            if was_parked:  # 4.0 and later do not count one that is answered at once (SYNC-14 is the older rule)
+                self._heard_ms[cast(SyncGroupRequest, taken.request).member_id] = self._heap.now_ms
+        elif isinstance(message, OffsetCommitResponse) and not error_of(message):
+            self._heard_ms[cast(OffsetCommitRequest, taken.request).member_id] = self._heap.now_ms
+
+    # How long a phase lasts
+
+    def moved(self, move: Transition) -> None:
+        now_ms = self._heap.now_ms
+        lasted_ms = now_ms - self._prepares_since_ms
+        if self._state is _PREPARING and move.after is not GroupState.DEAD and lasted_ms > self._bound_ms:
+            raise Broken("INV-12", f"the join phase lasted {lasted_ms} ms, of {self._bound_ms} ms at most")
+        self._state, self._has_moved = move.after, True
+        self._phase += 1
+        if move.after is _PREPARING:
+            self._begin_joins(now_ms, from_empty=move.before is _EMPTY)
+        elif move.after is _COMPLETING:
+            self._completes_since_ms = now_ms
+            self._sync_bound_ms = self._timeouts.rebalance_ms
+            self._synced.clear()
+            if self._timeouts.bounds_syncs:
+                self._heap.after(self._sync_bound_ms + 1, self._sync_phase_over, self._phase)
+
+    def _begin_joins(self, now_ms: int, *, from_empty: bool) -> None:
+        timeouts = self._timeouts
+        self._prepares_since_ms = now_ms
+        self._bound_ms = max(timeouts.initial_delay_ms, timeouts.rebalance_ms) if from_empty else timeouts.rebalance_ms
+        self._heap.after(self._bound_ms + 1, self._join_phase_over, self._phase)
+
+    def stood_still(self, ms: int) -> None:
+        """Take it that the broker did nothing for so long: what was due meanwhile comes late."""
+        self._bound_ms += ms
+        self._sync_bound_ms += ms
+
+    def _join_phase_over(self, phase: int) -> None:
+        if phase != self._phase or self._comes_late(self._prepares_since_ms + self._bound_ms, self._join_phase_over):
+            return
+        if self._answering.joined:
+            raise Broken("INV-12", f"the join phase lasts longer than {self._bound_ms} ms, with {self._answering.joined} JoinGroups parked")
+        self._bound_ms += self._timeouts.rebalance_ms  # static members alone are waited for again (TR-050)
+        self._heap.after(self._timeouts.rebalance_ms, self._join_phase_over, phase)
+
+    def _sync_phase_over(self, phase: int) -> None:
+        if phase == self._phase and not self._comes_late(self._completes_since_ms + self._sync_bound_ms, self._sync_phase_over):
+            raise Broken("SYNC-16", f"the group waits for SyncGroup longer than {self._sync_bound_ms} ms")
+
+    def _comes_late(self, bound_ms: int, look: Callable[[int], None]) -> bool:
+        """Tell whether the bound has moved, or the broker stands still just now; then look again later."""
+        now_ms = self._heap.now_ms
+        if self._stands_still() or now_ms <= bound_ms:
+            self._heap.at(max(bound_ms, now_ms) + 1, look, self._phase)
+            return True
+        return False
+
+    def _stands_still(self) -> bool:
+        due_ms = None if self._machine is None else self._machine.next_deadline_ms()
+        return due_ms is not None and due_ms < self._heap.now_ms
+
+    # Who is evicted
+
+    def _look_for_silent(self) -> None:
+        """Look, once a second, for members that are there still though nothing was heard of them for longer than their session."""
+        now_ms = self._heap.now_ms
+        self._heap.after(_LOOK_MS, self._look_for_silent)
+        silent = [
+            member_id for member_id, since_ms in self._members.items()
+            if now_ms - max(since_ms, self._heard_ms.get(member_id, 0), self._asked_ms.get(member_id, 0)) > self._timeouts.session_ms
+        ]  # fmt: skip
+        standing = None if not silent or self._machine is None else self._machine.standing(GROUP)
+        if standing is None or self._stands_still():
+            return
+        for member_id in silent:
+            if any(member_id.startswith(f"{client}-") for client in standing.absent) and not self._answering.is_parked(member_id):
+                raise Broken("HB-11", f"{member_id} is a member still in {standing.state.value}, a session after it was heard of last")
+
+    def settled(self, request: GroupRequest | None) -> None:
+        """Look for members that are there no more, after a request or (None) after a timer."""
+        may_remove = request is None or isinstance(request, LeaveGroupRequest)
+        if isinstance(request, SyncGroupRequest):
+            if request.generation_id == self._generations.current.number:
+                self._synced.add(request.member_id)
+        elif isinstance(request, JoinGroupRequest):
+            may_remove = self._joins(request)
+        if self._machine is not None and (self._has_moved or may_remove):
+            self._compare(self._machine.member_ids(GROUP), request)
+
+    def _joins(self, request: JoinGroupRequest) -> bool:
+        """Take note of a JoinGroup; return whether it may have replaced a member of the same instance."""
+        instance = request.group_instance_id
+        if instance is None or request.member_id:
+            if self._answering.has_joined(request.member_id):
+                self._members.setdefault(request.member_id, self._heap.now_ms)
+            return False
+        is_known = instance in self._instances
+        self._instances.add(instance)
+        if is_known:
+            self._restarted.add(instance)
+        return is_known
+
+    def _compare(self, here: tuple[str, ...], request: GroupRequest | None) -> None:
+        now_ms = self._heap.now_ms
+        for member_id in sorted(self._members.keys() - here):
+            if member_id not in _named(request) and self._generations.identity(member_id) not in self._restarted:
+                self._check_eviction(member_id)
+        self._members = {member_id: self._members.get(member_id, now_ms) for member_id in here}
+        self._restarted.clear()
+        if self._has_moved and self._state is _COMPLETING:
+            self._heard_ms = dict.fromkeys(here, now_ms)  # the end of the join phase restarts every session (DJOIN-53)
+            self._asked_ms.clear()
+        self._has_moved = False
+
+    def _check_eviction(self, member_id: str) -> None:
+        now_ms, timeouts = self._heap.now_ms, self._timeouts
+        silent_ms = now_ms - self._heard_ms.get(member_id, self._members[member_id])
+        is_silent = silent_ms >= timeouts.session_ms and not self._answering.is_parked(member_id)
+        has_joined = self._answering.has_joined(member_id)
+        waits_too_long = has_joined and now_ms - self._members[member_id] >= timeouts.newcomer_ms
+        is_join_phase_over = now_ms - self._prepares_since_ms >= timeouts.rebalance_ms and (self._has_moved or self._state is _PREPARING)
+        joins_too_late = is_join_phase_over and not has_joined
+        syncs_too_late = member_id not in self._synced and now_ms - self._completes_since_ms >= timeouts.rebalance_ms
+        if not (is_silent or waits_too_long or joins_too_late or syncs_too_late):
+            raise Broken("HB-11", f"{member_id} was evicted in {self._state} though it was heard of {silent_ms} ms ago")
+
+
+def _named(request: GroupRequest | None) -> set[str]:
+    if isinstance(request, LeaveGroupRequest):
+        return {each.member_id for each in request.members}
+    return {request.member_id} if isinstance(request, JoinGroupRequest) else set()

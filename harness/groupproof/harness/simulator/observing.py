@@ -1,0 +1,82 @@
+"""A run in the one trace format (contract, "The trace"): frames as a broker sees them, transitions, timers, faults, and what applications are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.clients.outputs import Callback
+from groupproof.coordinator.coordinator import Applied, Transition
+from groupproof.coordinator.observed import request_columns, response_columns
+from groupproof.harness.simulator.network import AskTopics, Connection, Request
+from groupproof.harness.simulator.schedule import Happening
+from groupproof.harness.simulator.simulation import GROUP
+from groupproof.protocol.messages import FindCoordinatorRequest, GroupRequest, GroupResponse
+from groupproof.protocol.spec import On
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.wire import body_of
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulator.brokers import Taken
+
+__all__ = ["MakeRecorder", "Observer"]
+
+MakeRecorder = Callable[[Callable[[], int]], Recorder]
+"""Makes a recorder that asks the given clock for the time, in nanoseconds."""
+
+_TIMERS: Final = frozenset(on.value for on in (On.SESSION_END, On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE, On.CLEANUP))
+
+
+class Observer:
+    """Writes what happens to a recorder; nothing is decided by it."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._numbers: dict[Connection, int] = {}
+
+    def arrived(self, connection: Connection, request_id: int, request: Request) -> None:
+        if not isinstance(request, AskTopics | FindCoordinatorRequest):
+            who, what = request_columns(request.api, body_of(request))
+            self._recorder.record("request", **self._frame(connection, request_id, request), **who, **what)
+
+    def taken_up(self, taken: Taken, applied: Applied) -> None:
+        frame = self._frame(taken.connection, taken.request_id, taken.request)
+        self._recorder.record("processed", **frame, group=GROUP, rule=applied.rule, body={"requirement": applied.requirement})
+
+    def answered(self, taken: Taken, answer: GroupResponse) -> None:
+        frame = self._frame(taken.connection, taken.request_id, taken.request)
+        columns = response_columns(taken.request.api, body_of(taken.request), body_of(answer))
+        self._recorder.record("response", **frame, group=GROUP, **columns)
+
+    def moved(self, node: int, move: Transition) -> None:
+        self._recorder.record(
+            "transition", node=node, group=move.group_id, generation=move.generation, rule=move.rule, detail=move.reason,
+            state_before=move.before.value if move.before else None, state_after=move.after.value, body={"reason": move.reason},
+        )  # fmt: skip
+
+    def timer(self, node: int, applied: Applied) -> None:
+        """Tell of a timer that went off; what follows from it is told by itself."""
+        if applied.rule.partition("/")[0] in _TIMERS:
+            self._recorder.record("timer", node=node, group=applied.group_id, rule=applied.rule, body={"requirement": applied.requirement})
+
+    def called(self, name: str, callback: Callback) -> None:
+        told = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
+        self._recorder.record("event", who="shim", client=name, partitions=tuple(sorted(callback.partitions)), body=told)
+
+    def process(self, name: str, what: str) -> None:
+        """Tell what happens to a program: it starts, ends, freezes, thaws."""
+        told = {"starts": {"name": "command", "command": "subscribe"}, "ends": {"name": "exit", "how": "ended"}}
+        self._recorder.record("event", who="kit", client=name, body=told.get(what, {"name": what}))
+
+    def fault(self, index: int, happening: Happening, *, is_over: bool) -> None:
+        client = happening.who[0] if len(happening.who) == 1 and happening.who[0].startswith("m") else None
+        body: dict[str, Any] = {"action": "lasts" if happening.for_ms else "strikes", "who": list(happening.who), **happening.how}
+        self._recorder.record(
+            "fault", who="kit", client=client, fault=f"{happening.kind} {index}", detail="healed" if is_over else "delivered", body=body
+        )  # fmt: skip
+
+    def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> dict[str, Any]:
+        number = self._numbers.setdefault(connection, len(self._numbers) + 1)
+        return {
+            "node": connection.node, "connection": number, "client": connection.owner.name, "api": request.api.title, "correlation": request_id,
+        }  # fmt: skip

@@ -1,0 +1,102 @@
+"""What a run leaves: counts, the group's transitions, and a digest of everything that was done, by which two runs are compared."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, cast
+
+from groupproof.clients.outputs import Callback
+from groupproof.coordinator.coordinator import Applied, Output, Transition
+from groupproof.harness.simulator.heap import Heap
+from groupproof.harness.simulator.network import Connection, Request
+from groupproof.harness.simulator.observing import Observer
+from groupproof.harness.simulator.schedule import Happening
+from groupproof.protocol.messages import GroupResponse, HeartbeatResponse
+from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulator.brokers import Taken
+
+__all__ = ["Record"]
+
+_LINES_MAX: Final = 2_000
+
+
+class Record:
+    """Collects in the order of events; `trace_hash` may be asked for once, at the end."""
+
+    def __init__(self, heap: Heap, observer: Observer | None = None) -> None:
+        self.transitions: list[tuple[int, int, str, str, int, str]] = []
+        self.requests: Counter[Api] = Counter()
+        self.injected: Counter[str] = Counter()
+        self.restarts = 0
+        self.observer = observer
+        self._heap = heap
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._lines: list[str] = []
+
+    def arrived(self, connection: Connection, request_id: int, request: Request) -> None:
+        if self.observer is not None:
+            self.observer.arrived(connection, request_id, request)
+
+    def answered(self, taken: Taken, answer: GroupResponse) -> None:
+        """Take an answer into the digest: of a heartbeat its error code, of all others everything."""
+        name = taken.connection.owner.name
+        if type(answer) is HeartbeatResponse:
+            self._lines.append(f"{self._heap.now_ms} {name} {answer.error_code}")
+        else:
+            self._note(name, taken.request, answer)
+        if self.observer is not None:
+            self.observer.answered(taken, answer)
+
+    def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[int, Taken]) -> None:
+        """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""
+        for output in outputs:
+            if self.observer is not None and isinstance(output, Applied):
+                request = taken.get(cast(int, output.token))
+                if output.token is None:
+                    self.observer.timer(node, output)
+                elif request is not None:
+                    self.observer.taken_up(request, output)
+
+    def moved(self, node: int, move: Transition) -> None:
+        before = "" if move.before is None else move.before.value
+        self.transitions.append((self._heap.now_ms, node, before, move.after.value, move.generation, move.rule))
+        self._note(*self.transitions[-1])
+        if self.observer is not None:
+            self.observer.moved(node, move)
+
+    def called(self, name: str, callback: Callback) -> None:
+        self._note(name, callback.kind.value, callback.generation, *sorted(callback.partitions))
+        if self.observer is not None:
+            self.observer.called(name, callback)
+
+    def process(self, name: str, what: str) -> None:
+        """Take note of what happens to a program: it starts, ends, freezes, thaws."""
+        self._note(name, what)
+        if self.observer is not None:
+            self.observer.process(name, what)
+
+    def fault(self, index: int, happening: Happening, *, is_over: bool = False) -> None:
+        """Take note of a fault that strikes, or that is over."""
+        self._note("healed" if is_over else "struck", index, happening.kind)
+        if not is_over:
+            self.injected[happening.kind] += 1
+        if self.observer is not None:
+            self.observer.fault(index, happening, is_over=is_over)
+
+    def _note(self, *what: object) -> None:
+        self._lines.append(f"{self._heap.now_ms} {what}")
+        if len(self._lines) >= _LINES_MAX:
+            self._flush()
+
+    def trace_hash(self) -> str:
+        self._flush()
+        return self._digest.hexdigest()
+
+    def _flush(self) -> None:
+        self._digest.update("\n".join(self._lines).encode())
+        self._digest.update(b"\n")
+        self._lines.clear()

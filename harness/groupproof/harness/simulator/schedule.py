@@ -1,0 +1,61 @@
+"""A schedule: what happens to a run, and when, as data; drawn from the seed, written to a file, and shortened by leaving happenings out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Happening", "Schedule"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One fault: from `at_ms` on, for `for_ms` (0: at that instant alone); `who` it strikes are processes (m0) or brokers (node0)."""
+
+    at_ms: int
+    kind: str
+    who: tuple[str, ...] = ()
+    for_ms: int = 0
+    how: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"at_ms": self.at_ms, "kind": self.kind}
+        return told | {name: value for name, value in (("who", list(self.who)), ("for_ms", self.for_ms), ("how", dict(self.how))) if value}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Happening:
+        """Raise `ValueError` for a value that is none."""
+        if unknown := sorted(value.keys() - {"at_ms", "kind", "who", "for_ms", "how"}):
+            raise ValueError(f"a happening has no {unknown[0]!r}")
+        try:
+            return cls(
+                at_ms=int(value["at_ms"]), kind=str(value["kind"]), who=tuple(value.get("who", ())), for_ms=int(value.get("for_ms", 0)),
+                how={str(name): int(number) for name, number in value.get("how", {}).items()},
+            )  # fmt: skip
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"no happening: {value!r}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Happenings in the order of their times."""
+
+    happenings: tuple[Happening, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.happenings)
+
+    def without(self, indexes: Collection[int]) -> Schedule:
+        """Return the schedule without the happenings at these places."""
+        return Schedule(happenings=tuple(each for index, each in enumerate(self.happenings) if index not in indexes))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [each.to_json() for each in self.happenings]
+
+    @classmethod
+    def from_json(cls, value: Any) -> Schedule:
+        """Raise `ValueError` for a value that is no list of happenings."""
+        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+            raise ValueError("a schedule is a list of happenings")
+        return cls(happenings=tuple(sorted((Happening.from_json(each) for each in value), key=lambda each: each.at_ms)))

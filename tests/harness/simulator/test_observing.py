@@ -1,0 +1,61 @@
+"""The trace of a run: in the one format, complete, and no different from a run without it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from tests.harness.simulator.runs import calm, short
+
+from groupproof.harness.evidence import Evidence
+from groupproof.harness.simulator.running import run
+from groupproof.harness.simulator.schedule import Happening, Schedule
+from groupproof.harness.simulator.simulation import Outcome, Simulation
+from groupproof.protocol.schemas import validate
+from groupproof.protocol.trace import Recorder, Trace
+from groupproof.protocol.vocabulary import Api
+
+
+def observed(simulation: Simulation, plan: Schedule | None = None) -> tuple[Outcome, Trace]:
+    made: list[Recorder] = []
+
+    def make(clock: Callable[[], int]) -> Recorder:
+        made.append(Recorder(clock, run="simulation", clock="virtual"))
+        return made[0]
+
+    return run(simulation, plan=plan, recorder=make), made[0].trace
+
+
+def test_to_be_observed_changes_nothing() -> None:
+    assert observed(short(3))[0] == run(short(3))
+
+
+def test_every_request_is_in_the_trace_with_its_row_and_its_answer() -> None:
+    outcome, trace = observed(calm())
+    evidence = Evidence(trace)
+    requests = [seen for seen in trace if seen.kind == "request"]
+
+    assert Counter(seen.api for seen in requests) == outcome.requests
+    assert all(evidence.answer(seen) is not None and evidence.taken_up(seen) is not None for seen in requests)
+    assert evidence.responses(Api.SYNC_GROUP, "m0")[0].partitions == (("t", 0), ("t", 1))
+
+
+def test_transitions_timers_faults_and_callbacks_are_in_the_trace() -> None:
+    crash = Happening(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000)
+    outcome, trace = observed(calm(), Schedule(happenings=(crash,)))
+
+    assert [(seen.state_before or "", seen.state_after) for seen in trace if seen.kind == "transition"] == [each[2:4] for each in outcome.transitions]
+    assert [(seen.detail, seen.client, seen.at_ms) for seen in trace if seen.kind == "fault"] == [
+        ("delivered", "m1", 9_000),
+        ("healed", "m1", 18_000),
+    ]
+    assert any(seen.kind == "timer" and seen.rule == "SessionEnd/Stable/session-ends" for seen in trace)
+    assert {"partitions_assigned", "partitions_revoked", "command", "exit"} <= {seen.body.get("name") for seen in trace if seen.kind == "event"}
+
+
+def test_the_trace_is_as_its_schema_says_and_in_order() -> None:
+    _, trace = observed(short(5, duration_ms=15_000))
+
+    assert [seen.seq for seen in trace] == list(range(len(trace)))
+    for seen in trace[:: max(1, len(trace) // 40)]:
+        validate("trace", seen.to_json())

@@ -1,0 +1,98 @@
+"""A run: the same from the same seed, wherever it is done; the reference breaks no law; what is broken is healed, and settles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.harness.simulator.runs import calm, short
+
+from groupproof.harness.simulator.running import Run, run
+from groupproof.harness.simulator.schedule import Happening, Schedule
+from groupproof.harness.simulator.simulation import Simulation
+from groupproof.protocol.spec import profiles
+
+HASHES = """
+import sys
+from groupproof.harness.simulator.running import run
+from groupproof.harness.simulator.simulation import Simulation
+first, last, duration_ms = map(int, sys.argv[1:])
+for seed in range(first, last):
+    print(run(Simulation(seed=seed, duration_ms=duration_ms, members=6)).trace_hash)
+"""
+SOAK_SEEDS = int(os.environ.get("GROUPPROOF_SOAK_SEEDS", "3000"))
+
+
+def _hashes(first: int, last: int, duration_ms: int, hash_seed: str) -> list[str]:
+    words = [sys.executable, "-c", HASHES, str(first), str(last), str(duration_ms)]
+    told = subprocess.run(words, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True)
+    return told.stdout.split()
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
+    assert run(short(7)) == run(short(7))
+    assert run(short(7)).trace_hash != run(short(8)).trace_hash
+
+
+def test_three_processes_with_different_hash_seeds_run_the_same_events() -> None:
+    first, *others = [_hashes(0, 5, 30_000, hash_seed) for hash_seed in ("0", "1", "4711")]
+
+    assert len(set(first)) == 5
+    assert others == [first, first]
+
+
+@pytest.mark.soak
+def test_a_thousand_seeds_give_the_same_hashes_in_three_processes() -> None:
+    first, *others = [_hashes(0, 1_000, 120_000, hash_seed) for hash_seed in ("0", "1", "4711")]
+
+    assert len(set(first)) == 1_000
+    assert others == [first, first]
+
+
+@pytest.mark.parametrize("profile", profiles())
+def test_the_reference_breaks_no_law_in_any_release(profile: str) -> None:
+    outcomes = [run(short(seed, profile=profile)) for seed in range(3)]
+
+    assert [each.violations for each in outcomes] == [()] * 3
+    assert all(each.converged_at_ms is not None and each.generations for each in outcomes)
+
+
+@pytest.mark.soak
+def test_the_reference_breaks_no_law_over_thousands_of_seeds() -> None:
+    broken = {seed: found for seed in range(SOAK_SEEDS) if (found := run(Simulation(seed=seed, profile=profiles()[-1 - seed % 4])).violations)}
+
+    assert broken == {}
+
+
+def test_without_faults_a_group_forms_once_and_stays() -> None:
+    outcome = run(calm())
+
+    assert (outcome.generations, outcome.violations, dict(outcome.injected)) == (1, (), {})
+    assert outcome.converged_at_ms == outcome.simulation.duration_ms
+    assert [after for _, _, _, after, *_ in outcome.transitions] == ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"]
+
+
+def test_a_plan_takes_the_place_of_what_would_be_drawn() -> None:
+    plan = Schedule(happenings=(Happening(at_ms=9_000, kind="reset", who=("m0",)),))
+
+    assert dict(run(short(7), plan=plan).injected) == {"reset": 1}
+    assert run(short(7), plan=Schedule()).injected == {}
+    assert len(Run(short(7, duration_ms=300_000)).plan) > 0
+
+
+def test_what_still_lasts_at_the_end_is_healed_before_the_group_has_to_settle() -> None:
+    endless = Happening(at_ms=9_000, kind="split", who=("m0", "m1"), for_ms=10**9)
+    outcome = run(calm(), plan=Schedule(happenings=(endless,)))
+
+    assert outcome.violations == ()
+    assert outcome.converged_at_ms is not None
+    assert outcome.converged_at_ms > outcome.simulation.duration_ms
+
+
+def test_a_run_ends_with_its_first_violation() -> None:
+    outcome = run(calm(coordinator_variant="generation-skips-one"))
+
+    assert len(outcome.violations) == 1
+    assert outcome.virtual_ms == outcome.violations[0].at_ms < outcome.simulation.duration_ms
