@@ -9,7 +9,7 @@ import pytest
 from tests.harness.oracle.recording import SETTINGS, Recording, bodied, changed, lost, moved
 
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.oracle import findings_of, judge_of, predictions, read, transitions
+from groupproof.harness.oracle import findings_of, judge_of, predictions, read, reading, transitions
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.spec import profiles
 from groupproof.protocol.trace import Observation, Trace, read_trace, write_trace
@@ -253,3 +253,20 @@ def test_of_other_groups_than_those_asked_for_nothing_is_said(trace: Trace) -> N
 
     assert mine == read(trace, profile="kafka-4.1", settings=SETTINGS)
     assert (others.predictions, others.upheld) == ((), ())
+
+
+def test_of_releases_with_the_same_rules_for_what_was_asked_one_is_tried(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    explained = reading.explained
+
+    def noted(*args: Any, profile: str, **more: Any) -> Any:
+        tried.append(profile)
+        return explained(*args, profile=profile, **more)
+
+    monkeypatch.setattr(reading, "explained", noted)
+    adverse(changed(trace, "beat stable", bodied(error_code=27)))
+
+    assert tried[0] == "kafka-4.1"
+    assert "kafka-4.0" not in tried  # nothing that was asked is answered otherwise
+    assert {"kafka-3.9", "kafka-3.7"} & set(tried) == {"kafka-3.9"}
+    assert len(tried) == len(set(tried)) > 3

@@ -19,7 +19,8 @@ from groupproof.harness.oracle.telling import Prediction, finding_of, idle_findi
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.oracle.walking import Walked
 from groupproof.harness.verdicts import Finding, Proof, Verdict
-from groupproof.protocol.spec import api_versions, profiles
+from groupproof.protocol.spec import REQUESTS, api_versions, profiles
+from groupproof.protocol.spec import profile as profile_named
 from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["Reading", "findings_of", "judge_of", "predictions", "read", "settings_of", "transitions"]
@@ -114,14 +115,25 @@ def _findings(
 
 
 def _other_release(history: History, profile: str, settings: Mapping[str, Any], tolerance: Tolerance) -> str | None:
-    """Return the newest other release whose rules explain the whole history."""
+    """Return the newest other release whose rules explain the whole history; of releases that answer what it asks by the same rules one is tried."""
+    tried = [_rules(profile, history)]
     for other in reversed(profiles()):
-        if other == profile or not _speaks(other, history):
+        rules = _rules(other, history)
+        if rules in tried or not _speaks(other, history):
             continue
         walked = explained(history, profile=other, settings=settings_of(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
         if walked.divergence is None:
             return other
+        tried.append(rules)
     return None
+
+
+def _rules(release: str, history: History) -> tuple[object, ...]:
+    """Return all of a release's table that can bear upon the requests of a history."""
+    table, asked = profile_named(release), {each.api.title for each in history.exchanges}
+    cells = {on: states for on, states in table.cells.items() if on not in REQUESTS or on.value in asked}
+    checks = {on: rows for on, rows in table.before_group.items() if on.value in asked}
+    return cells, checks, table.fields, table.appends, table.defaults, table.line
 
 
 def _speaks(release: str, history: History) -> bool:
