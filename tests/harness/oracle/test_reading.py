@@ -10,6 +10,7 @@ from tests.harness.oracle.recording import SETTINGS, Recording, bodied, changed,
 
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.oracle import findings_of, judge_of, predictions, read, reading, transitions
+from groupproof.harness.oracle.searching import explained
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.spec import profiles
 from groupproof.protocol.trace import Observation, Trace, read_trace, write_trace
@@ -257,7 +258,6 @@ def test_of_other_groups_than_those_asked_for_nothing_is_said(trace: Trace) -> N
 
 def test_of_releases_with_the_same_rules_for_what_was_asked_one_is_tried(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
-    explained = reading.explained
 
     def noted(*args: Any, profile: str, **more: Any) -> Any:
         tried.append(profile)
