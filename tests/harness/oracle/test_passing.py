@@ -11,7 +11,8 @@ from groupproof.coordinator.storage import StoredGroup, StoredOffsets
 from groupproof.harness.oracle.comparing import Difference
 from groupproof.harness.oracle.passing import may_be_unseen, shows_no_group, shows_state_before
 from groupproof.harness.oracle.reading import findings_of
-from groupproof.protocol.messages import DeleteGroupsRequest, HeartbeatRequest
+from groupproof.protocol.admin_messages import OffsetDeletePartition, OffsetDeleteRequest, OffsetDeleteTopic
+from groupproof.protocol.messages import DeleteGroupsRequest, GroupRequest, HeartbeatRequest
 from groupproof.protocol.spec.deltas import Line
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, GroupState
@@ -72,12 +73,16 @@ def test_an_instance_that_returned_may_be_fenced_by_the_next_before_the_group_is
     assert found.observed.startswith("JoinGroup of b (generation 1, Stable): 82 FENCED_INSTANCE_ID. As kafka-4.1 does")
 
 
-def deleted(*, gap_ms: int) -> Trace:
+DELETED = DeleteGroupsRequest(groups_names=("g",))
+EMPTIED = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=(OffsetDeletePartition(partition_index=0),)),))
+
+
+def deleted(by: GroupRequest = DELETED, *, gap_ms: int) -> Trace:
     """Return how a group is deleted while a member of it beats, which is answered as by a Dead group."""
-    told = Recording()
+    told = Recording("kafka-2.8")
     told.join("a", version=5)
     told.wait(10)
-    told.ask("b", DeleteGroupsRequest(groups_names=("g",)), version=2, settles=False)
+    told.ask("b", by, version=0, settles=False)
     told.wait(gap_ms)
     told.ask("a", HeartbeatRequest(group_id="g", generation_id=1, member_id="a"), settles=False)
     told.wait(10)
@@ -91,3 +96,8 @@ def test_who_asks_while_the_group_is_deleted_may_find_it_dead_before_4_0() -> No
     assert findings_of(later, profile="kafka-2.8", settings=SETTINGS) != []
     assert findings_of(at_once, profile="kafka-4.1", settings=SETTINGS) != []
     assert findings_of(at_once, profile="kafka-1.1", settings=SETTINGS) != []
+
+
+def test_who_asks_while_the_last_offsets_are_deleted_may_find_the_group_dead() -> None:
+    assert findings_of(deleted(EMPTIED, gap_ms=0), profile="kafka-2.8", settings=SETTINGS) == []
+    assert findings_of(deleted(EMPTIED, gap_ms=5), profile="kafka-2.8", settings=SETTINGS) != []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from groupproof.coordinator.coordinator import Stored, Transition
 from groupproof.harness.oracle.comparing import Difference
@@ -21,6 +21,8 @@ from groupproof.protocol.spec.deltas import Line
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_no_group", "shows_state_before"]
+
+_DELETIONS: Final = (Api.DELETE_GROUPS, Api.OFFSET_DELETE)  # an Empty group dies with its last offset too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,7 @@ def shows_dead_group(asked: Exchange, deletions: Iterable[Exchange], profile: Pr
     """Tell whether an answer is a Dead group's, and one of the deletions was still under way: the coordinator in Scala forgets the group only when it has written that."""
     cells = {on.value: states for on, states in profile.cells.items()}
     row = cells.get(asked.api.title, {}).get(GroupState.DEAD, (None,))[-1]
-    is_under_way = any(each.api is Api.DELETE_GROUPS and (each.answered_ms or each.gone_ms) >= asked.ready_ms for each in deletions)
+    is_under_way = any(each.api in _DELETIONS and (each.answered_ms or each.gone_ms) >= asked.ready_ms for each in deletions)
     is_so_refused = row is not None and isinstance(row.answer, ErrorCode) and error_of(asked.api, asked.answer or {}) == row.answer
     return profile.line is Line.SCALA and is_under_way and is_so_refused
 
