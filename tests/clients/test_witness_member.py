@@ -141,6 +141,21 @@ def test_the_sync_goes_out_with_the_join_s_answer_polled_or_not(bench: type[Benc
     assert b.times(SYNC) == [2_000]
 
 
+@pytest.mark.requirement("CLIENT-31")
+@pytest.mark.parametrize("error", [15, 16, 22, 25, 27, None])
+def test_whatever_keeps_a_sync_from_succeeding_makes_it_join_again(bench: type[Bench], error: int | None) -> None:
+    b = bench()
+    b.syncing()
+    joins = b.count(JOIN)
+    b.lose(SYNC) if error is None else b.answer(SYNC, error)
+    b.advance(1, polling=True)
+    if b.waits(FIND):
+        b.answer(FIND)
+    b.advance(1_000, polling=True)
+
+    assert b.count(JOIN) == joins + 1
+
+
 @pytest.mark.requirement("ASSIGN-13")
 def test_its_assignors_are_listed_in_the_order_of_preference_each_with_metadata(bench: type[Bench]) -> None:
     b = bench(assignors=("cooperative-sticky", "range"))
@@ -286,6 +301,19 @@ def test_heartbeats_go_out_every_three_seconds_by_default(bench: type[Bench]) ->
         b.answer_heartbeat()
 
     assert b.times(HEARTBEAT) == [3_000, 6_000, 9_000]
+
+
+@pytest.mark.requirement("TIMER-02")
+def test_the_poll_deadline_is_five_minutes_by_default_and_sent_as_the_rebalance_timeout(bench: type[Bench]) -> None:
+    defaults = MemberSettings(group="g", topics=("t",))
+    b = bench(max_poll_interval_ms=defaults.max_poll_interval_ms, session_timeout_ms=400_000, heartbeat_interval_ms=350_000)
+    b.stable(0)
+    assert b.message(JOIN).rebalance_timeout_ms == 300_000
+
+    b.advance(299_999)
+    assert b.count(LEAVE) == 0
+    b.advance(1)
+    assert b.count(LEAVE) == 1
 
 
 @pytest.mark.requirement("TIMER-07")

@@ -45,6 +45,7 @@ def test_an_extension_of_the_initial_delay_is_a_full_delay(scene_of: Callable[..
 
 
 @pytest.mark.reading("DISC-02")
+@pytest.mark.requirement("IDJ-08")
 def test_only_a_newcomer_at_generation_0_extends_the_initial_delay(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of("kafka-1.1")
     alone = scene.join(version=2)

@@ -311,3 +311,62 @@ def test_the_wire_of_kafka_0_10_1_is_spoken_by_every_release_up_to_3_9() -> None
     for profile in ("kafka-1.1", "kafka-2.4", "kafka-3.9"):
         spoken = api_versions(profile)
         assert all(spoken[api][0] <= version <= spoken[api][1] for api, version in {Api.JOIN_GROUP: 1, Api.SYNC_GROUP: 0, Api.HEARTBEAT: 0}.items())
+
+
+@pytest.mark.requirement("TRIG-09")
+def test_a_rebalance_goes_through_its_states_in_order_by_joins_and_then_by_syncs(scene: Scene) -> None:
+    leader, follower = scene.stable(2)
+    before = len(scene.path())
+    for move in (lambda: scene.join(leader), lambda: scene.join(follower), lambda: scene.sync(follower, 2), lambda: scene.sync(leader, 2)):
+        move()
+
+    assert scene.path()[before:] == [PREPARING, COMPLETING, STABLE]
+
+
+@pytest.mark.requirement("HB-54", "HB-55")
+def test_the_end_of_a_session_takes_out_an_absent_member_and_a_pending_id_and_leaves_the_parked_and_the_dead_alone(scene: Scene) -> None:
+    leader, follower = scene.stable(2)
+    scene.given_id(session_ms=9_000)
+    scene.after(9_000)
+    assert (scene.state(), scene.view().pending) == (STABLE, ())
+
+    rejoined = scene.join(leader)
+    scene.after(1_000)
+    assert (scene.members(), rejoined.is_parked) == ([leader], False)
+    assert follower not in scene.members()
+
+    scene.take(scene.coordinator.retire("g", scene.now_ms))
+    before = len(scene.rules())
+    scene.after(600_000)
+    assert not [each for each in scene.rules()[before:] if each.startswith("SessionEnd/")]
+
+
+@pytest.mark.requirement("SYNC-14")
+def test_in_1_1_a_sync_in_stable_is_a_sign_of_life(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of("kafka-1.1")
+    (member,) = scene.stable(version=2)
+    assert scene.after(9_999).sync(member, version=1).answer.assignment == member.encode()
+
+    assert scene.after(9_999).members() == [member]
+    assert scene.after(1).members() == []
+
+
+@pytest.mark.requirement("INV-07")
+def test_a_generation_has_no_dynamic_member_that_did_not_join_it(scene: Scene) -> None:
+    leader, absent, late = scene.stable(3, session_ms=600_000, rebalance_ms=8_000)
+    joined = scene.join(leader, session_ms=600_000, rebalance_ms=8_000)
+    scene.after(7_999).join(late, session_ms=600_000, rebalance_ms=8_000)
+    scene.after(1)
+
+    assert (scene.state(), scene.members()) == (COMPLETING, [leader, late])
+    assert [each.member_id for each in joined.answer.members] == [leader, late]
+    assert scene.heartbeat(absent, 2) is UNKNOWN
+
+
+@pytest.mark.requirement("PEND-12")
+def test_a_static_member_is_never_pending(scene: Scene) -> None:
+    joined = scene.join(instance="a", version=9)
+
+    assert joined.is_parked
+    assert (len(scene.members()), scene.view().pending) == (1, ())
+    assert scene.join(scene.given_id(), instance="b", version=5).error is ErrorCode.UNKNOWN_SERVER_ERROR  # nor does a pending one become static
