@@ -3,9 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.harness.in_process import SETTINGS, performed
+from tests.harness.oracle.recording import Recording, bodied, changed
 
 from groupproof.harness.fuzzing.meeting import Met, answered_count, excused, met_in, side_by_side, worst_lag_ms
 from groupproof.harness.judging import Judgement
+from groupproof.harness.oracle import findings_of
 from groupproof.harness.script import Script
 from groupproof.harness.scripting import beat, join
 from groupproof.harness.verdicts import Finding, Proof, Verdict
@@ -45,6 +47,21 @@ def test_the_first_answer_that_is_not_the_rules_is_met() -> None:
 
 def test_a_trace_that_does_not_tell_its_ground_meets_nothing() -> None:
     assert met_in([]) == []
+
+
+def test_what_a_thread_that_sat_on_a_request_explains_is_met_by_judges_alone() -> None:
+    told = Recording()
+    told.event("ground", profile="kafka-4.1", settings=SETTINGS)
+    told.stable("a")
+    told.joined("b")
+    told.wait(20)
+    told.beat("a", label="beat")
+    told.wait(20)
+    trace = changed(told.end(), "beat", bodied(error_code=0))
+
+    assert met_in(trace) == []
+    (found,) = findings_of(trace, profile="kafka-4.1", settings=SETTINGS)
+    assert "Heartbeat of a (generation 1, PreparingRebalance): 0" in found.observed
 
 
 def test_what_was_expected_stands_beside_what_came_and_the_frames_where_asked_for() -> None:
