@@ -90,3 +90,18 @@ def test_before_2_6_a_deletion_tells_a_topic_again_for_each_of_its_partitions() 
 
     assert isinstance(told, OffsetDeleteResponse)
     assert [(topic.name, len(topic.partitions)) for topic in told.topics] == [("t", 2), ("t", 2)]
+
+
+def test_what_is_known_and_not_told_of_a_deletion_stays_untold() -> None:
+    message = OffsetDeleteRequest(
+        group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=each) for each in (0, 1, 7))),)
+    )
+    known = OffsetDeleteRequest(
+        group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=each) for each in (0, 1))),)
+    )
+    answered = OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=(DeletedOffset(partition_index=1, error_code=0),)),))
+    told = with_unknown(message, answered, known=known)
+
+    assert isinstance(told, OffsetDeleteResponse)
+
+    assert [(each.partition_index, each.error_code) for each in told.topics[0].partitions] == [(1, 0), (7, 3)]

@@ -135,6 +135,12 @@ def _unverified(on: Input) -> GroupResponse:
     return _commit_answer(on.commit, lambda _: on.verdict)
 
 
+def _not_begun(on: Input) -> GroupResponse:
+    longest = on.settings.offset_metadata_max_bytes
+    is_written = any(not is_too_long(each.committed_metadata, longest) for topic in on.commit.topics for each in topic.partitions)
+    return _commit_answer(on.commit, lambda _: ErrorCode.INVALID_TXN_STATE if is_written else ErrorCode.OFFSET_METADATA_TOO_LARGE)
+
+
 def is_too_long(metadata: str | None, longest: int) -> bool:
     """Tell whether commit metadata exceeds the bound, counted as Java counts a string's length (COMMIT-28)."""
     return metadata is not None and len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > longest
@@ -174,17 +180,9 @@ def _deletion_answer(on: Input, is_told: Callable[[Key], bool]) -> OffsetDeleteR
 
 
 def _stored_offsets(on: Input) -> OffsetFetchResponse:
-    assert isinstance(on.request, OffsetFetchRequest)
-    return _fetched(on, require_stable=on.request.require_stable)
-
-
-def _committed_offsets(on: Input) -> OffsetFetchResponse:
-    return _fetched(on, require_stable=False)
-
-
-def _fetched(on: Input, *, require_stable: bool) -> OffsetFetchResponse:
     assert on.fetch is not None
-    topics = (on.offsets or Offsets()).fetch(on.fetch.topics, require_stable=require_stable)
+    assert isinstance(on.request, OffsetFetchRequest)
+    topics = (on.offsets or Offsets()).fetch(on.fetch.topics, require_stable=on.request.require_stable)
     return fetch_answer(FetchedGroup(group_id=on.group_id, topics=topics))
 
 
@@ -251,12 +249,12 @@ FORMS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
     Form.OWN_ASSIGNMENT: _own_assignment,
     Form.COMMITTED: _committed,
     Form.STORED_OFFSETS: _stored_offsets,
-    Form.COMMITTED_OFFSETS: _committed_offsets,
     Form.NO_OFFSETS: _no_offsets,
     Form.NOT_APPENDED: _not_appended,
     Form.OLD_LEADER_NOT_APPENDED: _old_leader_not_appended,
     Form.EACH_ENTRY: _each_entry,
     Form.UNVERIFIED: _unverified,
+    Form.NOT_BEGUN: _not_begun,
     Form.OFFSETS_DELETED: _offsets_deleted,
     Form.STORED_OFFSETS_DELETED: _stored_offsets_deleted,
     **DESCRIPTIONS,

@@ -186,7 +186,9 @@ class Broker:
             return body_of(refused)
         answer = await self._ask(known, arrived, peer, twice)
         repeats_topics = bool(fields["deletions_repeat_topics"])
-        return body_of(answer if known is message and not repeats_topics else with_unknown(message, answer, repeats_topics=repeats_topics))
+        return body_of(
+            answer if known is message and not repeats_topics else with_unknown(message, answer, known=known, repeats_topics=repeats_topics)
+        )
 
     async def _ask(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
         """Ask the coordinator machine; wait while it keeps the request parked."""

@@ -55,18 +55,19 @@ def refused_wholly(message: OffsetRequest, known: OffsetRequest) -> GroupRespons
     return with_unknown(message, OffsetCommitResponse() if isinstance(message, OffsetCommitRequest) else TxnOffsetCommitResponse())
 
 
-def with_unknown(message: OffsetRequest, answer: GroupResponse, *, repeats_topics: bool = False) -> GroupResponse:
-    """Return the answer to the known part completed to one for `message`, in its order.
+def with_unknown(message: OffsetRequest, answer: GroupResponse, *, known: OffsetRequest | None = None, repeats_topics: bool = False) -> GroupResponse:
+    """Return the answer to the `known` part completed to one for `message`, in its order. What is known and not answered stays so.
 
     With `repeats_topics` a deletion's topic is told again for each of its partitions (before 2.6).
     """
     assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
     codes = {(topic.name, each.partition_index): each.error_code for topic in answer.topics for each in topic.partitions}
+    untold = {(topic.name, each.partition_index) for topic in (known.topics if known else ()) for each in topic.partitions} - codes.keys()
 
     def code(topic: str, index: int) -> int:
         return codes.get((topic, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value)
 
-    asked = [(topic.name, [each.partition_index for each in topic.partitions]) for topic in message.topics]
+    asked = [(topic.name, [at for each in topic.partitions if (topic.name, at := each.partition_index) not in untold]) for topic in message.topics]
     if isinstance(answer, OffsetDeleteResponse):
         if answer.error_code:
             return answer

@@ -292,10 +292,6 @@ def _offsets_remain(on: Input) -> bool:
     return bool(on.offsets)
 
 
-def _stored_offsets_remain(on: Input) -> bool:
-    return on.offsets is not None and bool(on.offsets.by_partition)
-
-
 def _oversized(on: Input) -> bool:
     return len(on.here.members) > on.settings.group_max_size
 
@@ -356,6 +352,5 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.LAST_OFFSETS_NAMED: _last_offsets_named,
     Guard.TXN_COMMITTED: _txn_committed,
     Guard.OFFSETS_REMAIN: _offsets_remain,
-    Guard.STORED_OFFSETS_REMAIN: _stored_offsets_remain,
     Guard.OVERSIZED: _oversized,
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.answers import is_too_long
 from groupproof.coordinator.inputs import Input
-from groupproof.coordinator.offsets import Committed, Key
+from groupproof.coordinator.offsets import Committed
 from groupproof.protocol.messages import CommitPartition, OffsetDeleteRequest, TxnOffsetCommitRequest
 from groupproof.protocol.spec import Effect
 from groupproof.protocol.vocabulary import ErrorCode
@@ -45,29 +45,17 @@ def _materialise_offsets(engine: Engine, on: Input) -> None:
     engine.offsets(on.group_id).materialise(on.producer_id)
 
 
-def _materialise_over_later_offsets(engine: Engine, on: Input) -> None:
-    engine.offsets(on.group_id).materialise(on.producer_id, over_later=True)
-
-
 def _drop_pending_offsets(engine: Engine, on: Input) -> None:
     engine.offsets(on.group_id).drop_pending(on.producer_id)
 
 
-def _named_for_deletion(on: Input) -> list[Key]:
-    assert isinstance(on.request, OffsetDeleteRequest)
-    return [
-        (topic.name, each.partition_index) for topic in on.request.topics if not on.here.is_subscribed_to(topic.name) for each in topic.partitions
-    ]
-
-
 def _delete_offsets(engine: Engine, on: Input) -> None:
-    for topic, index in _named_for_deletion(on):
-        engine.offsets(on.group_id).delete(topic, index)
-
-
-def _delete_stored_offsets(engine: Engine, on: Input) -> None:
-    for key in _named_for_deletion(on):
-        engine.offsets(on.group_id).by_partition.pop(key, None)
+    assert isinstance(on.request, OffsetDeleteRequest)
+    offsets = engine.offsets(on.group_id)
+    for topic in on.request.topics:
+        if not on.here.is_subscribed_to(topic.name):
+            for partition in topic.partitions:
+                offsets.delete(topic.name, partition.partition_index)
 
 
 def _expire(engine: Engine, on: Input, since_ms: Callable[[Committed], int], is_kept: Callable[[str], bool] | None = None) -> None:
@@ -99,10 +87,8 @@ OFFSET_EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.STORE_OFFSETS: _store_offsets,
     Effect.STORE_PENDING_OFFSETS: _store_pending_offsets,
     Effect.MATERIALISE_OFFSETS: _materialise_offsets,
-    Effect.MATERIALISE_OVER_LATER_OFFSETS: _materialise_over_later_offsets,
     Effect.DROP_PENDING_OFFSETS: _drop_pending_offsets,
     Effect.DELETE_OFFSETS: _delete_offsets,
-    Effect.DELETE_STORED_OFFSETS: _delete_stored_offsets,
     Effect.EXPIRE_BY_COMMIT: _expire_by_commit,
     Effect.EXPIRE_SINCE_EMPTY: _expire_since_empty,
     Effect.EXPIRE_UNSUBSCRIBED: _expire_unsubscribed,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.coordinator.commits import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
+from groupproof.coordinator.commits import OFFSET_REQUESTS, OffsetRequest, known_part, refused_wholly, with_unknown
 from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.outputs import Standing
 from groupproof.harness.oracle.comparing import Difference, as_told, differences
@@ -251,7 +251,7 @@ class Walk:
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
         if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(each.name for each in message.topics):
-            whole, message = message, known_part(message, self._topics, by_partition=bool(self._profile.fields["commits_check_partitions"]))
+            whole, message = message, self._known(message)
             refused = refused_wholly(whole, message)
             if refused is not None:
                 self._note_beside(step, "unknown-partitions", "ERR-02", as_told(exchange.api, exchange.version, body_of(refused)))
@@ -349,8 +349,13 @@ class Walk:
     def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
         exchange, asked = step.exchange, step.exchange.message
         if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
-            message = with_unknown(asked, message, repeats_topics=bool(self._profile.fields["deletions_repeat_topics"]))
+            message = with_unknown(asked, message, known=self._known(asked), repeats_topics=bool(self._profile.fields["deletions_repeat_topics"]))
         self._answered(step, as_told(exchange.api, exchange.version, body_of(message)), at_ms, cause)
+
+    def _known(self, message: OffsetRequest) -> OffsetRequest:
+        """Return what a request asks of partitions that there are."""
+        assert self._topics is not None
+        return known_part(message, self._topics, by_partition=bool(self._profile.fields["commits_check_partitions"]))
 
     def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
         """Hold the answer that is due now against the one that came."""

@@ -1,7 +1,6 @@
 """What the coordinator in Java did otherwise while it was an option of brokers whose default was the one in Scala: deltas as in `releases`.
 
-Read in `GroupCoordinatorService`, `GroupMetadataManager` and `OffsetMetadataManager` of 3.7.2, against 3.8. What the tables do not hold: 3.7 expires
-a stored offset also while a transaction holds a newer one of its partition.
+Read in `GroupCoordinatorService`, `GroupMetadataManager` and `OffsetMetadataManager` of 3.7.2, against 3.8.
 """
 
 from __future__ import annotations
@@ -11,20 +10,21 @@ from typing import Final
 from groupproof.protocol.spec.append_errors import FIRST_JAVA_APPENDS
 from groupproof.protocol.spec.classic_group import BEFORE_GROUP
 from groupproof.protocol.spec.deltas import Change, Delta, Line
-from groupproof.protocol.spec.terms import Effect, Form, Guard, On, Row
+from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row
 from groupproof.protocol.vocabulary import GroupState
 
 __all__ = ["JAVA_DELTAS"]
 
-WITH_OFFSETS: Final = (GroupState.EMPTY, GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
+EMPTY: Final = GroupState.EMPTY
+LIVE: Final = (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
 
 _NOT_ACTIVE, _GROUP_ID, _SESSION_BOUNDS, _LOADING, _LED_ELSEWHERE = BEFORE_GROUP[On.JOIN_GROUP]
+_NO_TRANSACTION: Final = "no commit in a transaction ever succeeds"
 
 
-def _fetches(state: GroupState) -> Change:
-    requirements = dict(zip(WITH_OFFSETS, ("TR-031", "TR-066", "TR-097", "TR-125"), strict=True))
-    row = Row("fetches", Guard.ALWAYS, Form.COMMITTED_OFFSETS, requirements[state], note="whatever is pending: no 88")
-    return Change(on=On.OFFSET_FETCH, states=(state,), name="fetches", rows=(row,))
+def _not_begun(states: tuple[GroupState | None, ...], name: str, guard: Guard, requirement: str) -> Change:
+    row = Row(name, guard, Form.NOT_BEGUN, requirement, note="UnifiedLog refuses the records of a transaction that nobody has verified")
+    return Change(on=On.TXN_OFFSET_COMMIT, states=states, name=name, rows=(row,))
 
 
 # Newest first.
@@ -32,20 +32,24 @@ JAVA_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(3, 8),
         line=Line.JAVA,
-        what="the session timeout is asked before the partition; parked requests are answered 16 when the partition moves away; pending offsets count: 88 to "
-        "who wants stable ones, an open transaction keeps its group, a later commit holds against the transaction's, OffsetDelete takes them too; "
-        "OffsetDelete tells partitions without an offset; 14 where a transaction's coordinator is not reached",
+        what="the session timeout is asked before the partition; parked requests are answered 16 when the partition moves away; transactions are verified, "
+        "without which no commit in one succeeded (measured on 3.7.2: 48); OffsetDelete tells partitions without an offset",
         was=(
-            *map(_fetches, WITH_OFFSETS),
-            Change(on=On.OFFSET_DELETE, states=WITH_OFFSETS, name="deleted", rows=(
-                Row("deleted", Guard.ALWAYS, Form.STORED_OFFSETS_DELETED, "COMMIT-23", after=(Effect.DELETE_STORED_OFFSETS,), note="KIP-496"),
-            )),
-            Change(on=On.CLEANUP, states=(GroupState.EMPTY,), name="offsets-remain", rows=(
-                Row("offsets-remain", Guard.STORED_OFFSETS_REMAIN, None, "TR-033"),
+            _not_begun((NO_GROUP,), "first-commit", Guard.GENERATION_NEGATIVE, "TR-006"),
+            _not_begun((EMPTY,), "no-membership", Guard.GENERATION_NEGATIVE, "TR-029"),
+            _not_begun(LIVE, "names-nobody", Guard.NAMES_NOBODY, "COMMIT-03"),
+            _not_begun(LIVE, "commits", Guard.ALWAYS, "COMMIT-03"),
+            Change(on=On.TXN_MARKER, states=(EMPTY, *LIVE, GroupState.DEAD)),
+            Change(on=On.OFFSET_DELETE, states=(EMPTY, *LIVE), name="deleted", rows=(
+                Row("deleted", Guard.ALWAYS, Form.STORED_OFFSETS_DELETED, "COMMIT-23", after=(Effect.DELETE_OFFSETS,), note="KIP-496"),
             )),
         ),
-        effects={Effect.ANSWER_PARKED: (), Effect.MATERIALISE_OFFSETS: (Effect.MATERIALISE_OVER_LATER_OFFSETS,)},
-        before_group={On.JOIN_GROUP: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE, _SESSION_BOUNDS)},
+        effects={Effect.ANSWER_PARKED: ()},
+        before_group={
+            On.JOIN_GROUP: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE, _SESSION_BOUNDS),
+            On.TXN_OFFSET_COMMIT: tuple(row for row in BEFORE_GROUP[On.TXN_OFFSET_COMMIT] if row.guard is not Guard.UNVERIFIED),
+        },
         appends=FIRST_JAVA_APPENDS,
+        unreachable=dict.fromkeys(((On.TXN_MARKER, state) for state in (EMPTY, *LIVE, GroupState.DEAD)), _NO_TRANSACTION),
     ),
 )  # fmt: skip
