@@ -1,12 +1,22 @@
-"""Answers every frame with itself, as fast as one loop can: what the generator reaches against it is the generator's ceiling."""
+"""Answers every frame with itself: as fast as one loop can, or (`polled`) as the coordinator reads its sockets, with trio.
+
+What the generator reaches against the first is the generator's ceiling, against the second the coordinator's, were its own work nothing.
+"""
 
 from __future__ import annotations
 
 import os
 import select
 import socket
+import sys
+from contextlib import closing
+from functools import partial
 
-__all__ = ["serve"]
+import trio
+
+from groupproof.coordinator.sockets import Poller, Socket
+
+__all__ = ["serve", "serve_polled"]
 
 BACKLOG = 1024
 
@@ -38,5 +48,30 @@ def _echo(fd: int) -> bool:
     return bool(data)
 
 
+async def serve_polled() -> None:
+    """Do the same through one trio task that reads every socket."""
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=BACKLOG)
+    print(listeners[0].socket.getsockname()[1], flush=True)
+    with closing(Poller()) as poller:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(poller.run)
+            await trio.serve_listeners(partial(_echo_polled, poller), listeners)
+
+
+async def _echo_polled(poller: Poller, stream: trio.SocketStream) -> None:
+    sock = Socket(stream, poller)
+
+    def take(data: bytes) -> bool | None:
+        return None if data and not sock.send_now(data) else True
+
+    try:
+        await sock.left(take)
+    except (trio.BrokenResourceError, OSError):
+        return
+
+
 if __name__ == "__main__":
-    serve()
+    if sys.argv[1:] == ["polled"]:
+        trio.run(serve_polled)
+    else:
+        serve()

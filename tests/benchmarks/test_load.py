@@ -51,9 +51,10 @@ def test_a_group_forms_rebalances_and_beats_at_the_kit_s_own_coordinator() -> No
 
 
 @pytest.mark.slow
-def test_the_generator_has_a_ceiling_of_its_own() -> None:
-    with echoing() as address:
-        assert (measure_echo(address, sizes=(1, 2), seconds=0.05).median("beats 2") or 0) > 0
+def test_the_generator_and_trio_have_ceilings_of_their_own() -> None:
+    for how in ((), ("polled",)):
+        with echoing(*how) as address:
+            assert (measure_echo(address, sizes=(1, 2), seconds=0.05).median("beats 2") or 0) > 0
 
 
 def test_answers_that_come_in_pieces_are_counted_whole() -> None:
@@ -73,7 +74,7 @@ def test_ratios_are_of_medians_of_one_run_and_say_whether_an_aim_is_met() -> Non
         each.values = {"beats 10": list(rates), "rebalance 10": [seconds]}
 
     assert [(ratio, met) for _, ratio, met in aims([own, kfake, kafka], (10,))] == [(0.9, True), (1.25, False)]
-    assert told([own, kfake, kafka], own, (10,))["coordinators"]["kfake"]["median"] == {"beats 10": 10.0, "rebalance 10": 0.1}
+    assert told([own, kfake, kafka], [own], (10,))["coordinators"]["kfake"]["median"] == {"beats 10": 10.0, "rebalance 10": 0.1}
 
 
 def test_the_process_behind_a_port_is_found_with_what_it_cost() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 from groupproof.coordinator.describing import DESCRIPTIONS
@@ -208,7 +209,7 @@ def fetch_answer(group: FetchedGroup) -> OffsetFetchResponse:
 def error_answer(on: Input, error: ErrorCode, fields: Mapping[str, int]) -> GroupResponse:
     """Return the plain answer `error` to the input's request, in its API's shape."""
     if on.on is On.HEARTBEAT:
-        return HeartbeatResponse(error_code=error)
+        return _beaten(error)
     if on.on is On.JOIN_GROUP:
         member_id = on.member_id if on.answered_id is None else on.answered_id
         return join_error(error, member_id, on.version, fields["join_error_generation"])
@@ -221,6 +222,11 @@ def error_answer(on: Input, error: ErrorCode, fields: Mapping[str, int]) -> Grou
         return DescribeGroupsResponse(groups=(DescribedGroup(group_id=on.group_id, error_code=error, authorized_operations=operations),))
     assert on.on in _PLAIN, f"{on.on.value} has no answer"
     return _PLAIN[on.on](on, error)
+
+
+@cache
+def _beaten(error: ErrorCode) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=error)
 
 
 def _every_partition(asked: FetchGroup, error: ErrorCode) -> tuple[FetchedTopic, ...]:

@@ -5,7 +5,7 @@ All decisions are rows, all conditions guards, all changes effects; this file on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,17 +41,24 @@ class _Rule:
     guard: Callable[[Input], bool]
     effects: tuple[Callable[[Engine, Input], None], ...]
     after: tuple[Callable[[Engine, Input], None], ...]
-    is_request: bool
+    says: Callable[[Input], GroupResponse] | None  # to a request, at once
     is_told: bool  # a check that changes nothing is not worth an `Applied`
 
 
-def _bind(on: On, where: str, row: Row, variant: Variant) -> _Rule:
+def _bind(on: On, where: str, row: Row, variant: Variant, fields: Mapping[str, int]) -> _Rule:
     effects = tuple(variant.effects.get(effect, EFFECTS[effect]) for effect in row.effects)
     after = tuple(variant.effects.get(effect, EFFECTS[effect]) for effect in row.after)
     guard = variant.guards.get(row.guard, GUARDS[row.guard])
-    is_request = on in REQUESTS
+    says = _answer_of(row, variant, fields) if on in REQUESTS else None
     is_told = on not in (On.JOIN_CHECK, On.ABSENCE_CHECK) or bool(effects or after or row.then)
-    return _Rule(row, f"{on.value}/{where}/{row.name}", guard, effects, after, is_request, is_told)
+    return _Rule(row, f"{on.value}/{where}/{row.name}", guard, effects, after, says, is_told)
+
+
+def _answer_of(row: Row, variant: Variant, fields: Mapping[str, int]) -> Callable[[Input], GroupResponse] | None:
+    answer = row.answer
+    if isinstance(answer, ErrorCode):
+        return lambda on: error_answer(on, answer, fields)
+    return None if answer is None else variant.forms.get(answer, FORMS[answer])
 
 
 class Engine:
@@ -66,12 +73,12 @@ class Engine:
         self.append_error = ErrorCode.NONE  # what the log answers to appends of records, for simulations of failing disks
         self.out: list[Output] = []
         self.choices = choices
-        self._forms = {**FORMS, **variant.forms}
+        fields = self.profile.fields
         self._cells = {
-            (on, state): tuple(_bind(on, state_name(state), row, variant) for row in cell)
+            (on, state): tuple(_bind(on, state_name(state), row, variant, fields) for row in cell)
             for on, states in self.profile.cells.items() for state, cell in states.items()
         }  # fmt: skip
-        self._before = {on: tuple(_bind(on, "before", row, variant) for row in cell) for on, cell in self.profile.before_group.items()}
+        self._before = {on: tuple(_bind(on, "before", row, variant, fields) for row in cell) for on, cell in self.profile.before_group.items()}
 
     def apply(self, on: Input) -> Row:
         """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""
@@ -137,8 +144,8 @@ class Engine:
             effect(self, on)
         if rule.row.then is not None:
             self._told(on, rule.row.then, rule.name, _reason(rule.row, on))
-        if rule.is_request:
-            self._answer(rule.row, on)
+        if rule.says is not None and on.arrival is not None:
+            self.out.append(Reply(token=on.arrival.token, message=rule.says(on)))
         for effect in rule.after:
             effect(self, on)
 
@@ -149,14 +156,6 @@ class Engine:
         group.move_to(after, on.now_ms)
         told = Transition(group_id=group.group_id, generation=group.generation, before=before, after=after, rule=rule, reason=reason)
         self.out.append(told)
-
-    def _answer(self, row: Row, on: Input) -> None:
-        if row.answer is None or on.arrival is None:
-            return
-        if isinstance(row.answer, ErrorCode):
-            self.reply(on.arrival.token, error_answer(on, row.answer, self.profile.fields))
-        else:
-            self.reply(on.arrival.token, self._forms[row.answer](on))
 
 
 def _reason(row: Row, on: Input) -> str:

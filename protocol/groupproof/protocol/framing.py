@@ -47,20 +47,26 @@ class Framer:
         before it in the same `data` are then lost with the connection. After a raise the framer must not be fed again.
         """
         held = self._held
-        held += data
+        source: bytes | bytearray = data  # whole frames are most often all there is: then nothing is copied but them
+        if held:
+            held += data
+            source = held
         frames: list[bytes] = []
         at = 0
-        while len(held) - at >= _PREFIX_BYTES:
+        while len(source) - at >= _PREFIX_BYTES:
             start = at + _PREFIX_BYTES
-            end = start + self._length(held, at)
-            if end > len(held):
+            end = start + self._length(source, at)
+            if end > len(source):
                 break
-            frames.append(bytes(held[start:end]))
+            frames.append(bytes(source[start:end]))
             at = end
-        del held[:at]
+        if source is held:
+            del held[:at]
+        else:
+            held += data[at:]
         return frames
 
-    def _length(self, held: bytearray, at: int) -> int:
+    def _length(self, held: bytes | bytearray, at: int) -> int:
         length = int.from_bytes(held[at : at + _PREFIX_BYTES], "big", signed=True)
         if length < 0:
             raise NegativeLength(f"a frame of {length} bytes was announced; first bytes {_hex(held, at)}")
@@ -74,5 +80,5 @@ def frame(payload: bytes) -> bytes:
     return len(payload).to_bytes(_PREFIX_BYTES, "big") + payload
 
 
-def _hex(held: bytearray, at: int) -> str:
+def _hex(held: bytes | bytearray, at: int) -> str:
     return bytes(held[at : at + 16]).hex()

@@ -53,15 +53,16 @@ def _entry(hint: Any) -> Any:
 
 
 def _maker(message: Any) -> Maker:
-    columns = tuple((name, None if entry is None else _maker(entry)) for name, entry in _nested(message).items())
+    entries = _nested(message)
+    names, makers = frozenset(entries), {name: _maker(entry) for name, entry in entries.items() if entry is not None}
 
     def make(body: Mapping[str, Any]) -> Any:
-        known = {}
-        for name, make_entry in columns:
-            if name in body:
-                value = body[name]
-                known[name] = value if make_entry is None or value is None else tuple(make_entry(entry) for entry in value)
-        return message(**known)
+        if not names.issuperset(body):
+            body = {name: value for name, value in body.items() if name in names}
+        if not makers:
+            return message(**body)
+        made = {name: tuple(map(makers[name], value)) for name, value in body.items() if name in makers and value is not None}
+        return message(**{**body, **made})
 
     return make
 
