@@ -1,4 +1,4 @@
-"""Commits within transactions and records that the log refuses, by release: "Error tables per API and state", 6.6 and 6.7."""
+"""Commits within transactions, records that the log refuses and what describers are told, by release: "Error tables per API and state", 6.6 and 6.7."""
 
 from __future__ import annotations
 
@@ -93,6 +93,21 @@ REFUSALS: Table = {
 
 @situations(REFUSALS)
 def test_a_record_that_the_log_refuses_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
+    assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
+
+
+def _described(scene: Scene) -> str:
+    """Tell what stands for the subscription and the assignment of the only member."""
+    stable(scene, 1)
+    (member,) = scene.describe(version=0)[0].members
+    return "subscription" if member.member_metadata != member.member_assignment else "assignment"
+
+
+DESCRIBED: Table = {"a member's subscription": (_described, "subscription | 2.3 assignment | 2.4 subscription")}
+
+
+@situations(DESCRIBED)
+def test_what_describers_are_told_by_release(scene_of: Scenes, act: Callable[[Scene], object], expected: dict[str, str]) -> None:
     assert answers(act, {profile: scene_of(profile) for profile in expected}) == expected
 
 

@@ -49,6 +49,10 @@ def _stable(on: Input) -> DescribeGroupsResponse:
     return _described(on, lambda each: _member(each, each.metadata(name), each.assignment), name or "")
 
 
+def _stable_by_assignment(on: Input) -> DescribeGroupsResponse:
+    return _described(on, lambda each: _member(each, each.assignment, each.assignment), on.here.protocol_name or "")
+
+
 def _rebalancing(on: Input) -> DescribeGroupsResponse:
     return _described(on, lambda each: _member(each, assignment=each.assignment))
 
@@ -98,6 +102,7 @@ def _listed_loading(on: Input) -> ListGroupsResponse:
 
 DESCRIPTIONS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
     Form.DESCRIBED_STABLE: _stable,
+    Form.DESCRIBED_BY_ASSIGNMENT: _stable_by_assignment,
     Form.DESCRIBED: _rebalancing,
     Form.DESCRIBED_BARE: _bare,
     Form.DESCRIBED_DEAD: _dead,

@@ -159,13 +159,23 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(2, 4),
-        what="offsets of topics that a live group gave up expire (KIP-496)",
-        was=(Change(on=On.RETENTION, states=LIVE, name="topics-given-up"),),
+        what="offsets of topics that a live group gave up expire (KIP-496); DescribeGroups tells subscriptions again (measured on 2.3.1: the assignment twice)",
+        was=(
+            Change(on=On.RETENTION, states=LIVE, name="topics-given-up"),
+            Change(on=On.DESCRIBE_GROUPS, states=(STABLE,), name="described", rows=(
+                Row("described", Guard.ALWAYS, Form.DESCRIBED_BY_ASSIGNMENT, "PEND-10", note="KafkaApis 2.3: `setMemberMetadata(member.assignment)`"),
+            )),
+        ),
     ),
     Delta(
         since=(2, 3),
-        what="15 from a Dead group (KAFKA-8386)",
-        was=(Change(on=On.TXN_OFFSET_COMMIT, states=(DEAD,), name=None, rows=(Row("dead", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "COMMIT-01"),)),),
+        what="15 from a Dead group (KAFKA-8386); DescribeGroups tells a member's assignment as its subscription",
+        was=(
+            Change(on=On.TXN_OFFSET_COMMIT, states=(DEAD,), name=None, rows=(Row("dead", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "COMMIT-01"),)),
+            Change(on=On.DESCRIBE_GROUPS, states=(STABLE,), name="described", rows=(
+                Row("described", Guard.ALWAYS, Form.DESCRIBED_STABLE, "PEND-10", note="ids that are pending are not told"),
+            )),
+        ),
     ),
     Delta(
         since=(2, 1),

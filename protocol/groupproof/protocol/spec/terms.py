@@ -143,6 +143,7 @@ class Form(Enum):
     OFFSETS_DELETED = "0 for each partition, 86 where the group is subscribed to the topic"
     STORED_OFFSETS_DELETED = "0 for each partition that has a committed offset, no entry for another, 86 where the group is subscribed to the topic"
     DESCRIBED_STABLE = "0 with the protocol, and each member's subscription and assignment"
+    DESCRIBED_BY_ASSIGNMENT = "0 with the protocol, and each member's assignment, which stands for its subscription too"
     DESCRIBED = "0 with the state, no protocol, and each member's last assignment"
     DESCRIBED_BARE = "0 with the state, no protocol, and members without subscription and assignment"
     DESCRIBED_DEAD = "0 with the state Dead and no members"
