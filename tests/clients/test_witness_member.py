@@ -8,9 +8,8 @@ import pytest
 
 from groupproof.clients.assignment import Cluster, GroupMember
 from groupproof.clients.assignors import ASSIGNORS
-from groupproof.clients.outputs import CallbackKind, Committed, Gone, Partition
+from groupproof.clients.outputs import CallbackKind, Committed, Partition
 from groupproof.clients.policy import Override, Policy
-from groupproof.clients.settings import MemberSettings
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.messages import JoinMember
 from groupproof.protocol.spec.classic_member import Effect
@@ -156,6 +155,45 @@ def test_whatever_keeps_a_sync_from_succeeding_makes_it_join_again(bench: type[B
     assert b.count(JOIN) == joins + 1
 
 
+@pytest.mark.requirement("CLIENT-16", "CLIENT-34", "CLIENT-75")
+@pytest.mark.parametrize("api", [JOIN, SYNC])
+@pytest.mark.parametrize("error", [15, 16, None])
+def test_after_a_lost_coordinator_the_next_join_waits_for_the_backoff_however_soon_the_lookup_is_answered(
+    bench: type[Bench], api: Api, error: int | None
+) -> None:
+    b = bench(retry_backoff_ms=300)
+    b.joining() if api is JOIN else b.syncing()
+    joins = b.count(JOIN)
+    b.lose(api) if error is None else b.answer(api, error)
+    b.answer(FIND)
+    b.advance(299, polling=True)
+    assert b.count(JOIN) == joins
+
+    b.advance(1, polling=True)
+    assert b.count(JOIN) == joins + 1
+
+
+@pytest.mark.requirement("CLIENT-14", "CLIENT-33")
+@pytest.mark.parametrize(("api", "error"), [(JOIN, 25), (SYNC, 25), (SYNC, 22)])
+def test_who_is_out_while_it_rejoins_loses_what_it_kept_and_its_generation(bench: type[Bench], api: Api, error: int) -> None:
+    b = bench(assignors=("cooperative-sticky",))
+    b.stable(0, 1)
+    b.answer_heartbeat(27)
+    rejoining(b)
+    assert len(b.member.owned) == 2  # a cooperative member keeps its partitions meanwhile
+    if api is SYNC:
+        b.answer(JOIN, member_id="m-1", generation_id=2, leader="m-0", protocol_name="cooperative-sticky")
+    b.answer(api, error)
+    assert b.member.generation == -1
+
+    b.poll()
+    lost = b.called()
+    assert (lost.kind, lost.partitions) == (CallbackKind.LOST, frozenset({("t", 0), ("t", 1)}))
+    b.poll()
+    assert b.waits(JOIN)
+    assert b.message(JOIN).member_id == ("m-1" if error == 22 else "")
+
+
 @pytest.mark.requirement("ASSIGN-13")
 def test_its_assignors_are_listed_in_the_order_of_preference_each_with_metadata(bench: type[Bench]) -> None:
     b = bench(assignors=("cooperative-sticky", "range"))
@@ -280,104 +318,3 @@ def test_range_gives_the_first_members_one_more_of_each_topic() -> None:
 @pytest.mark.requirement("ASSIGN-08")
 def test_round_robin_deals_all_partitions_in_turn() -> None:
     assert golden("roundrobin") == GOLDEN["roundrobin"]
-
-
-# Settings and their numbers
-
-
-@pytest.mark.requirement("ASSIGN-05", "TIMER-26")
-def test_kafka_s_assignors_are_there_and_range_is_the_default() -> None:
-    assert {"range", "roundrobin", "sticky"} <= set(ASSIGNORS)
-    assert MemberSettings(group="g", topics=("t",)).assignors == ("range",)
-
-
-@pytest.mark.requirement("TIMER-06")
-def test_heartbeats_go_out_every_three_seconds_by_default(bench: type[Bench]) -> None:
-    defaults = MemberSettings(group="g", topics=("t",))
-    assert defaults.heartbeat_interval_ms < defaults.session_timeout_ms
-    b = bench(heartbeat_interval_ms=defaults.heartbeat_interval_ms, session_timeout_ms=defaults.session_timeout_ms)
-    b.stable(0)
-    for _ in range(3):
-        b.answer_heartbeat()
-
-    assert b.times(HEARTBEAT) == [3_000, 6_000, 9_000]
-
-
-@pytest.mark.requirement("TIMER-02")
-def test_the_poll_deadline_is_five_minutes_by_default_and_sent_as_the_rebalance_timeout(bench: type[Bench]) -> None:
-    defaults = MemberSettings(group="g", topics=("t",))
-    b = bench(max_poll_interval_ms=defaults.max_poll_interval_ms, session_timeout_ms=400_000, heartbeat_interval_ms=350_000)
-    b.stable(0)
-    assert b.message(JOIN).rebalance_timeout_ms == 300_000
-
-    b.advance(299_999)
-    assert b.count(LEAVE) == 0
-    b.advance(1)
-    assert b.count(LEAVE) == 1
-
-
-@pytest.mark.requirement("TIMER-07")
-def test_a_failed_heartbeat_is_followed_after_a_hundred_milliseconds(bench: type[Bench]) -> None:
-    assert MemberSettings(group="g", topics=("t",)).retry_backoff_ms == 100
-    b = bench()
-    b.stable(0)
-    b.answer_heartbeat(14)
-    b.advance(100)
-
-    assert b.times(HEARTBEAT) == [1_000, 1_100]
-
-
-@pytest.mark.requirement("TIMER-10")
-def test_a_request_is_waited_for_thirty_seconds_and_a_parked_join_for_longer(bench: type[Bench]) -> None:
-    assert MemberSettings(group="g", topics=("t",)).request_timeout_ms == 30_000
-    b = bench(session_timeout_ms=600_000, heartbeat_interval_ms=500_000, max_poll_interval_ms=300_000)
-    b.joining()
-    b.advance(200_000)
-    b.poll()
-    b.answer(JOIN, member_id="m-1", generation_id=1, leader="m-0", protocol_name="range")
-    b.advance(29_999)
-    assert b.member.state.value == "COMPLETING_REBALANCE"
-
-    b.advance(1)
-    assert b.member.state.value == "UNJOINED"
-
-
-@pytest.mark.requirement("TIMER-11")
-def test_a_join_is_given_up_five_seconds_after_the_rebalance_timeout(bench: type[Bench]) -> None:
-    b = bench(max_poll_interval_ms=60_000)
-    b.joining()
-    b.advance(64_999)
-    assert b.member.state.value == "PREPARING_REBALANCE"
-    assert b.count(FIND) == 1
-
-    b.advance(1)
-    assert b.member.state.value == "UNJOINED"
-    assert b.count(FIND) == 2
-
-
-@pytest.mark.requirement("TIMER-17")
-def test_what_was_read_is_committed_every_five_seconds_by_default(bench: type[Bench]) -> None:
-    assert MemberSettings(group="g", topics=("t",)).auto_commit_interval_ms == 5_000
-    b = bench(auto_commit=True, session_timeout_ms=60_000, heartbeat_interval_ms=50_000)
-    b.stable(0)
-    b.positions = {("t", 0): 7}
-    for _ in range(11):
-        b.advance(1_000)
-        b.poll()
-        if b.waits(COMMIT):
-            b.answer(COMMIT)
-
-    assert b.times(COMMIT) == [5_000, 10_000]
-
-
-@pytest.mark.requirement("TIMER-42")
-def test_a_close_waits_thirty_seconds_for_its_goodbye_and_no_longer(bench: type[Bench]) -> None:
-    b = bench(close_timeout_ms=30_000)
-    b.stable()
-    b.do(b.member.close(b.now))
-    assert b.waits(LEAVE)
-    b.advance(29_999)
-    b.do(b.member.tick(b.now))
-    assert b.of(Gone) == []
-    b.advance(1)
-    assert b.of(Gone) == [Gone(closed=True)]
