@@ -30,24 +30,24 @@ def _static(scene: Scene) -> str:
 
 
 TRANSACTIONS: Table = {
-    "missing group, nobody": (lambda s: f"{_commit(s)}:{said(s.state() or 'none')}", "0:Empty | 3.7-new 48:none | 3.9 0:Empty"),
+    "missing group, nobody": (lambda s: f"{_commit(s)}:{said(s.state() or 'none')}", "0:Empty"),
     "missing group, an id": (
         lambda s: f"{_commit(s, 'x')}:{said(s.state() or 'none')}",
-        "0:Empty | 2.5 25:Empty | 3.3 0:Empty | 3.7-new 48:none | 3.9 0:Empty",
+        "0:Empty | 2.5 25:Empty | 3.3 0:Empty",
     ),
     "missing group, a generation": (
         lambda s: f"{_commit(s, 'x', 1)}:{said(s.state() or 'none')}",
         "0:Empty | 2.5 25:Empty | 3.7-new 22:none | 3.9 25:Empty | 3.9-new 22:none",
     ),
     "Dead": (lambda s: _commit(s, dead(s)[0], 1), "25 | 2.3 15"),
-    "Empty, nobody": (lambda s: _commit(_empty(s)), "0 | 3.7-new 48 | 3.9 0"),
-    "Empty, an id": (lambda s: _commit(_empty(s), "x"), "0 | 2.5 25 | 3.3 0 | 3.7-new 48 | 3.9 0"),
+    "Empty, nobody": (lambda s: _commit(_empty(s)), "0"),
+    "Empty, an id": (lambda s: _commit(_empty(s), "x"), "0 | 2.5 25 | 3.3 0"),
     "Empty, a generation": (lambda s: _commit(_empty(s), "x", 2), "0 | 2.5 25"),
-    "Stable, nobody": (lambda s: (stable(s), _commit(s))[1], "0 | 3.7-new 48 | 3.9 0"),
+    "Stable, nobody": (lambda s: (stable(s), _commit(s))[1], "0"),
     "Stable, unknown id": (lambda s: (stable(s), _commit(s, "x", 1))[1], "0 | 2.5 25"),
     "Stable, other generation": (lambda s: _commit(s, stable(s)[0], 9), "0 | 2.5 22"),
-    "Completing, a member": (lambda s: _commit(s, completing(s)[0], 1), "0 | 3.7-new 48 | 3.9 0"),
-    "Preparing, a member": (lambda s: _commit(s, preparing(s)[1], 1), "0 | 3.7-new 48 | 3.9 0"),
+    "Completing, a member": (lambda s: _commit(s, completing(s)[0], 1), "0"),
+    "Preparing, a member": (lambda s: _commit(s, preparing(s)[1], 1), "0"),
     "instance of another": (lambda s: _commit(s, _static(s), 1, instance="a"), "- | 2.5 82"),
     "unknown instance": (lambda s: _commit(s, _static(s), 1, instance="b"), "- | 2.5 0 | 3.0 25"),
 }
@@ -79,11 +79,11 @@ def _assignment(log: ErrorCode) -> Callable[[Scene], object]:
 
 
 REFUSALS: Table = {
-    "offsets, NOT_ENOUGH_REPLICAS": (_offsets(ErrorCode.NOT_ENOUGH_REPLICAS), "15/15 | 3.7-new 15/48 | 3.9 15/15"),
-    "offsets, KAFKA_STORAGE_ERROR": (_offsets(ErrorCode.KAFKA_STORAGE_ERROR), "16/16 | 3.7-new 16/48 | 3.9 16/16"),
-    "offsets, REQUEST_TIMED_OUT": (_offsets(ErrorCode.REQUEST_TIMED_OUT), "7/7 | 3.7-new 15/48 | 3.9 7/7 | 3.9-new 15/15"),
-    "offsets, MESSAGE_TOO_LARGE": (_offsets(ErrorCode.MESSAGE_TOO_LARGE), "28/28 | 3.7-new -1/48 | 3.9 28/28 | 3.9-new -1/-1"),
-    "offsets, NETWORK_EXCEPTION": (_offsets(ErrorCode.NETWORK_EXCEPTION), "13/13 | 3.7 14/14 | 3.7-new 13/48 | 3.9 14/14"),
+    "offsets, NOT_ENOUGH_REPLICAS": (_offsets(ErrorCode.NOT_ENOUGH_REPLICAS), "15/15"),
+    "offsets, KAFKA_STORAGE_ERROR": (_offsets(ErrorCode.KAFKA_STORAGE_ERROR), "16/16"),
+    "offsets, REQUEST_TIMED_OUT": (_offsets(ErrorCode.REQUEST_TIMED_OUT), "7/7 | 3.7-new 15/15 | 3.9 7/7 | 3.9-new 15/15"),
+    "offsets, MESSAGE_TOO_LARGE": (_offsets(ErrorCode.MESSAGE_TOO_LARGE), "28/28 | 3.7-new -1/-1 | 3.9 28/28 | 3.9-new -1/-1"),
+    "offsets, NETWORK_EXCEPTION": (_offsets(ErrorCode.NETWORK_EXCEPTION), "13/13 | 3.7 14/14 | 3.7-new 13/13 | 3.9 14/14"),
     "an assignment, NOT_ENOUGH_REPLICAS": (_assignment(ErrorCode.NOT_ENOUGH_REPLICAS), "15"),
     "an assignment, KAFKA_STORAGE_ERROR": (_assignment(ErrorCode.KAFKA_STORAGE_ERROR), "16"),
     "an assignment, REQUEST_TIMED_OUT": (_assignment(ErrorCode.REQUEST_TIMED_OUT), "27 | 3.7-new 15 | 3.9 27 | 3.9-new 15"),
@@ -137,7 +137,7 @@ def _deleted(scene: Scene) -> str:
 
 
 PENDING: Table = {
-    "stable offsets asked for": (_fetched_stable, "- | 2.5 88:-1 | 3.7-new 0:1 | 3.9 88:-1"),
+    "stable offsets asked for": (_fetched_stable, "- | 2.5 88:-1"),
     "a later commit": (_overtaken, "2"),
     "offsets deleted": (_deleted, "- | 2.4 0,1:-1:-1 | 3.7-new 0:-1:-1 | 3.9 0,1:-1:-1"),
 }

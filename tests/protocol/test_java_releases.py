@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from groupproof.protocol.spec import Form, On, profile, rows, unreachable
+from groupproof.protocol.spec import Form, On, profile, rows
 from groupproof.protocol.spec.contrast import contrast
 from groupproof.protocol.spec.deltas import Line
 from groupproof.protocol.spec.java_releases import JAVA_DELTAS
 from groupproof.protocol.spec.releases import OPTIONAL, line_of
-from groupproof.protocol.vocabulary import GroupState
 
 
 def test_every_delta_is_of_the_coordinator_in_java_alone_and_of_a_release_with_both() -> None:
@@ -19,15 +18,10 @@ def test_the_option_is_of_the_other_line_than_its_releases_default() -> None:
 
 
 def test_they_leave_no_trace_in_the_default_profiles() -> None:
-    new = {Form.NOT_BEGUN, Form.STORED_OFFSETS_DELETED}
+    new = {Form.STORED_OFFSETS_DELETED}
 
     assert {name for name in ("kafka-3.7", "kafka-3.9-new", "kafka-4.0") for _, _, row in rows(name) if row.answer in new} == set()
     assert {row.answer for _, _, row in rows("kafka-3.7-new")} >= new
-
-
-def test_no_transaction_of_3_7_has_an_end() -> None:
-    assert On.TXN_MARKER not in {on for on, states in profile("kafka-3.7-new").cells.items() if states}
-    assert {state for on, state in unreachable("kafka-3.7-new") if on is On.TXN_MARKER} >= {GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD}
 
 
 def test_what_scala_alone_had_is_not_in_the_new_coordinator() -> None:

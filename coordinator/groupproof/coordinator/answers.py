@@ -136,12 +136,6 @@ def _unverified(on: Input) -> GroupResponse:
     return _commit_answer(on.commit, lambda _: on.verdict)
 
 
-def _not_begun(on: Input) -> GroupResponse:
-    longest = on.settings.offset_metadata_max_bytes
-    is_written = any(not is_too_long(each.committed_metadata, longest) for topic in on.commit.topics for each in topic.partitions)
-    return _commit_answer(on.commit, lambda _: ErrorCode.INVALID_TXN_STATE if is_written else ErrorCode.OFFSET_METADATA_TOO_LARGE)
-
-
 def is_too_long(metadata: str | None, longest: int) -> bool:
     """Tell whether commit metadata exceeds the bound, counted as Java counts a string's length (COMMIT-28)."""
     return metadata is not None and len(metadata.encode("utf-16-le", "surrogatepass")) // 2 > longest
@@ -260,7 +254,6 @@ FORMS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
     Form.OLD_LEADER_NOT_APPENDED: _old_leader_not_appended,
     Form.EACH_ENTRY: _each_entry,
     Form.UNVERIFIED: _unverified,
-    Form.NOT_BEGUN: _not_begun,
     Form.OFFSETS_DELETED: _offsets_deleted,
     Form.STORED_OFFSETS_DELETED: _stored_offsets_deleted,
     **DESCRIPTIONS,

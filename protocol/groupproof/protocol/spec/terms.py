@@ -139,7 +139,6 @@ class Form(Enum):
     OLD_LEADER_NOT_APPENDED = "the log's error with the current generation and its leader, without a member id"
     EACH_ENTRY = "0, and each member's own code; -1 without a member where one is -1"
     UNVERIFIED = "what the transaction's coordinator said, for each partition"
-    NOT_BEGUN = "48 for each partition; 12 for each where no metadata is short enough"
     OFFSETS_DELETED = "0 for each partition, 86 where the group is subscribed to the topic"
     STORED_OFFSETS_DELETED = "0 for each partition that has a committed offset, no entry for another, 86 where the group is subscribed to the topic"
     DESCRIBED_STABLE = "0 with the protocol, and each member's subscription and assignment"
