@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
-from groupproof.protocol.spec import profiles
+from groupproof.protocol.spec import api_versions, profiles
 from groupproof.protocol.subscription import Subscription, encode_subscription
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,7 +178,7 @@ def _reload_resets(scene: Scene) -> bool:
 @given(steps=STEPS, delay_ms=st.sampled_from((0, 3_000)), profile=st.sampled_from(profiles()))
 def test_the_laws_hold_in_any_history(scene_of: Callable[..., Scene], steps: list[Step], delay_ms: int, profile: str) -> None:
     scene = scene_of(profile, group_initial_rebalance_delay_ms=delay_ms)
-    history = History(scene, instances=(None,) * 4) if profile == "kafka-1.1" else History(scene)
+    history = History(scene, instances=(None,) * 4) if api_versions(profile)[Api.JOIN_GROUP][1] < 5 else History(scene)
     for step in steps:
         history.act(step)
     if profile == "kafka-2.4":  # whose newcomers need not sync: no session runs before they do (KAFKA-9752)
