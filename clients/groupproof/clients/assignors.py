@@ -7,7 +7,7 @@ by that id, then the others by member id (2.4+, KAFKA-8225), so that a static re
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final
 
 from groupproof.clients.assignment import Assignment, Assignor, Cluster, GroupMember
@@ -65,7 +65,7 @@ class _Share:
     def __init__(self, topic: str, cluster: Cluster, members: list[GroupMember]) -> None:
         count = cluster.partitions[topic]
         self.topic, self.members = topic, members
-        self.numbers = list(range(count))
+        self.numbers = dict.fromkeys(range(count))  # in their order; what is given away is no more in it
         self.count = count
         self._racks = [cluster.racks_of(topic, number) for number in range(count)]
         self._quota, self._longer = divmod(count, len(members))
@@ -93,7 +93,8 @@ class _Share:
         self._given[member.member_id] += len(numbers)
         if self._given[member.member_id] > self._quota:
             self._longer -= 1
-        self.numbers = [number for number in self.numbers if number not in numbers]
+        for number in numbers:
+            self.numbers.pop(number, None)
 
 
 def _by_rack(shares: list[_Share], assignment: Assignment) -> None:
@@ -118,7 +119,7 @@ def _co_partitions(shares: list[_Share], assignment: Assignment) -> None:
 
 def _ranges(share: _Share, assignment: Assignment, may_have: Callable[[GroupMember, int], bool]) -> None:
     for member in share.members:
-        numbers = [number for number in share.numbers if may_have(member, number)][: share.room(member)]
+        numbers = list(islice((number for number in share.numbers if may_have(member, number)), share.room(member)))
         if numbers:
             share.give(member, numbers, assignment)
 

@@ -36,7 +36,7 @@ def _faults(value: str) -> tuple[str, ...] | str:
     return value if value == "swarm" else tuple(each.strip() for each in value.split(",") if each.strip() and each.strip() != "none")
 
 
-@click.command(name="simulate", short_help="Run reference members and coordinator in virtual time, with faults.")
+@click.command(name="simulate", short_help="Run members and coordinator in virtual time.")
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same run, to the last event.")
 @click.option("--seeds", type=_seeds, metavar="A..B", help="Run each of these seeds instead, several at a time.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many processes run seeds.  [default: one for each core]")

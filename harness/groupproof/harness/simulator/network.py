@@ -88,16 +88,16 @@ class Network:
         self._draw = chance.random
         self._arrive, self._is_up = arrive, is_up
         self._paths: dict[tuple[str, int], Path] = {}
-        self._open: dict[tuple[str, int, str], Connection] = {}
+        self._open: dict[str, dict[tuple[int, str], Connection]] = {}  # by client, then by broker and lane
 
     # The client's side
 
     def send(self, owner: Endpoint, node: int, lane: str, request_id: int, request: Request) -> None:
         """Send a request over the owner's connection of this lane, which is opened where there is none."""
-        key = (owner.name, node, lane)
-        connection = self._open.get(key)
+        mine = self._open.setdefault(owner.name, {})
+        connection = mine.get((node, lane))
         if connection is None:
-            connection = self._opened(key, owner)
+            connection = mine[node, lane] = self._opened(owner, node, lane)
         connection.waiting[request_id] = None
         if connection.is_reset:
             return  # lost, as the client is about to learn
@@ -108,16 +108,16 @@ class Network:
 
     def connected(self, owner: Endpoint, lane: str) -> int | None:
         """Return the broker that the owner's connection of this lane goes to."""
-        return next((node for name, node, opened in self._open if name == owner.name and opened == lane), None)
+        return next((node for node, opened in self._open.get(owner.name, ()) if opened == lane), None)
 
     def close(self, owner: Endpoint, node: int | None = None, lanes: Iterable[str] | None = None) -> None:
         """Close the owner's connections of these lanes to a broker; None: all of them. What was sent still arrives."""
-        for key in [key for key in self._open if key[0] == owner.name and node in (None, key[1]) and (lanes is None or key[2] in lanes)]:
-            self._open.pop(key).is_open = False
+        mine = self._open.get(owner.name, {})
+        for key in [key for key in mine if node in (None, key[0]) and (lanes is None or key[1] in lanes)]:
+            mine.pop(key).is_open = False
 
-    def _opened(self, key: tuple[str, int, str], owner: Endpoint) -> Connection:
-        _, node, lane = key
-        connection = self._open[key] = Connection(owner, node, lane, self.path(owner.name, node))
+    def _opened(self, owner: Endpoint, node: int, lane: str) -> Connection:
+        connection = Connection(owner, node, lane, self.path(owner.name, node))
         way_ms = 2 * self._way_ms(connection.path)
         path = connection.path
         if path.silent_out or path.silent_back:
@@ -183,7 +183,8 @@ class Network:
 
     def reset(self, *, name: str | None = None, node: int | None = None) -> int:
         """Reset the connections of a process, or of a broker, or of both together; return how many."""
-        found = [each for key, each in self._open.items() if name in (None, key[0]) and node in (None, key[1])]
+        clients = self._open.values() if name is None else [self._open.get(name, {})]
+        found = [each for mine in clients for key, each in mine.items() if node in (None, key[0])]
         for connection in found:
             self.cut(connection)
         return len(found)
@@ -211,7 +212,7 @@ class Network:
     def _told_lost(self, connection: Connection) -> None:
         if connection.is_open:
             connection.is_open = False
-            self._open.pop((connection.owner.name, connection.node, connection.lane), None)
+            self._open[connection.owner.name].pop((connection.node, connection.lane), None)
             unanswered, connection.waiting = list(connection.waiting), {}
             connection.owner.lost(connection, unanswered)
 

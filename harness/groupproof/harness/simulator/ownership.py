@@ -27,6 +27,7 @@ class Ownership:
 
     def __init__(self) -> None:
         self._holders: dict[Partition, dict[str, None]] = {}
+        self._held: dict[str, set[Partition]] = {}
         self._synced: dict[str, int] = {}
 
     def synced(self, name: str, generation: int) -> None:
@@ -39,7 +40,7 @@ class Ownership:
             if callback.kind is CallbackKind.ASSIGNED:
                 self._take(name, partition, callback.generation)
             else:
-                self._holders.get(partition, {}).pop(name, None)
+                self._give(name, partition)
 
     def _take(self, name: str, partition: Partition, generation: int) -> None:
         holders = self._holders.setdefault(partition, {})
@@ -47,12 +48,17 @@ class Ownership:
             if other != name and self._synced.get(other) == generation:
                 raise Broken("ASSIGN-09", f"{name} was given {_said(partition)} in generation {generation}, in which {other} owns it")
         holders[name] = None
+        self._held.setdefault(name, set()).add(partition)
+
+    def _give(self, name: str, partition: Partition) -> None:
+        self._holders.get(partition, {}).pop(name, None)
+        self._held.get(name, set()).discard(partition)
 
     def gone(self, name: str) -> None:
         """Take it that a process ended: it holds nothing."""
         self._synced.pop(name, None)
-        for holders in self._holders.values():
-            holders.pop(name, None)
+        for partition in self._held.pop(name, set()):
+            self._holders[partition].pop(name, None)
 
     def joins(self, name: str, member: Member) -> None:
         """Look at a member that sends JoinGroup: one that is eager has given everything back."""
