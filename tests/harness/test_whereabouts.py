@@ -183,3 +183,22 @@ def test_a_heartbeat_of_nobodys_is_refused() -> None:
         await trio.aclose_forcefully(stream)
 
     run(body)
+
+
+def test_what_an_answer_claims_of_a_broker_does_not_replace_what_the_cluster_tells() -> None:
+    async def body(dying: Dying, where: Whereabouts) -> None:
+        nodes = [where.any(), where.another_than(where.any().node_id)]
+        claimed = {"node_id": nodes[0].node_id, "host": nodes[1].host, "port": nodes[1].port, "error_code": 0}
+
+        async def told(*_: object, **__: object) -> dict[str, Any]:
+            return {"coordinators": [claimed]}
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(where, "_answer", told)
+            patch.setattr("groupproof.harness.whereabouts.LOADED_S", 0.0)
+            found = await where.coordinator_of("g")
+
+        assert (found.host, found.port) == (nodes[1].host, nodes[1].port)
+        assert where.node(nodes[0].node_id) == nodes[0]
+
+    run(body, brokers=2)

@@ -114,7 +114,7 @@ class Whereabouts:
                     raise BrokenEnvironment(f"the broker answers FindCoordinator for {group} with {_named(found['error_code'])}")
                 if found["error_code"] == 0 and found["node_id"] not in (*self._gone, other_than):
                     node = Node(node_id=found["node_id"], host=found["host"], port=found["port"])
-                    self._nodes[node.node_id] = node
+                    self._nodes.setdefault(node.node_id, node)  # what one answer claims is not what the cluster tells of its brokers
                     if await self._is_ready(node, group, _NOT_YET if trio.current_time() > began + LOADED_S else _NOT_YET | {ErrorCode.NONE}):
                         return node
                 await trio.sleep(RETRY_S)
