@@ -1,13 +1,19 @@
-"""Mutate the pure machines by mutmut, a sample drawn by a seed, and say which mutants no test of theirs kills.
+"""Mutate the pure machines by mutmut's operators, a sample drawn by a seed, and say which mutants no test of theirs kills.
 
-`make mutants` draws 400; `make mutants ARGS="--sample 50 --seed 7 --only groupproof.coordinator.timers"` draws among some. mutmut wants one source
-root, so the committed tree is laid out anew under `.cache/mutants`. Survivors that `tests/power/survivors.toml` explains (equivalent code, or a
-word of a message) don't count; more than one in twenty of the others ends the run with 1.
+`make mutants` draws 400; `make mutants ARGS="--sample 50 --seed 7 --only groupproof.coordinator.timers"` draws among some. The committed tree is laid
+out anew under `.cache/mutants`, its machines with every mutant in them; one pytest collects their tests once and tries each mutant in a fork of its own
+(`killing.py`), for mutmut's own runner, which collects anew for each, takes many times as long. What the tests let live and mypy refuses is killed, too:
+`make check` would stop it. Survivors that `tests/power/survivors.toml` explains (code that does the same, or a word of a message) don't count; more than
+one in twenty of the others ends the run with 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import difflib
+import json
+import os
 import random
 import re
 import shutil
@@ -15,16 +21,21 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MACHINES", "Survivor", "changed", "main", "names_of", "sampled", "told", "unexplained"]
+from mutmut.mutation.file_mutation import mutate_file_contents
 
-STAGE: Final = Path(".cache/mutants")
-EXPLAINED: Final = Path("tests/power/survivors.toml")
+__all__ = ["MACHINES", "Mutant", "main", "mutated", "refused", "sampled", "told", "unexplained"]
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+STAGE: Final = ROOT / ".cache/mutants"
+EXPLAINED: Final = ROOT / "tests/power/survivors.toml"
 COMPONENTS: Final = ("protocol", "coordinator", "clients", "harness", "chaos")
 KILLED_MIN: Final = 0.95
+SELECTION: Final = ("-m", "not slow and not java and not network", "--ignore-glob=*/test_misbehaviours_*", "tests/coordinator", "tests/clients")
 MACHINES: Final[Mapping[str, tuple[str, ...]]] = {
     "coordinator": (
         "answers", "choices", "commits", "coordinator", "describing", "effects", "effects_join", "group", "guards", "members", "offset_effects",
@@ -37,34 +48,40 @@ MACHINES: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """The modules that decide: no I/O, no clock, no randomness of their own."""
 
-_LAYOUT: Final = """
-[tool.mutmut]
-source_paths = ["src/groupproof"]
-only_mutate = [{files}]
-also_copy = ["ci", "docs"]
-pytest_add_cli_args = ["-p", "no:randomly", "-p", "no:xdist", "-q"]
-pytest_add_cli_args_test_selection = ["tests/coordinator", "tests/clients"]
-timeout_constant = 10.0
 
-[tool.pytest.ini_options]
-addopts = ["--import-mode=importlib", "-m", "not slow and not java and not network"]
-pythonpath = ["src", ".", "ci"]
-"""
-_OUTCOME: Final = re.compile(r"^\s*(?P<name>groupproof\.\S+): (?P<outcome>[a-z ]+)$", re.MULTILINE)
+_COMPLAINT: Final = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+): error: (?P<words>.*)$", re.MULTILINE)
+_SWITCHED: Final = re.compile(r"__mutmut_\d+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survivor:
-    """A mutant that every test passes: the function it is in, and the lines that it changed, without their indentation."""
+class Mutant:
+    """One change of one function: mutmut's name for it, the function, and the lines before and after, without their indentation."""
 
+    name: str
     function: str
     was: str
     now: str
 
 
-def names_of(results: str) -> dict[str, str]:
-    """Read what `mutmut results --all` prints: each mutant and what became of it."""
-    return {match["name"]: match["outcome"] for match in _OUTCOME.finditer(results)}
+def mutated(module: str, source: str) -> tuple[str, list[Mutant]]:
+    """Return the module with all its mutants in it, each behind mutmut's switch, and the mutants."""
+    made = mutate_file_contents(f"{module}.py", source)
+    lines = made.code.splitlines()
+
+    def body(function: str) -> list[str]:
+        span = made.line_span_by_function_name[function]
+        return [line.strip().replace(function, "") for line in lines[span.start - 1 : span.end]]
+
+    return made.code, [_mutant(module, name, body(_SWITCHED.sub("__mutmut_orig", name)), body(name)) for name in made.mutant_names]
+
+
+def _mutant(module: str, name: str, was: list[str], now: list[str]) -> Mutant:
+    blocks = difflib.SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
+    before = [" ".join(was[low:high]) for tag, low, high, _, _ in blocks if tag != "equal"]
+    after = [" ".join(now[low:high]) for tag, _, _, low, high in blocks if tag != "equal"]
+    mangled = _SWITCHED.sub("", name)
+    plain = mangled[1:].strip("ǁ").replace("ǁ", ".") if mangled.startswith("xǁ") else mangled.removeprefix("x_")
+    return Mutant(name=f"{module}.{name}", function=f"{module}.{plain}", was=" ".join(before), now=" ".join(after))
 
 
 def sampled(names: Iterable[str], count: int, seed: int) -> list[str]:
@@ -73,74 +90,109 @@ def sampled(names: Iterable[str], count: int, seed: int) -> list[str]:
     return random.Random(seed).sample(known, min(count, len(known)))
 
 
-def changed(name: str, diff: str) -> Survivor:
-    """Read the diff that `mutmut show` prints."""
-    lines = {
-        sign: " ".join(line[1:].strip() for line in diff.splitlines() if line.startswith(sign) and not line.startswith(sign * 3)) for sign in "-+"
-    }
-    module, _, mangled = re.sub(r"__mutmut_\d+$", "", name).rpartition(".")
-    function = mangled[1:].strip("ǁ").replace("ǁ", ".") if mangled.startswith("xǁ") else mangled.removeprefix("x_")
-    return Survivor(function=f"{module}.{function}", was=lines["-"], now=lines["+"])
-
-
-def unexplained(survivors: Iterable[Survivor], explained: Sequence[Mapping[str, str]]) -> list[Survivor]:
+def unexplained(survivors: Iterable[Mutant], explained: Sequence[Mapping[str, str]]) -> list[Mutant]:
     """Leave out what the table explains."""
     known = {(each["function"], each["was"], each["now"]) for each in explained}
     return [each for each in survivors if (each.function, each.was, each.now) not in known]
 
 
-def told(killed: int, survivors: int, open_: Sequence[Survivor]) -> tuple[list[str], int]:
+def refused(code: str, complaints: Iterable[tuple[int, str]]) -> set[str]:
+    """Return the mutants in a module that the type checker complains of (line, words) where it does not of the function unharmed."""
+    functions = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    place = {line: node.name for node in functions if "__mutmut_" in node.name for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    said: dict[str, set[str]] = {}
+    for line, words in complaints:
+        said.setdefault(place.get(line, ""), set()).add(words)
+    return {name for name, words in said.items() if words - said.get(_SWITCHED.sub("__mutmut_orig", name), set()) and _SWITCHED.search(name)}
+
+
+def told(killed: int, refused: int, survivors: int, open_: Sequence[Mutant]) -> tuple[list[str], int]:
     """Return the lines to print, and the exit code."""
-    counted = killed + len(open_)
-    share = killed / counted if counted else 0.0
+    counted = killed + refused + len(open_)
+    share = 1 - len(open_) / counted if counted else 0.0
     lines = [f"survived  {each.function}\n  - {each.was}\n  + {each.now}" for each in open_]
     lines.append(
-        f"{killed + survivors} mutants: {killed} killed, {survivors - len(open_)} explained, {len(open_)} not: {share:.1%} killed of those that count"
+        f"{killed + refused + survivors} mutants: {killed} killed, {refused} refused by mypy, {survivors - len(open_)} explained, "
+        f"{len(open_)} not: {share:.1%} killed of those that count"
     )
     return lines, 0 if share >= KILLED_MIN else 1
 
 
 def _lay_out() -> None:
     shutil.rmtree(STAGE, ignore_errors=True)
-    (STAGE / "src/groupproof").mkdir(parents=True)
-    archive = subprocess.run(["git", "archive", "HEAD"], check=True, stdout=subprocess.PIPE)
+    STAGE.mkdir(parents=True)
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
     subprocess.run(["tar", "x", "-C", str(STAGE)], check=True, input=archive.stdout)
-    for component in COMPONENTS:
-        (STAGE / component / "groupproof" / component).rename(STAGE / "src/groupproof" / component)
-    files = ", ".join(f'"src/groupproof/{component}/{module}.py"' for component, modules in MACHINES.items() for module in modules)
-    markers = tomllib.loads((STAGE / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
-    (STAGE / "pyproject.toml").write_text(_LAYOUT.format(files=files) + f"markers = {markers!r}\n")
 
 
-def _mutmut(*arguments: str) -> str:
-    """Run mutmut in the stage; what it prints lands in a log, for it draws its progress for terminals only."""
-    binary = Path(sys.executable).with_name("mutmut")
-    with (STAGE / "mutmut.log").open("ab") as log:
-        done = subprocess.run([str(binary), *arguments], cwd=STAGE, check=False, stdout=subprocess.PIPE, stderr=log)
-        log.write(done.stdout)
-    return done.stdout.decode(errors="replace")
+def _staged(module: str) -> Path:
+    return STAGE / module.split(".")[1] / f"{module.replace('.', '/')}.py"
+
+
+def _mutate(module: str) -> list[Mutant]:
+    path = _staged(module)
+    code, mutants = mutated(module, path.read_text())
+    path.write_text(code)
+    return mutants
+
+
+def _tried(drawn: Sequence[str], jobs: int) -> dict[str, str]:
+    """Run the tests in the stage, and return what became of each mutant; what pytest prints lands in a log."""
+    drawn_file, outcomes_file = STAGE / "drawn.json", STAGE / "outcomes.json"
+    drawn_file.write_text(json.dumps(drawn))
+    roots = [str(STAGE / component) for component in COMPONENTS]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "ci"), *roots])}
+    plugin = ["-p", "killing", f"--drawn={drawn_file}", f"--outcomes={outcomes_file}", f"--jobs={jobs}"]
+    calm = ["-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider", "--capture=sys"]
+    with (STAGE / "pytest.log").open("wb") as log:
+        subprocess.run([sys.executable, "-m", "pytest", *plugin, *calm, *SELECTION], cwd=STAGE, env=environment, check=False, stdout=log, stderr=log)
+    outcomes: dict[str, str] = json.loads(outcomes_file.read_text()) if outcomes_file.exists() else {}
+    return outcomes
+
+
+def _refused(names: Iterable[str]) -> set[str]:
+    """Return those of the mutants that mypy refuses."""
+    modules = {str(_staged(module).relative_to(STAGE)): module for module in sorted({name.rpartition(".")[0] for name in names})}
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--no-error-summary",
+        "--no-pretty",
+        "--follow-imports=silent",
+        "--disable-error-code=redundant-expr",
+        *modules,
+    ]
+    said = subprocess.run(command, cwd=STAGE, check=False, stdout=subprocess.PIPE, text=True).stdout if modules else ""
+    complaints: dict[str, list[tuple[int, str]]] = {module: [] for module in modules.values()}
+    for each in _COMPLAINT.finditer(said):
+        complaints[modules[each["path"]]].append((int(each["line"]), each["words"]))
+    return {f"{module}.{name}" for module in complaints for name in refused(_staged(module).read_text(), complaints[module])}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 0 when at least 95 in 100 of the mutants that count are killed, else 1."""
+    """Return 0 when at least 95 in 100 of the mutants that count are killed, else 1; 3 when none could be tried."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=400, help="how many mutants to draw (400)")
     parser.add_argument("--seed", type=int, default=1, help="which ones (1)")
     parser.add_argument("--only", default="groupproof.", help="draw among the mutants whose name begins so")
-    parser.add_argument("--jobs", type=int, default=2, help="how many to run side by side (2)")
+    parser.add_argument("--jobs", type=int, default=2, help="how many to try side by side (2)")
     wanted = parser.parse_args(arguments)
     _lay_out()
-    _mutmut("run", "no such mutant")  # makes all mutants, and measures which test meets which function
-    names = [each for each in names_of(_mutmut("results", "--all", "true")) if each.startswith(wanted.only)]
-    drawn = sampled(names, wanted.sample, wanted.seed)
-    if not drawn:
-        print(f"no mutant's name begins with {wanted.only!r}; see {STAGE}/mutmut.log", file=sys.stderr)
+    modules = [f"groupproof.{component}.{module}" for component, names in MACHINES.items() for module in names]
+    with ProcessPoolExecutor(wanted.jobs) as pool:
+        mutants = {each.name: each for made in pool.map(_mutate, modules) for each in made}
+    drawn = sampled([name for name in mutants if name.startswith(wanted.only)], wanted.sample, wanted.seed)
+    outcomes = _tried(drawn, wanted.jobs)
+    if not drawn or len(outcomes) < len(drawn):
+        print(f"{len(drawn)} mutants drawn, {len(outcomes)} tried; see {STAGE}/pytest.log", file=sys.stderr)
         return 3
-    _mutmut("run", "--max-children", str(wanted.jobs), *drawn)
-    outcomes = {name: outcome for name, outcome in names_of(_mutmut("results", "--all", "true")).items() if name in set(drawn)}
-    alive = [changed(name, _mutmut("show", name)) for name, outcome in outcomes.items() if outcome in ("survived", "no tests")]
-    killed = sum(outcome in ("killed", "timeout") for outcome in outcomes.values())
-    lines, code = told(killed, len(alive), unexplained(alive, tomllib.loads(EXPLAINED.read_text()).get("explained", [])))
+    passed = [name for name in drawn if outcomes[name] != "killed"]
+    stopped = _refused(passed).intersection(passed)
+    alive = [mutants[name] for name in passed if name not in stopped]
+    lines, code = told(
+        len(drawn) - len(passed), len(stopped), len(alive), unexplained(alive, tomllib.loads(EXPLAINED.read_text()).get("explained", []))
+    )
     print("\n".join(lines))
     return code
 

@@ -1,4 +1,4 @@
-"""Reading what mutmut prints, drawing the sample, and what counts: the mutants themselves are `make mutants`."""
+"""What is drawn, how a mutant is told, and what counts: the machines' own mutants are tried by `make mutants`."""
 
 from __future__ import annotations
 
@@ -7,37 +7,33 @@ from pathlib import Path
 
 import mutants
 import pytest
-from mutants import Survivor, changed, names_of, sampled, told, unexplained
+from mutants import Mutant, mutated, refused, sampled, told, unexplained
 
 ROOT = Path(__file__).parents[2]
-DIFF = """# groupproof.coordinator.guards.x__oversized__mutmut_1: survived
---- src/groupproof/coordinator/guards.py
-+++ src/groupproof/coordinator/guards.py
-@@ -1,2 +1,2 @@
- def _oversized(on: Input) -> bool:
--    return len(on.here.members) > on.settings.group_max_size
-+    return len(on.here.members) >= on.settings.group_max_size
+SOURCE = """
+def oversized(members: int, size_max: int) -> bool:
+    return members > size_max
+
+
+class Timers:
+    def armed(self) -> int:
+        armed = 3
+        return armed
 """
-OVERSIZED = Survivor(
-    function="groupproof.coordinator.guards._oversized",
-    was="return len(on.here.members) > on.settings.group_max_size",
-    now="return len(on.here.members) >= on.settings.group_max_size",
+OVERSIZED = Mutant(
+    name="groupproof.coordinator.guards.x_oversized__mutmut_1",
+    function="groupproof.coordinator.guards.oversized",
+    was="return members > size_max",
+    now="return members >= size_max",
 )
 
 
-def test_results_are_read_line_by_line() -> None:
-    printed = "    groupproof.coordinator.timers.xǁTimersǁdue__mutmut_2: no tests\nother words\n    groupproof.clients.core.x_f__mutmut_1: killed\n"
+def test_a_mutant_says_what_it_changed_and_in_which_function() -> None:
+    code, made = mutated("groupproof.coordinator.guards", SOURCE)
 
-    assert names_of(printed) == {
-        "groupproof.coordinator.timers.xǁTimersǁdue__mutmut_2": "no tests",
-        "groupproof.clients.core.x_f__mutmut_1": "killed",
-    }
-
-
-def test_a_diff_says_what_a_mutant_changed_whatever_its_number() -> None:
-    assert changed("groupproof.coordinator.guards.x__oversized__mutmut_1", DIFF) == OVERSIZED
-    assert changed("groupproof.coordinator.guards.x__oversized__mutmut_7", DIFF) == OVERSIZED
-    assert changed("groupproof.coordinator.timers.xǁTimersǁdue__mutmut_2", DIFF).function == "groupproof.coordinator.timers.Timers.due"
+    assert OVERSIZED in made
+    assert {(each.function, each.was) for each in made} >= {("groupproof.coordinator.guards.Timers.armed", "armed = 3")}
+    assert all(each.name.rpartition(".")[2] in code for each in made)
 
 
 def test_a_seed_draws_the_same_sample_in_whatever_order_the_names_come() -> None:
@@ -54,19 +50,25 @@ def test_an_explained_survivor_does_not_count_and_a_changed_one_does() -> None:
     assert unexplained([OVERSIZED], [explained[0] | {"now": "return True"}]) == [OVERSIZED]
 
 
-@pytest.mark.parametrize(("killed", "code"), [(19, 0), (18, 1), (0, 1)])
-def test_one_open_survivor_in_twenty_is_the_most(killed: int, code: int) -> None:
-    lines, ended = told(killed, 3, [OVERSIZED])
+def test_what_mypy_says_of_a_mutant_and_not_of_the_function_unharmed_refuses_it() -> None:
+    code = "def x_f__mutmut_orig():\n    return 1\n\ndef x_f__mutmut_1():\n    return 2\n\ndef x_f__mutmut_2():\n    return None\n\ndef g(): pass\n"
+
+    assert refused(code, [(2, "redundant"), (5, "redundant"), (8, "redundant"), (8, "not an int"), (10, "untyped")]) == {"x_f__mutmut_2"}
+
+
+@pytest.mark.parametrize(("killed", "ill_typed", "code"), [(18, 1, 0), (18, 0, 1), (0, 0, 1)])
+def test_one_open_survivor_in_twenty_is_the_most(killed: int, ill_typed: int, code: int) -> None:
+    lines, ended = told(killed, ill_typed, 3, [OVERSIZED])
 
     assert ended == code
-    assert f"{killed} killed, 2 explained, 1 not" in lines[-1]
+    assert f"{killed} killed, {ill_typed} refused by mypy, 2 explained, 1 not" in lines[-1]
     assert OVERSIZED.now in lines[0]
 
 
-def test_the_machines_are_there_and_each_explanation_says_why() -> None:
+def test_the_machines_are_there_and_each_explanation_is_of_a_mutant_and_says_why() -> None:
     paths = [ROOT / component / "groupproof" / component / f"{module}.py" for component, modules in mutants.MACHINES.items() for module in modules]
 
     assert [path for path in paths if not path.exists()] == []
-    for each in tomllib.loads((ROOT / mutants.EXPLAINED).read_text()).get("explained", []):
+    for each in tomllib.loads(mutants.EXPLAINED.read_text()).get("explained", []):
         assert set(each) == {"function", "was", "now", "because"}
         assert len(each["because"].split()) > 3
