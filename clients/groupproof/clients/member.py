@@ -21,7 +21,7 @@ from groupproof.clients.finder import Finder
 from groupproof.clients.heartbeats import Heartbeats
 from groupproof.clients.joining import Joining
 from groupproof.clients.leaving import Goodbye
-from groupproof.clients.outputs import Callback, Fail, Node, Output, Partition
+from groupproof.clients.outputs import Callback, Fail, Node, Output, Partition, Send
 from groupproof.clients.policy import REFERENCE, Policy
 from groupproof.clients.requests import Pending
 from groupproof.clients.settings import MemberSettings
@@ -236,9 +236,9 @@ class Member:
             self._errands.settled(pending, answer, response, reaction, now_ms)
 
     def _outcome(self, now_ms: int) -> list[Output]:
-        """Let the parts go on after an input, and return what is to be done; a second time where one part's step may have freed another."""
+        """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
         self._step(now_ms)
-        if self._core.out or self._core.policy.joins_from == "background":
+        if self._core.policy.joins_from == "background" or any(type(each) is not Send for each in self._core.out):
             self._step(now_ms)
         out, self._core.out = self._core.out, []
         return out

@@ -11,7 +11,7 @@ from groupproof.protocol.messages import GroupRequest
 __all__ = ["Pending", "Requests"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Pending:
     """One request without its answer; `member_id` and `generation` are the member's when it was sent."""
 

@@ -27,8 +27,11 @@ from groupproof.protocol.messages import (
     FindCoordinatorResponse,
     GroupRequest,
     HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
+    SyncGroupRequest,
 )
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire import VERSIONS
@@ -36,6 +39,7 @@ from groupproof.protocol.wire import VERSIONS
 __all__ = ["Brokers", "Taken"]
 
 _SPOKEN: Final = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}  # from the next version on, topics go by id, which the member does not use
+_ASKED: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest)
 _ARMS_NOTHING_EARLIER: Final = frozenset({HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest})
 _FAULTS_OF_MACHINES: Final = (AssertionError, KeyError)
 _OWN_LAWS: Final = "INV-01"
@@ -74,7 +78,10 @@ class Brokers:
         self.topics: dict[str, int] = {}
         self.network: Network
         self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
-        self._versions = {api: min(newest, VERSIONS[api][1], _SPOKEN.get(api, newest)) for api, (_, newest) in accepted(simulation.profile).items()}
+        served = accepted(simulation.profile)
+        self._versions: dict[type, int] = {
+            kind: min(served[kind.api][1], VERSIONS[kind.api][1], _SPOKEN.get(kind.api, served[kind.api][1])) for kind in _ASKED if kind.api in served
+        }
         self._log = Stored()  # what `__consumer_offsets` held when a broker last let go of the group
         self._is_loaded = True
         self._takeovers = 0
@@ -130,8 +137,8 @@ class Brokers:
         self._tokens += 1
         token = self._tokens
         self._taken[token] = taken = Taken(connection.node, connection, request_id, request)
-        arrival = Arrival(token=token, api_version=self._versions[request.api], client_id=connection.owner.name, client_host="/127.0.0.1")
-        self._record.requests[request.api] += 1
+        arrival = Arrival(token=token, api_version=self._versions[type(request)], client_id=connection.owner.name, client_host="/127.0.0.1")
+        self._record.requests[type(request)] += 1
         self._invariants.taken_up(token, taken)
         try:
             outputs = node.machine.handle(request, arrival, self._heap.now_ms)

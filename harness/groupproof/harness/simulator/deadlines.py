@@ -166,13 +166,12 @@ class Deadlines:
     # Who is evicted
 
     def _look_for_silent(self) -> None:
-        """Look, once a second, for members that are there still though nothing was heard of them for longer than their session."""
-        now_ms = self._heap.now_ms
-        self._heap.after(_LOOK_MS, self._look_for_silent)
-        silent = [
-            member_id for member_id, since_ms in self._members.items()
-            if now_ms - max(since_ms, self._heard_ms.get(member_id, 0), self._asked_ms.get(member_id, 0)) > self._timeouts.session_ms
-        ]  # fmt: skip
+        """Look for members that are there still though nothing was heard of them for longer than their session, as soon as there can be one."""
+        now_ms, session_ms = self._heap.now_ms, self._timeouts.session_ms
+        heard, asked = self._heard_ms, self._asked_ms
+        last_ms = {member_id: max(since_ms, heard.get(member_id, 0), asked.get(member_id, 0)) for member_id, since_ms in self._members.items()}
+        self._heap.at(max(now_ms + _LOOK_MS, min(last_ms.values(), default=now_ms) + session_ms + 1), self._look_for_silent)
+        silent = [member_id for member_id, ms in last_ms.items() if now_ms - ms > session_ms]
         standing = None if not silent or self._machine is None else self._machine.standing(GROUP)
         if standing is None or self._stands_still():
             return

@@ -108,6 +108,7 @@ class Generations:
             current.sent = {self.identity(each.member_id): each.assignment for each in request.assignments}
 
     def answered(self, message: GroupResponse, taken: Taken) -> None:
+        """Look at an answer, of those that tell who is in which generation."""
         look = _LOOKS.get(type(message))
         if look is not None:
             look(self, message, taken)
@@ -161,6 +162,8 @@ class Generations:
     def check_member(self, member_id: str, generation: int, what: str, requirements: tuple[str, str]) -> Generation:
         """Return the generation, of which this is a member; raise `Broken` where it is not, by the two requirements for strangers and for others."""
         current = self.current
+        if generation == current.number and member_id in current.members:
+            return current
         if generation != current.number:
             raise Broken(requirements[1], f"{what} of generation {generation} was taken for one of generation {current.number}")
         if current.members and self.identity(member_id) not in current.members:

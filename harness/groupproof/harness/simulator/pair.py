@@ -35,7 +35,7 @@ from groupproof.protocol.vocabulary import GroupState
 __all__ = ["KINDS", "in_virtual_time", "over_sockets"]
 
 RECORDS: Final = 2_000
-SETTLES_S: Final = 120.0
+SLACK_S: Final = 5.0
 LOOK_S: Final = 0.05
 METADATA_MS: Final = 60_000
 STEPS_MAX: Final = 20_000_000
@@ -160,10 +160,16 @@ class _Pair:
         await trio.sleep_until(begun + self.simulation.duration_ms / 1000)
 
     async def _settle(self) -> None:
-        for _ in range(round(SETTLES_S / LOOK_S)):
+        """Wait until the group is whole, for as long as a ghost's session, a join phase and the next look at the topics may take; then see it stay so."""
+        ends_s = (_told(self.simulation.session_timeout_ms) + 2 * _told(self.simulation.max_poll_interval_ms)) / 1000 + SLACK_S
+        for _ in range(round((ends_s + self._until_topics_s()) / LOOK_S)):
             if self._is_whole():
-                return
+                break
             await trio.sleep(LOOK_S)
+        await trio.sleep(2 * _told(self.simulation.session_timeout_ms) / 1000)
+
+    def _until_topics_s(self) -> float:
+        return METADATA_MS / 1000 if any(each.kind == "grow" for each in self.plan.happenings) else 0.0
 
     def _is_whole(self) -> bool:
         view = self.cluster.view(GROUP)

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from groupproof.clients.member import error_of
 from groupproof.clients.outputs import Callback
 from groupproof.coordinator.coordinator import Applied, Output, Transition
 from groupproof.harness.simulator.heap import Heap
 from groupproof.harness.simulator.network import Connection, Request
 from groupproof.harness.simulator.observing import Observer
 from groupproof.harness.simulator.schedule import Happening
-from groupproof.protocol.messages import GroupResponse, HeartbeatResponse
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.messages import (
+    GroupResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    SyncGroupResponse,
+)
 
 if TYPE_CHECKING:
     from groupproof.harness.simulator.brokers import Taken
@@ -23,13 +31,27 @@ __all__ = ["Record"]
 
 _LINES_MAX: Final = 2_000
 
+# What the digest holds of a request and its answer. Written out, for a whole message's own words take longer than to decide it.
+_TOLD: Final[Mapping[type, Callable[[Any, Any], object]]] = {
+    HeartbeatResponse: lambda asked, said: (asked.generation_id, int(said.error_code)),
+    JoinGroupResponse: lambda asked, said: (asked.member_id, int(said.error_code), said.generation_id, said.member_id, said.leader, len(said.members)),
+    SyncGroupResponse: lambda asked, said: (asked.generation_id, len(asked.assignments), int(said.error_code), said.assignment),
+    LeaveGroupResponse: lambda asked, said: ([each.member_id for each in asked.members], int(error_of(said))),
+    OffsetCommitResponse: lambda asked, said: (
+        asked.generation_id, [(each.partition_index, each.committed_offset) for topic in asked.topics for each in topic.partitions], int(error_of(said)),
+    ),
+    OffsetFetchResponse: lambda _, said: [
+        (each.partition_index, each.committed_offset) for group in said.groups for topic in group.topics for each in topic.partitions
+    ],
+}  # fmt: skip
+
 
 class Record:
     """Collects in the order of events; `trace_hash` may be asked for once, at the end."""
 
     def __init__(self, heap: Heap, observer: Observer | None = None) -> None:
         self.transitions: list[tuple[int, int, str, str, int, str]] = []
-        self.requests: Counter[Api] = Counter()
+        self.requests: Counter[type] = Counter()
         self.injected: Counter[str] = Counter()
         self.restarts = 0
         self.observer = observer
@@ -42,12 +64,11 @@ class Record:
             self.observer.arrived(connection, request_id, request)
 
     def answered(self, taken: Taken, answer: GroupResponse) -> None:
-        """Take an answer into the digest: of a heartbeat its error code, of all others everything."""
-        name = taken.connection.owner.name
-        if type(answer) is HeartbeatResponse:
-            self._lines.append(f"{self._heap.now_ms} {name} {answer.error_code}")
-        else:
-            self._note(name, taken.request, answer)
+        """Take an answer into the digest, with what tells it from others of its kind."""
+        told = _TOLD[type(answer)](taken.request, answer)
+        self._lines.append(f"{self._heap.now_ms} {taken.connection.owner.name} {told}")
+        if len(self._lines) >= _LINES_MAX:
+            self._flush()
         if self.observer is not None:
             self.observer.answered(taken, answer)
 

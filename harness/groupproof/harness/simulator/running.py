@@ -107,7 +107,7 @@ class Run:
         return Outcome(
             simulation=self.simulation, events=self.heap.events, virtual_ms=self.heap.now_ms, trace_hash=record.trace_hash(),
             transitions=tuple(record.transitions), violations=violations, converged_at_ms=self._converged_at_ms,
-            requests=Counter({api.title: count for api, count in record.requests.items()}), injected=record.injected, restarts=record.restarts,
+            requests=Counter({kind.__name__.removesuffix("Request"): count for kind, count in record.requests.items()}), injected=record.injected, restarts=record.restarts,
         )  # fmt: skip
 
     def _break_things(self) -> None:

@@ -1,0 +1,190 @@
+"""The simulator against the real server and consumer in virtual time, and how much virtual time a second of processor time holds (`make bench`).
+
+- *pair*: the trio server and trio consumers over streams in memory under trio's own MockClock, and the simulator, in the same scenario: members
+  with Kafka's own timeouts form a group, heartbeat and commit, and one leaves and comes back. A rate is group requests answered by a second of
+  processor time, each engine with its own count; consumers fetch no records, for their one Fetch waits as long as the run. Aim: 10 times.
+- *fast*: virtual seconds by a second of processor time, with faults of every kind and every law held at each event, over several seeds.
+  Aims: 5,000 at 10 members, 25 at 100.
+- *many*: so many members form a group, and restart in ten batches.
+
+Ratios are taken within one run of this program; a rate alone says more of the machine than of the project.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import click
+import trio
+
+from groupproof.clients.consumer import Consumer
+from groupproof.clients.outputs import Callback, Committed, Fail
+from groupproof.clients.settings import MemberSettings
+from groupproof.coordinator.cluster import Cluster
+from groupproof.harness.network import MemoryNetwork
+from groupproof.harness.simulator.faults import FAULTS
+from groupproof.harness.simulator.running import run
+from groupproof.harness.simulator.schedule import Happening, Schedule
+from groupproof.harness.simulator.simulation import Outcome, Simulation
+from groupproof.harness.virtual_time import run_virtually
+from groupproof.protocol.trace import Recorder
+
+__all__ = ["Pair", "fast", "many", "pair"]
+
+SECONDS: Final = 1_800
+COMMITS_MS: Final = 30_000
+APIS: Final = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch", "LeaveGroup"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """What both engines made of one scenario: group requests, and the processor time that they took."""
+
+    trio_requests: int
+    trio_s: float
+    heap_requests: int
+    heap_s: float
+
+    @property
+    def ratio(self) -> float:
+        return (self.heap_requests / self.heap_s) / (self.trio_requests / self.trio_s)
+
+
+def pair(members: int = 10, seconds: int = SECONDS, rounds: int = 3) -> Pair:
+    """Run the scenario on both engines in turns, of which the quickest count; the trio pair's requests are counted in a run that is not timed."""
+    counted = Recorder(lambda: 0)
+    _trio(members, seconds, counted)
+    trio_requests = sum(1 for seen in counted.trace if seen.kind == "request" and seen.api in APIS)
+    turns = [
+        (_timed(lambda: _trio(members, seconds, Recorder(lambda: 0, keeps=False)))[1], _timed(lambda: _heap(members, seconds))) for _ in range(rounds)
+    ]
+    outcome = turns[0][1][0]
+    assert not outcome.violations, outcome.violations
+    heap_s = min(took_s for _, (_, took_s) in turns)
+    return Pair(trio_requests=trio_requests, trio_s=min(took_s for took_s, _ in turns), heap_requests=outcome.requests.total(), heap_s=heap_s)
+
+
+def _timed(work: Callable[[], Outcome | None]) -> tuple[Outcome, float]:
+    gc.collect()
+    began = time.process_time()
+    done = work()
+    took_s = time.process_time() - began
+    return done if done is not None else _NOTHING, took_s
+
+
+def _heap(members: int, seconds: int) -> Outcome:
+    leave = Happening(at_ms=seconds * 500, kind="leave", who=("m1",), for_ms=5_000)
+    return run(
+        Simulation(seed=1, members=members, faults=(), duration_ms=seconds * 1_000, auto_commit_interval_ms=COMMITS_MS),
+        plan=Schedule(happenings=(leave,)),
+    )
+
+
+def _settings() -> MemberSettings:
+    forever_ms = 10_000_000
+    return MemberSettings(
+        group="g", topics=("t",), auto_commit_interval_ms=COMMITS_MS, auto_offset_reset="earliest", fetch_max_wait_ms=forever_ms,
+        request_timeout_ms=2 * forever_ms, metadata_max_age_ms=60_000,
+    )  # fmt: skip
+
+
+def _trio(members: int, seconds: int, recorder: Recorder) -> None:
+    async def main() -> None:
+        cluster = Cluster(brokers=3, topics={"t": 2 * members, "u": 2}, seed=1, recorder=recorder)
+        network = MemoryNetwork()
+        async with network.opened(cluster) as bootstrap, trio.open_nursery() as nursery:
+            await nursery.start(cluster.run)
+            for number in range(members):
+                nursery.start_soon(_client, network, bootstrap, f"m{number}", seconds if number == 1 else 0)
+            await trio.sleep(seconds + 90)  # as long as a simulation watches over a group that has settled
+            nursery.cancel_scope.cancel()
+
+    run_virtually(main, seed=1)
+
+
+async def _client(network: MemoryNetwork, bootstrap: list[tuple[str, int]], name: str, leaves_s: int) -> None:
+    """Poll; of the one that `leaves_s` half through that time, leave and come back."""
+    if leaves_s:
+        await _consume(network, bootstrap, name, leaves_s / 2)
+        await trio.sleep(5)
+    await _consume(network, bootstrap, name, float("inf"))
+
+
+async def _consume(network: MemoryNetwork, bootstrap: list[tuple[str, int]], name: str, for_s: float) -> None:
+    async with trio.open_nursery() as nursery:
+        consumer = Consumer(_settings(), network.connect, bootstrap, client_id=name, listener=_listen, told=_told, seed=1)
+        await nursery.start(consumer.run)
+        with trio.move_on_after(for_s):
+            while True:
+                await consumer.poll(5_000)
+        await consumer.close()
+
+
+async def _listen(_: Callback) -> None:
+    return
+
+
+def _told(_: Committed | Fail) -> None:
+    return
+
+
+_NOTHING: Final = Outcome(
+    simulation=Simulation(seed=0), events=0, virtual_ms=0, trace_hash="", transitions=(), violations=(), converged_at_ms=None
+)  # fmt: skip
+
+
+def fast(members: int, *, seeds: int, duration_ms: int) -> tuple[float, float]:
+    """Return virtual seconds and events by a second of processor time, with every kind of fault and Kafka's own settings; medians over seeds."""
+    rates: list[tuple[float, float]] = []
+    for seed in range(seeds):
+        asked = Simulation(seed=seed, members=members, duration_ms=duration_ms, faults=tuple(FAULTS), auto_commit_interval_ms=COMMITS_MS)
+        outcome, took_s = _timed(lambda asked=asked: run(asked))  # type: ignore[misc]  # a lambda with a default, called at once
+        assert not outcome.violations, (seed, outcome.violations)
+        rates.append((outcome.virtual_ms / 1_000 / took_s, outcome.events / took_s))
+    return statistics.median(rate for rate, _ in rates), statistics.median(rate for _, rate in rates)
+
+
+def many(members: int, *, batch_every_ms: int = 15_000) -> tuple[Outcome, float]:
+    """Let so many members form a group, and restart in ten batches; return the outcome and the processor time."""
+    size = members // 10
+    restarts = tuple(
+        Happening(at_ms=30_000 + batch * batch_every_ms, kind="leave", who=tuple(f"m{batch * size + number}" for number in range(size)), for_ms=5_000)
+        for batch in range(10)
+    )
+    asked = Simulation(
+        seed=1, members=members, partitions=members, faults=(), duration_ms=30_000 + 11 * batch_every_ms, auto_commit_interval_ms=COMMITS_MS
+    )
+    return _timed(lambda: run(asked, plan=Schedule(happenings=restarts)))
+
+
+@click.command()
+@click.option("--only", type=click.Choice(["pair", "fast", "many"]), help="Measure this alone.")
+@click.option("--members", type=int, default=10_000, show_default=True, help="How many members `many` has.")
+def main(*, only: str | None, members: int) -> None:
+    """Measure, and print each figure with its aim."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    if only in (None, "pair"):
+        met = pair()
+        click.echo(
+            f"pair  {met.ratio:6.1f} x trio under MockClock (aim 10): {met.heap_requests / met.heap_s:,.0f} against {met.trio_requests / met.trio_s:,.0f} requests/s"
+        )
+    if only in (None, "fast"):
+        for count, seeds, duration_ms, aim in ((10, 7, 1_200_000, 5_000), (100, 3, 300_000, 25)):
+            virtual_s, events = fast(count, seeds=seeds, duration_ms=duration_ms)
+            click.echo(f"fast  {virtual_s:6,.0f} virtual s by CPU s at {count} members, with faults and laws (aim {aim:,}); {events:,.0f} events/s")
+    if only in (None, "many"):
+        outcome, took_s = many(members)
+        assert not outcome.violations, outcome.violations
+        click.echo(
+            f"many  {members:,} members formed a group and restarted in ten batches: {outcome.generations} generations, {outcome.events:,} events, {took_s:.0f} CPU s"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""What the simulator's benchmark measures is one scenario on both engines; in the long form, the aims themselves."""
+
+from __future__ import annotations
+
+import pytest
+from tests.benchmarks.simulator import fast, many, pair
+
+
+def test_both_engines_are_asked_the_same_in_the_benchmark_s_scenario() -> None:
+    met = pair(members=4, seconds=60, rounds=1)
+
+    assert met.heap_requests == pytest.approx(met.trio_requests, abs=2), "a heartbeat more or less at the end"
+
+
+@pytest.mark.soak
+def test_the_simulator_is_many_times_as_fast_as_the_trio_pair() -> None:
+    assert pair().ratio > 7, "the aim is 10, which a busy machine blurs"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("members", "seeds", "duration_ms", "aim"), [(10, 5, 1_200_000, 5_000), (100, 3, 300_000, 25)])
+def test_a_second_holds_so_much_virtual_time_with_faults_and_laws(members: int, seeds: int, duration_ms: int, aim: int) -> None:
+    assert fast(members, seeds=seeds, duration_ms=duration_ms)[0] >= aim
+
+
+@pytest.mark.soak
+def test_ten_thousand_members_form_a_group_and_survive_a_restart_in_ten_batches() -> None:
+    outcome, _ = many(10_000)
+
+    assert (outcome.violations, outcome.converged_at_ms is not None) == ((), True)
+    assert outcome.generations == 21, "one to form, and one for each batch that leaves, one for each that comes back"
