@@ -1,0 +1,98 @@
+"""Plans that Hypothesis draws for a simulation: what befalls whom and when, tens of draws for thousands of events; and what comes of one, by its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import hypothesis.strategies as st
+
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.live import judge_live
+from groupproof.harness.simulator.pair import in_virtual_time, over_sockets
+from groupproof.harness.simulator.running import run
+from groupproof.harness.simulator.schedule import Happening, Schedule
+from groupproof.harness.simulator.simulation import Simulation
+from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.trace import Recorder, Trace
+
+__all__ = ["ENGINES", "SECONDS", "apart", "broken", "calls_of", "crowded", "moves_of", "simulated", "within_seconds"]
+
+MEMBERS: Final = 3
+SLOT_MS: Final = 35_000
+SECONDS: Final = 3
+LASTING: Final = ("crash", "leave", "resubscribe")
+"""What comes out alike wherever it is done: a stall ends a membership only if it outlasts the last poll before it, which no plan says."""
+
+
+def within_seconds(**given: Any) -> Simulation:
+    """Return a simulation so short that it can be carried out in real time as well."""
+    settings = {"group.min.session.timeout.ms": 100, "group.initial.rebalance.delay.ms": 800}
+    return Simulation(**{
+        "seed": 1, "members": MEMBERS, "brokers": 2, "duration_ms": SECONDS * 1_000, "session_timeout_ms": 900, "max_poll_interval_ms": 1_500,
+        "starts_within_ms": 50, "auto_commit_interval_ms": 100, "latency_ms": 1, "faults": (), "coordinator_settings": settings, **given,
+    })  # fmt: skip
+
+
+def _happening(at_ms: st.SearchStrategy[int], for_ms: st.SearchStrategy[int], kinds: tuple[str, ...]) -> st.SearchStrategy[Happening]:
+    def made(kind: str, who: int, at: int, long: int) -> Happening:
+        return Happening(at_ms=at, kind=kind, who=(f"m{who}",), for_ms=long, how={"callback_ms": 50} if kind == "callbacks" else {})
+
+    return st.builds(made, st.sampled_from(kinds), st.integers(0, MEMBERS - 1), at_ms, for_ms)
+
+
+def crowded() -> st.SearchStrategy[Schedule]:
+    """Draw a plan in which much happens, all within the few seconds of `within_seconds`."""
+    happening = _happening(st.integers(1_000, SECONDS * 1_000 - 500), st.sampled_from((400, 700, 1_300)), LASTING)
+    return st.lists(happening, max_size=16).map(_in_order)
+
+
+@st.composite
+def apart(draw: st.DrawFn, slots: int = 3) -> Schedule:
+    """Draw a plan whose happenings lie so far apart that none depends on which of two things came a millisecond earlier."""
+    happenings = []
+    for slot in range(1, slots + 1):
+        at_ms = st.integers(slot * SLOT_MS, slot * SLOT_MS + 2_000)
+        happenings.append(draw(_happening(at_ms, st.sampled_from((3_137, 14_137)), (*LASTING, "stall"))))
+    return _in_order(happenings)
+
+
+def _in_order(happenings: list[Happening]) -> Schedule:
+    return Schedule(happenings=tuple(sorted(happenings, key=lambda each: each.at_ms)))
+
+
+def simulated(simulation: Simulation, plan: Schedule) -> Trace:
+    """Return the simulator's trace of a run."""
+    recorders: list[Recorder] = []
+
+    def make(now_ns: Callable[[], int]) -> Recorder:
+        recorders.append(Recorder(now_ns, clock="virtual"))
+        return recorders[0]
+
+    run(simulation, plan=plan, recorder=make)
+    return recorders[0].trace
+
+
+ENGINES: Final[dict[str, Callable[[Simulation, Schedule], Trace]]] = {
+    "simulator": simulated, "trio": in_virtual_time, "sockets": over_sockets,
+}  # fmt: skip
+
+
+def broken(trace: Trace) -> set[str]:
+    """Return the requirements that a member broke, by the judges of applications that the kit does not drive."""
+    rulings = [each.ruling for each in judge_live(trace, UNIVERSAL)]
+    return {finding.requirement for ruling in rulings for finding in ruling.findings if finding.verdict is Verdict.FAILED}
+
+
+def moves_of(trace: Trace) -> list[tuple[Any, ...]]:
+    """Return the group's moves, in their order."""
+    return [(seen.state_before, seen.state_after, seen.generation, seen.rule) for seen in trace if seen.kind == "transition"]
+
+
+def calls_of(trace: Trace) -> dict[str, list[tuple[Any, ...]]]:
+    """Return what each application was told, in its order: which callback, in which generation, of how many partitions."""
+    told: dict[str, list[tuple[Any, ...]]] = {}
+    for seen in trace:
+        if seen.who == "shim" and seen.client is not None:
+            told.setdefault(seen.client, []).append((seen.body["name"], seen.body["generation"], len(seen.partitions)))
+    return told

@@ -1,0 +1,125 @@
+"""One plan in every engine: the simulator, the trio pair in virtual time, the trio pair over sockets with the tap between."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests.stateful.plans import ENGINES, apart, broken, calls_of, crowded, moves_of, simulated, within_seconds
+
+from groupproof.harness.simulator.file import load, to_json
+from groupproof.harness.simulator.pair import in_virtual_time
+from groupproof.harness.simulator.running import run
+from groupproof.harness.simulator.schedule import Happening, Schedule
+from groupproof.harness.simulator.simulation import Simulation
+
+PLANTED = {"heartbeats-after-leave": "CLIENT-11"}
+"""A member variant, and the requirement that it breaks where something happens to it."""
+
+BUDGET = 200
+
+
+def _check_alike(seed: int, plan: Schedule) -> None:
+    simulation = Simulation(
+        seed=seed, members=3, duration_ms=(len(plan) + 1) * 35_000, session_timeout_ms=6_000, max_poll_interval_ms=10_000, latency_ms=1, faults=(),
+    )  # fmt: skip
+    one, other = simulated(simulation, plan), in_virtual_time(simulation, plan)
+    assert moves_of(one) == moves_of(other)
+    assert calls_of(one) == calls_of(other)
+
+
+@pytest.mark.slow
+@settings(max_examples=3, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@given(seed=st.integers(0, 10_000), plan=apart())
+def test_simulator_and_trio_pair_go_through_the_same_transitions(seed: int, plan: Schedule) -> None:
+    _check_alike(seed, plan)
+
+
+@pytest.mark.soak
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 1_000_000), plan=apart(slots=5))
+def test_simulator_and_trio_pair_go_through_the_same_transitions_in_hundreds_of_plans(seed: int, plan: Schedule) -> None:
+    _check_alike(seed, plan)
+
+
+# The same way each time ----------------------------------------------------------------------------------------------------------
+
+TWICE = Schedule(
+    happenings=(Happening(at_ms=900, kind="crash", who=("m1",), for_ms=700), Happening(at_ms=2_100, kind="leave", who=("m2",), for_ms=500))
+)
+
+
+def _digest() -> str:
+    trace = in_virtual_time(within_seconds(), TWICE)
+    return hashlib.sha256(repr([seen.to_json() for seen in trace]).encode()).hexdigest()
+
+
+@pytest.mark.slow
+def test_the_trio_pair_goes_the_same_way_whatever_the_hash_seed() -> None:
+    code = "from tests.stateful.test_engines import _digest; print(_digest())"
+    root = Path(__file__).parents[2]
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, cwd=root, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(told) == 1
+
+
+# Found, shrunk, had again --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Hunt:
+    """Looks for plans that show a variant's misbehaviour in the simulator; `first` is the length of the first such plan."""
+
+    simulation: Simulation
+    requirement: str
+    lengths: list[int] = field(default_factory=list)
+
+    def shows(self, plan: Schedule) -> bool:
+        found = self.requirement in broken(simulated(self.simulation, plan))
+        if found:
+            self.lengths.append(len(plan))
+        return found
+
+
+def _hunted(variant: str, requirement: str) -> tuple[_Hunt, Schedule]:
+    hunt = _Hunt(within_seconds(member_variant=variant), requirement)
+    assert not hunt.shows(Schedule()), "without a plan nothing is to be seen"
+    long = crowded().filter(lambda plan: len(plan) >= 6)
+    first = hypothesis.find(long, hunt.shows, settings=settings(max_examples=BUDGET, phases=(Phase.generate,), database=None, derandomize=True))
+    places = frozenset(range(len(first)))
+    kept = st.frozensets(st.integers(0, len(first) - 1)).map(lambda kept: first.without(places - kept))
+    smallest = hypothesis.find(kept, hunt.shows, settings=settings(max_examples=BUDGET, database=None, derandomize=True))
+    return hunt, smallest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("variant", "requirement"), PLANTED.items())
+def test_a_planted_bug_is_found_shrunk_and_had_again_in_every_engine(variant: str, requirement: str, tmp_path: Path) -> None:
+    hunt, smallest = _hunted(variant, requirement)
+    assert len(smallest) <= hunt.lengths[0] / 3
+
+    file = tmp_path / "found.json"
+    file.write_text(json.dumps(to_json(run(hunt.simulation, plan=smallest), smallest)))
+    kept = load(file)
+    verdicts = {engine: broken(carry_out(kept.simulation, kept.plan)) for engine, carry_out in ENGINES.items()}
+    assert verdicts == {engine: {requirement} for engine in ENGINES}
+
+
+@pytest.mark.slow
+def test_a_member_that_keeps_the_rules_breaks_none_in_any_engine() -> None:
+    verdicts = {engine: broken(carry_out(within_seconds(), TWICE)) for engine, carry_out in ENGINES.items()}
+
+    assert verdicts == {engine: set() for engine in ENGINES}
