@@ -234,6 +234,7 @@ class Brokers:
         if not node.is_up:
             return False
         self.network.reset(node=number)
+        self._excuse(number)
         node.is_up, node.is_stopped, node.alarm_ms = False, False, None
         node.backlog.clear()
         if self.owner == number:
@@ -257,15 +258,20 @@ class Brokers:
         node = self._nodes[number]
         if not node.is_stopped:
             return
+        self._excuse(number)
         node.is_stopped, node.alarm_ms = False, None
-        if self.owner == number:
-            self._invariants.deadlines.stood_still(self._heap.now_ms - node.stopped_ms)
         self._advance(number, was_stopped=True)
         backlog, node.backlog = node.backlog, []
         for connection, request_id, request in backlog:
             if not connection.is_reset:
                 self._arrive(node, connection, request_id, request)
         self._look_at_timers(number)
+
+    def _excuse(self, number: int) -> None:
+        """Let what was due while a broker stood still be late."""
+        node = self._nodes[number]
+        if node.is_stopped and self.owner == number:
+            self._invariants.deadlines.stood_still(self._heap.now_ms - node.stopped_ms)
 
     def refuse_appends(self, number: int, error: ErrorCode) -> None:
         """Let the log of a broker refuse records, or (NONE) take them again."""
