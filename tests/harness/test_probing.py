@@ -52,7 +52,7 @@ class Boastful(ReferenceBrokers):
         async def telling(most: int | None = None) -> bytes:
             return cut.pop() if cut else bytes(await receive_some(most))
 
-        stream.send_all, stream.receive_some = listening, telling  # type: ignore[method-assign, assignment] # doubles
+        stream.send_all, stream.receive_some = listening, telling  # type: ignore[method-assign, assignment] # doubles that listen in
         return stream
 
 
