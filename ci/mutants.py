@@ -39,7 +39,7 @@ SELECTION: Final = ("-m", "not slow and not java and not network", "--ignore-glo
 MACHINES: Final[Mapping[str, tuple[str, ...]]] = {
     "coordinator": (
         "answers", "choices", "commits", "coordinator", "describing", "effects", "effects_join", "group", "guards", "members", "offset_effects",
-        "offsets", "storage", "strikes", "subscriptions", "timers",
+        "offsets", "storage", "subscriptions", "timers",
     ),
     "clients": (
         "assignors", "core", "errands", "fetching", "finder", "handover", "heartbeats", "joining", "leading", "leaving", "member", "reading",

@@ -153,8 +153,10 @@ def test_a_member_that_is_not_stable_fails_its_commit_without_sending_it(bench: 
     commit(b, 2)
     b.answer(JOIN, member_id="m-1", generation_id=1, leader="m-0", protocol_name="range")
     commit(b, 3)
+    b.answer(SYNC, 27)
+    commit(b, 4)
 
-    assert ends(b) == [(1, "UNKNOWN_MEMBER_ID"), (2, "REBALANCE_IN_PROGRESS"), (3, "REBALANCE_IN_PROGRESS")]
+    assert ends(b) == [(1, "UNKNOWN_MEMBER_ID"), (2, "REBALANCE_IN_PROGRESS"), (3, "REBALANCE_IN_PROGRESS"), (4, "ILLEGAL_GENERATION")]
     assert b.count(COMMIT) == 0
 
 
@@ -177,6 +179,18 @@ def test_a_sync_commit_ends_with_its_time(bench: type[Bench]) -> None:
         if b.waits(COMMIT):
             b.answer(COMMIT, 14)
         b.advance(100)
+
+    assert ends(b) == [(1, "REQUEST_TIMED_OUT")]
+
+
+def test_a_sync_commit_waits_for_no_answer_beyond_its_time(bench: type[Bench]) -> None:
+    b = bench(default_api_timeout_ms=1000)
+    b.stable(0)
+    b.advance(500)
+    commit(b)
+    b.advance(999)
+    assert ends(b) == []
+    b.advance(1)
 
     assert ends(b) == [(1, "REQUEST_TIMED_OUT")]
 

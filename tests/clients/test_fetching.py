@@ -34,7 +34,7 @@ def test_each_leader_is_asked_once_at_a_time_for_what_has_a_position() -> None:
     made = fetching(p0=5)
 
     ((node, body),) = made.requests((T0, T1), LEADERS, 500)
-    assert node == 0
+    assert (node, body["max_wait_ms"], body["min_bytes"], body["session_epoch"]) == (0, 500, 1, -1)
     assert [(each["partition"], each["fetch_offset"]) for each in body["topics"][0]["partitions"]] == [(0, 5)]
     assert asked(made, T0, T1) == []
     assert made.unpositioned((T0, T1)) == {T1}

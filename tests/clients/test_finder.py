@@ -138,3 +138,14 @@ def test_a_client_that_waits_on_after_a_failed_lookup_never_asks_again(bench: ty
 
     assert b.count(FIND) == 1
     assert b.failures == []
+
+
+def test_a_coordinator_lost_before_it_said_anything_is_looked_up_after_one_pause(bench: type[Bench]) -> None:
+    b = bench()
+    b.poll()
+    b.answer(FIND)
+    b.poll()
+    b.lose(JOIN)
+    b.advance(100)
+
+    assert b.times(FIND) == [0, 100]

@@ -158,6 +158,17 @@ def test_the_subscription_says_what_its_version_can(bench: type[Bench], version:
     assert (said.topics, said.owned, said.generation, said.rack, said.version) == (
         expected.topics, expected.owned, expected.generation, expected.rack, expected.version,
     )  # fmt: skip
+    assert said.user_data == (1).to_bytes(4, "big")  # the generation, for leaders that read no version 2
+
+
+def test_an_eager_member_that_revokes_late_has_no_reason_to_join_again(bench: type[Bench]) -> None:
+    b = bench(Policy(revokes="after-join"))
+    b.stable(0, 1)
+    rejoining(b)
+
+    assert synced(b, 1, generation=2) == [(CallbackKind.REVOKED, [0]), (CallbackKind.ASSIGNED, [])]
+    b.poll()
+    assert not b.waits(JOIN)
 
 
 @pytest.mark.parametrize(("policy", "count"), [(Policy(revokes="never"), 0), (Policy(revokes="twice"), 2), (Policy(), 1)])

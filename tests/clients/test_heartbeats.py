@@ -267,3 +267,36 @@ def test_a_client_whose_heartbeats_end_with_a_late_answer_sends_no_more(bench: t
     b.advance(2000, polling=True)
 
     assert b.count(HEARTBEAT) == beats
+
+
+def test_a_client_that_heartbeats_with_its_first_generation_keeps_it(bench: type[Bench]) -> None:
+    b = bench(Policy(heartbeat_generation="first"))
+    b.stable(generation=5)
+    beat(b, 1, 27)
+    b.poll()
+    b.called()
+    b.poll()
+    b.rejoined(generation=6)
+    beat(b, 1)
+
+    assert b.message(HEARTBEAT).generation_id == 5
+
+
+@pytest.mark.requirement("CLIENT-40")
+def test_a_heartbeat_says_who_the_member_is(bench: type[Bench]) -> None:
+    b = bench(instance_id="i0")
+    b.stable(generation=3)
+    beat(b, 1)
+
+    said = b.message(HEARTBEAT)
+    assert (said.group_id, said.generation_id, said.member_id, said.group_instance_id) == ("g", 3, "m-1", "i0")
+
+
+def test_a_client_without_heartbeats_whose_session_is_over_waits_for_nothing(bench: type[Bench]) -> None:
+    b = bench(Policy(heartbeats="never", poll_deadline_factor=None, looks_up=False))
+    b.poll()
+    b.answer(Api.JOIN_GROUP, member_id="m-1", generation_id=1, leader="m-0", protocol_name="range")
+    b.assigned()
+    b.advance(b.member.settings.session_timeout_ms)
+
+    assert b.member.next_deadline_ms() is None

@@ -297,3 +297,16 @@ def test_refusals_in_a_row_are_not_answered_in_a_storm(bench: type[Bench]) -> No
         b.advance(10, polling=True)
 
     assert b.count(JOIN) < 40
+
+
+@pytest.mark.requirement("CLIENT-75")
+def test_five_refusals_are_answered_at_once_counted_from_the_last_pause(bench: type[Bench]) -> None:
+    b = bench()
+    b.joining()
+    b.answer(JOIN, 14)
+    b.advance(100, polling=True)
+    for _ in range(6):
+        b.answer(JOIN, 25)
+        b.poll()
+
+    assert b.times(JOIN) == [0, 0] + [100] * 6

@@ -71,6 +71,14 @@ def test_planted_bugs_of_a_leader_show(bench: type[Bench], policy: Policy, given
     assert assigned(b) == given
 
 
+def test_a_leader_that_drops_a_partition_has_none_to_drop_of_an_empty_topic(bench: type[Bench]) -> None:
+    b = bench(Policy(leader_assigns="drops-partition"))
+    b.do(b.member.metadata(Cluster(partitions={"t": 0}), b.now))
+    b.syncing(leader="m-1", members=MEMBERS)
+
+    assert assigned(b) == {"m-1": [], "m-2": [], "m-3": []}
+
+
 def test_a_leader_that_repeats_itself_forgets_who_came(bench: type[Bench]) -> None:
     b = bench(Policy(leader_assigns="previous"))
     b.syncing(leader="m-1", members=MEMBERS[:1])

@@ -100,6 +100,7 @@ def test_dynamic_members_leave_static_ones_stay_and_the_application_can_force_ei
     b.do(b.member.close(b.now, leave=leave))
 
     assert b.count(LEAVE) == leaves
+    assert [each.group_instance_id for _, sent in b.sent if sent.api is LEAVE for each in sent.members] == [instance_id] * leaves
     assert gone(b) == (leaves == 0)
 
 
@@ -160,6 +161,18 @@ def test_unsubscribe_leaves_and_a_new_subscription_joins_again(bench: type[Bench
     assert b.message(JOIN).member_id == ""
     b.do(b.member.close(b.now))
     assert b.of(Gone)[-1] == Gone(closed=True)
+
+
+def test_a_new_subscription_waits_out_no_pause_of_the_old_one(bench: type[Bench]) -> None:
+    b = bench()
+    b.joining()
+    b.answer(JOIN, 14)
+    b.do(b.member.unsubscribe(b.now))
+    b.answer(LEAVE)
+    b.do(b.member.resubscribe(("t",), b.now))
+    b.poll()
+
+    assert b.times(JOIN) == [0, 0, 0]
 
 
 def test_a_second_goodbye_changes_nothing_but_that_it_closes(bench: type[Bench]) -> None:

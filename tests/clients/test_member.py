@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from groupproof.clients.assignment import Cluster
 from groupproof.clients.member import error_of
 from groupproof.clients.outputs import CallbackKind, Drop, Fail, Gone, NeedMetadata
-from groupproof.clients.policy import REFERENCE
+from groupproof.clients.policy import REFERENCE, Policy
 from groupproof.clients.variants import LEGAL
 from groupproof.protocol.messages import (
     CommittedPartition,
@@ -290,3 +290,11 @@ def test_when_the_faults_end_the_member_settles(bench: type[Bench], steps: list[
     if b.member.failure is not None:
         return
     assert settles(b), f"{b.member.state} after 20 s of good answers"
+
+
+def test_a_member_that_joins_in_the_background_waits_out_the_pause_without_a_poll(bench: type[Bench]) -> None:
+    b = bench(Policy(joins_from="background"))
+    b.joining()
+    b.answer(Api.JOIN_GROUP, 14)
+
+    assert b.member.next_deadline_ms() == 100

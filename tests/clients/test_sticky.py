@@ -85,3 +85,12 @@ def test_of_two_equal_claims_neither_counts_and_of_two_generations_the_newer() -
 
     assert claims(equal, cluster) == {"a": [], "b": []}
     assert claims(newer, cluster) == {"a": [], "b": list(both)}
+
+
+def test_members_of_a_rack_are_dealt_its_partitions_in_turn() -> None:
+    members = [GroupMember(member_id=each, topics=("t",), rack="a") for each in ("m0", "m1", "m2")]
+    cluster = Cluster(partitions={"t": 7}, replica_racks={"t": [frozenset("a")] * 6 + [frozenset("b")]})
+
+    assert {member: [number for _, number in given] for member, given in sticky_assign(members, cluster).items()} == {
+        "m0": [0, 3, 6], "m1": [1, 4], "m2": [2, 5],
+    }  # fmt: skip

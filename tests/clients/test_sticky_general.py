@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groupproof.clients.assignment import Cluster, GroupMember
 from groupproof.clients.racks import Racks
+from groupproof.clients.sticky import sticky_assign
 from groupproof.clients.sticky_general import balance
 
 CLUSTER = Cluster(partitions={"t": 4, "u": 2})
@@ -44,3 +45,12 @@ def test_a_topic_that_nobody_wants_is_given_to_nobody() -> None:
 
     assert given["b"] == []
     assert len(given["a"]) == 4
+
+
+def test_partitions_move_round_after_round_until_none_can() -> None:
+    owned = {"m0": [("t", 0), ("t", 1), ("u", 0), ("u", 2)], "m1": [("s", 1)], "m2": [("s", 0)], "m3": [("u", 1)]}
+    wanted = {"m0": ("t", "u"), "m1": ("s", "t"), "m2": ("s",), "m3": ("u",)}
+    members = [GroupMember(member_id=each, topics=topics, owned=tuple(owned[each]), generation=1) for each, topics in wanted.items()]
+    given = sticky_assign(members, Cluster(partitions={"s": 3, "t": 2, "u": 3}))
+
+    assert [len(given[each]) for each in wanted] == [2, 2, 2, 2]

@@ -89,7 +89,6 @@ class Goodbye:
         core = self._core
         self._stage = _Stage.CALLING
         is_lost = core.is_lost or core.generation == NO_GENERATION or not core.member_id
-        core.is_lost = False
         if core.owned:
             core.call(CallbackKind.LOST if is_lost else CallbackKind.REVOKED, core.owned)
 
