@@ -32,7 +32,7 @@ _METADATA_MS: Final = 60_000
 """How old a client lets its metadata become: Kafka's five minutes would make everyone wait for a topic that grew."""
 
 _ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
-_NEWCOMERS_HAVE_SESSIONS: Final = (2, 4)
+_NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
 
 
 def run(simulation: Simulation, *, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> Outcome:
