@@ -225,3 +225,25 @@ def test_a_client_that_does_not_notice_a_lost_request_waits_on(bench: type[Bench
 
     assert b.count(JOIN) == joins
     assert b.failures == []
+
+
+def test_a_member_that_commits_nothing_by_itself_joins_at_once(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.positions = {("t", 0): 5}
+    b.answer_heartbeat(27)
+    b.poll()
+    b.called()
+    b.poll()
+
+    assert b.count(Api.OFFSET_COMMIT) == 0
+    assert b.waits(Api.JOIN_GROUP)
+
+
+def test_other_clients_join_with_other_fields(bench: type[Bench]) -> None:
+    b = bench(Policy(rebalance_timeout="session", topics_listed="first"), topics=("t", "u"))
+    b.joining()
+    join = b.message(Api.JOIN_GROUP)
+
+    assert join.rebalance_timeout_ms == join.session_timeout_ms
+    assert decode_subscription(join.protocols[0].metadata).topics == ("t",)

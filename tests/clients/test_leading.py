@@ -94,3 +94,11 @@ def test_a_follower_that_assigns_shows(bench: type[Bench]) -> None:
     b.syncing()
 
     assert assigned(b) == {"m-1": [0, 1]}
+
+
+def test_a_follower_reads_nobodys_subscription(bench: type[Bench]) -> None:
+    b = bench()
+    b.syncing(leader="m-0", members=(JoinMember(member_id="m-0", metadata=b"not one"),))
+
+    assert b.member.failure is None
+    assert assigned(b) == {}

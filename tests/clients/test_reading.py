@@ -82,6 +82,17 @@ def test_committed_offsets_are_asked_for_once_and_only_of_what_is_owned(bench: t
     assert desk.reading.own_positions() == {T0: 5, T1: 3}
 
 
+@pytest.mark.requirement("CLIENT-79")
+@pytest.mark.parametrize(("reset", "timestamp"), [("earliest", -2), ("latest", -1)])
+def test_where_nothing_is_committed_the_end_that_is_set_is_asked_for(bench: type[Bench], reset: str, timestamp: int) -> None:
+    desk = Desk(bench, auto_offset_reset=reset)
+    desk.reading.pursue()
+    desk.committed({T0: -1})
+    ((_, body, _),) = desk.sent
+
+    assert [each["timestamp"] for each in body["topics"][0]["partitions"]] == [timestamp]
+
+
 def test_records_are_fetched_and_delivered(bench: type[Bench]) -> None:
     desk = Desk(bench)
     desk.reading.pursue()

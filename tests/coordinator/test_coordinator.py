@@ -290,3 +290,7 @@ def test_a_timer_that_is_due_at_once_can_be_made_to_wait_for_what_comes_at_the_s
         arrival = Arrival(token=number, api_version=5, client_id="c", client_host="/h")
         assert replies(coordinator.handle(asked, arrival, 1_000, fires=False)) == []
     assert replies(coordinator.advance(1_000)) == [0, 1]
+
+
+def test_a_coordinator_that_is_told_no_settings_has_those_of_its_release() -> None:
+    assert Coordinator(profile="kafka-1.1", random=Random(1)).settings == Settings.of({}, "kafka-1.1") != Settings.of({}, "kafka-4.1")
