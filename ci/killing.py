@@ -4,6 +4,7 @@ for each mutant, in a fork, those that meet its function, fastest first and no m
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -69,6 +70,7 @@ class _Trial:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         suites = self._measured(session.items)
+        gc.freeze()  # or each fork copies what the collector touches
         outcomes: dict[str, str] = {}
         running: dict[int, str] = {}
         for name in self.drawn:

@@ -8,6 +8,7 @@ import pytest
 
 from groupproof.clients.errands import ERRANDS_MAX
 from groupproof.clients.outputs import CallbackKind, Committed, Fetched
+from groupproof.clients.policy import Policy
 from groupproof.protocol.messages import FetchedPartition, FetchedTopic
 from groupproof.protocol.vocabulary import Api, MemberState
 
@@ -285,3 +286,12 @@ def test_a_fetch_that_is_not_authorised_is_raised(bench: type[Bench]) -> None:
     b.answer(FETCH, 30)
 
     assert b.of(Fetched) == [Fetched(token="f", error="GROUP_AUTHORIZATION_FAILED")]
+
+
+def test_a_client_that_counts_wrongly_commits_so_by_itself_too(bench: type[Bench]) -> None:
+    b = bench(Policy(commit_shift=1), auto_commit=True, auto_commit_interval_ms=100)
+    b.stable(0)
+    b.positions = dict(AT)
+    b.advance(5000, polling=True)
+
+    assert b.message(COMMIT).topics[0].partitions[0].committed_offset == 6

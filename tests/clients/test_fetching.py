@@ -100,3 +100,22 @@ def test_a_late_answer_does_not_move_a_position() -> None:
     made.stand(T0, 0)
 
     assert made.positions == {T0: 3}
+
+
+def test_the_last_record_of_a_poll_may_be_the_first_of_the_next_batch() -> None:
+    made = fetching(p0=0, p1=0)
+    list(made.requests((T0, T1), LEADERS, 500))
+    made.answered(0, answer(0, records(0, 2)))
+    made.answered(1, answer(1, records(0, 2)))
+
+    assert [(each.first, each.last) for each in made.deliver(frozenset({T0, T1}), 3)] == [(0, 1), (0, 0)]
+    assert [(each.first, each.last) for each in made.deliver(frozenset({T0, T1}), 3)] == [(1, 1)]
+
+
+def test_a_second_batch_counts_from_where_it_begins() -> None:
+    made = fetching(p0=5, p1=5)
+    list(made.requests((T0, T1), LEADERS, 500))
+    made.answered(0, answer(0, records(5, 2)))
+    made.answered(1, answer(1, records(5, 2)))
+
+    assert [(each.first, each.last) for each in made.deliver(frozenset({T0, T1}), 3)] == [(5, 6), (5, 5)]

@@ -149,3 +149,13 @@ def test_a_coordinator_lost_before_it_said_anything_is_looked_up_after_one_pause
     b.advance(100)
 
     assert b.times(FIND) == [0, 100]
+
+
+def test_the_session_counts_anew_from_when_the_coordinator_was_found(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable(0)
+    b.advance(b.member.settings.session_timeout_ms, polling=True)
+    b.answer(FIND)
+    b.advance(b.member.settings.session_timeout_ms + 100, polling=True)
+
+    assert b.times(FIND) == [0, 6000, 12_100]  # the pause after a coordinator that said nothing

@@ -8,6 +8,7 @@ import pytest
 
 from groupproof.clients.assignment import Cluster
 from groupproof.clients.outputs import CallbackKind, NeedMetadata
+from groupproof.clients.policy import Policy
 from groupproof.protocol.messages import JoinMember
 from groupproof.protocol.subscription import Assignment, Subscription, decode_subscription, encode_assignment, encode_subscription
 from groupproof.protocol.vocabulary import Api, MemberState
@@ -22,13 +23,14 @@ SUBSCRIBED = encode_subscription(Subscription(topics=("t",)))
 
 @pytest.mark.requirement("CLIENT-10", "CLIENT-23")
 def test_the_first_join_has_the_empty_id_and_the_applications_timeouts(bench: type[Bench]) -> None:
-    b = bench()
+    b = bench(instance_id="i0")
     b.poll()
     b.answer(FIND)
     b.poll()
 
     join = b.message(JOIN)
-    assert (join.member_id, join.session_timeout_ms, join.rebalance_timeout_ms) == ("", 6000, 30_000)
+    assert (join.member_id, join.group_instance_id, join.reason) == ("", "i0", "")
+    assert (join.session_timeout_ms, join.rebalance_timeout_ms) == (6000, 30_000)
     assert [each.name for each in join.protocols] == ["range"]
     assert decode_subscription(join.protocols[0].metadata) == Subscription(topics=("t",), generation=-1, version=3)
 
@@ -310,3 +312,29 @@ def test_five_refusals_are_answered_at_once_counted_from_the_last_pause(bench: t
         b.poll()
 
     assert b.times(JOIN) == [0, 0] + [100] * 6
+
+
+@pytest.mark.requirement("CLIENT-75")
+def test_five_refusals_are_answered_at_once_counted_from_the_last_assignment(bench: type[Bench]) -> None:
+    b = bench()
+    b.stable()
+    b.answer_heartbeat(27)
+    b.poll()
+    b.called()
+    b.poll()
+    for _ in range(6):
+        b.answer(JOIN, 25)
+        b.poll()
+        while b.callbacks:
+            b.called()
+            b.poll()
+
+    assert b.times(JOIN) == [0, 0] + [1000] * 6
+
+
+def test_a_client_that_waits_a_tenth_of_the_time_for_its_sync_gives_it_up(bench: type[Bench]) -> None:
+    b = bench(Policy(sync_timeout_factor=0.1))
+    b.syncing()
+    b.advance(3000)
+
+    assert b.member.state is MemberState.UNJOINED

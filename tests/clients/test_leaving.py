@@ -48,6 +48,7 @@ def test_auto_commit_comes_before_the_callback(bench: type[Bench]) -> None:
     b.do(b.member.close(b.now))
     assert b.sent[-1][1].api is COMMIT
     assert b.message(COMMIT).generation_id == 1
+    assert b.callbacks == []
     b.answer(COMMIT)
 
     assert b.callbacks[0].kind is CallbackKind.REVOKED
