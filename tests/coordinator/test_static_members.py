@@ -80,6 +80,7 @@ def test_a_restarted_leader_is_answered_at_once_with_the_old_leaders_name_and_it
 
     assert back.member_id not in (leader, follower)
     assert (back.generation_id, back.leader, back.members, back.skip_assignment) == (1, leader, (), False)
+    assert (back.protocol_type, back.protocol_name) == ("consumer", "range")
     assert (scene.state(), scene.view().leader) == (STABLE, back.member_id)
     assert scene.sync(back.member_id).answer.assignment == leader.encode()
     assert scene.heartbeat(follower) is NONE
