@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import hypothesis.strategies as st
 
-from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.live import judge_live
-from groupproof.harness.simulator.pair import in_virtual_time, over_sockets
-from groupproof.harness.simulator.running import run
 from groupproof.harness.simulator.schedule import Happening, Schedule
 from groupproof.harness.simulator.simulation import Simulation
-from groupproof.harness.verdicts import Verdict
-from groupproof.protocol.trace import Recorder, Trace
+from groupproof.protocol.trace import Trace
 
-__all__ = ["ENGINES", "SECONDS", "apart", "broken", "calls_of", "crowded", "moves_of", "simulated", "within_seconds"]
+__all__ = ["SECONDS", "apart", "calls_of", "crowded", "moves_of", "within_seconds"]
 
 MEMBERS: Final = 3
 SLOT_MS: Final = 35_000
@@ -59,29 +53,6 @@ def apart(draw: st.DrawFn, slots: int = 3) -> Schedule:
 
 def _in_order(happenings: list[Happening]) -> Schedule:
     return Schedule(happenings=tuple(sorted(happenings, key=lambda each: each.at_ms)))
-
-
-def simulated(simulation: Simulation, plan: Schedule) -> Trace:
-    """Return the simulator's trace of a run."""
-    recorders: list[Recorder] = []
-
-    def make(now_ns: Callable[[], int]) -> Recorder:
-        recorders.append(Recorder(now_ns, clock="virtual"))
-        return recorders[0]
-
-    run(simulation, plan=plan, recorder=make)
-    return recorders[0].trace
-
-
-ENGINES: Final[dict[str, Callable[[Simulation, Schedule], Trace]]] = {
-    "simulator": simulated, "trio": in_virtual_time, "sockets": over_sockets,
-}  # fmt: skip
-
-
-def broken(trace: Trace) -> set[str]:
-    """Return the requirements that a member broke, by the judges of applications that the kit does not drive."""
-    rulings = [each.ruling for each in judge_live(trace, UNIVERSAL)]
-    return {finding.requirement for ruling in rulings for finding in ruling.findings if finding.verdict is Verdict.FAILED}
 
 
 def moves_of(trace: Trace) -> list[tuple[Any, ...]]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from tests.harness.cli.calling import Call
+from tests.stateful.plans import within_seconds
+
+from groupproof.harness.simulator.schedule import Happening, Schedule
 
 QUICK = ("--duration", "20s", "--members", "3", "--session-timeout", "6s", "--max-poll-interval", "10s")
 
@@ -86,3 +90,31 @@ def test_a_simulation_is_replayed_against_no_other_subject(groupproof: Call, tmp
 
     assert called.code == 3
     assert "the reference takes both sides" in called.complaint
+
+
+LEAVING = {
+    "schema": "groupproof.simulation/1",
+    "simulation": within_seconds(member_variant="heartbeats-after-leave").to_json(),
+    "violations": [{"requirement": "CLIENT-11", "at_ms": 0, "what": "seen before"}],
+    "happenings": Schedule(happenings=(Happening(at_ms=1_500, kind="leave", who=("m0",), for_ms=1_300, how={}),)).to_json(),
+}
+
+
+@pytest.mark.parametrize("engine", ["simulator", "trio", "sockets"])
+def test_a_schedule_is_replayed_by_each_engine_with_the_same_verdict(groupproof: Call, tmp_path: Path, engine: str) -> None:
+    (tmp_path / "ill.json").write_text(json.dumps(LEAVING))
+    (tmp_path / "well.json").write_text(json.dumps(LEAVING | {"simulation": within_seconds().to_json()}))
+    ill, well = (groupproof("replay", f"{name}.json", "--engine", engine) for name in ("ill", "well"))
+
+    assert (ill.code, well.code) == (1, 0)
+    assert "BROKEN CLIENT-11" in ill.out
+    assert "\nreproduced: recorded was that CLIENT-11 was broken" in ill.out
+    assert "not reproduced" in well.out
+
+
+def test_what_is_not_a_simulations_has_no_engine(groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{}")
+    called = groupproof("replay", "plan.json", "--engine", "trio")
+
+    assert called.code == 3
+    assert "--engine is for a simulation's schedule" in called.complaint

@@ -38,7 +38,7 @@ def test_a_replay_says_whether_it_came_out_as_recorded(
     file = tmp_path / "simulation.json"
     file.write_text(json.dumps({"schema": "groupproof.simulation/1", "simulation": simulation, "violations": violations, "happenings": []}))
 
-    assert replayed(file, None, as_json=False) == code
+    assert replayed(file, None, "simulator", as_json=False) == code
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith(said)
 

@@ -30,10 +30,11 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
 @click.option("--hold", is_flag=True, help="Print the shim's command line, stop the timers and wait for a person with a debugger.")
 @click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to, as for certify.  [default: 1]")
+@click.option("--engine", type=click.Choice(["simulator", "trio", "sockets"]), help="Who carries a simulation's schedule out.  [default: simulator]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
 @click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers).")
 @click.pass_context
-def command(ctx: click.Context, /, file: Path, subject: str | None, **given: Any) -> int:
+def command(ctx: click.Context, /, file: Path, subject: str | None, engine: str | None, **given: Any) -> int:
     """Run the schedule in FILE again: 1 says that it came out as recorded (reproduced), 0 that it did not.
 
     Another SUBJECT, or a PROGRAM, takes the place of the one that the schedule names. A report keeps a schedule of each case, as
@@ -45,16 +46,18 @@ def command(ctx: click.Context, /, file: Path, subject: str | None, **given: Any
     if subject is not None and program:
         raise click.UsageError("name either a subject or a program behind --, not both", ctx)
     if is_simulation(file):
-        return _simulated(file, subject, program, **given)
+        return _simulated(file, subject, program, engine or "simulator", **given)
+    if engine is not None:
+        raise click.UsageError("--engine is for a simulation's schedule; this one names its subject", ctx)
     return _replay(file, subject, program, **given)
 
 
-def _simulated(file: Path, subject: str | None, program: tuple[str, ...], *, output: Path | None, as_json: bool, **_: Any) -> int:
+def _simulated(file: Path, subject: str | None, program: tuple[str, ...], engine: str, *, output: Path | None, as_json: bool, **_: Any) -> int:
     from groupproof.harness.cli.simulating import replayed
 
     if subject is not None or program:
         raise click.UsageError("the schedule is a simulation's: the reference takes both sides of it, and no other subject can")
-    return replayed(file, output, as_json=as_json)
+    return replayed(file, output, engine, as_json=as_json)
 
 
 def _replay(

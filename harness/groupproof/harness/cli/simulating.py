@@ -16,7 +16,8 @@ from rich.progress import track
 
 from groupproof.harness.report import check_output
 from groupproof.harness.simulator.campaign import outcomes
-from groupproof.harness.simulator.file import load, to_json
+from groupproof.harness.simulator.engines import ENGINES, broken
+from groupproof.harness.simulator.file import Recorded, load, to_json
 from groupproof.harness.simulator.picture import picture_of
 from groupproof.harness.simulator.running import Run
 from groupproof.harness.simulator.schedule import Schedule
@@ -102,14 +103,36 @@ def replay_line(simulation: Simulation) -> str:
     return shlex.join(words)
 
 
-def replayed(file: Path, output: Path | None, *, as_json: bool) -> int:
+def replayed(file: Path, output: Path | None, engine: str, *, as_json: bool) -> int:
     """Run a simulation's file again: 1 says that the recorded law was broken again, or, where none was recorded, that one was."""
     recorded = load(file)
-    code = one(recorded.simulation, recorded.plan, output, as_json=as_json)
-    told = "reproduced" if code == BROKEN else "not reproduced"
+    if output is not None:
+        check_output(output)
+    if engine == "simulator":
+        code = one(recorded.simulation, recorded.plan, output, as_json=as_json)
+        is_broken = code == BROKEN or bool(_members(recorded, engine, as_json=as_json))
+    else:
+        found = _members(recorded, engine, output, as_json=as_json)
+        is_broken = recorded.requirement in found if recorded.requirement is not None else bool(found)
+        if as_json:
+            click.echo(json.dumps({"engine": engine, "broken": found}, ensure_ascii=False, indent=1))
     if recorded.requirement is not None:
-        click.echo(f"{told}: recorded was that {recorded.requirement} was broken", err=as_json)
-    return code
+        click.echo(f"{'' if is_broken else 'not '}reproduced: recorded was that {recorded.requirement} was broken", err=as_json)
+    return BROKEN if is_broken else 0
+
+
+def _members(recorded: Recorded, engine: str, output: Path | None = None, *, as_json: bool) -> dict[str, str]:
+    """Have an engine carry the schedule out, tell what its members broke by the trace, and return it."""
+    if recorded.simulation.duration_ms > _TRACED_MS_MAX:
+        return {}
+    trace = ENGINES[engine](recorded.simulation, recorded.plan)
+    if output is not None:
+        (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
+    found = broken(trace)
+    lines = [f"BROKEN {requirement}: {observed}" for requirement, observed in found.items()]
+    for line in lines or [f"the {engine} had {len(trace)} observations, and no member broke a rule"]:
+        click.echo(line, err=as_json)
+    return found
 
 
 # Many seeds ----------------------------------------------------------------------------------------------------------------------
