@@ -65,7 +65,7 @@ class Timers:
         heapq.heappop(self._heap)
         due, key = top
         del self._due[key]
-        self._queued.pop(key, None)
+        del self._queued[key]  # the true top is what its key is queued for
         return key, due[0]
 
     def due_of(self, key: TimerKey) -> int | None:
