@@ -247,3 +247,19 @@ def test_other_clients_join_with_other_fields(bench: type[Bench]) -> None:
 
     assert join.rebalance_timeout_ms == join.session_timeout_ms
     assert decode_subscription(join.protocols[0].metadata).topics == ("t",)
+
+
+def test_the_commit_before_a_join_is_tried_no_longer_than_the_rebalance_may_take(bench: type[Bench]) -> None:
+    b = bench(auto_commit=True, max_poll_interval_ms=3000)
+    b.stable(0)
+    b.positions = {("t", 0): 5}
+    b.answer_heartbeat(27)
+    b.poll()
+    while b.waits(Api.OFFSET_COMMIT):
+        b.answer(Api.OFFSET_COMMIT, 14)
+        if b.waits(Api.HEARTBEAT):
+            b.answer(Api.HEARTBEAT, 27)
+        b.advance(100, polling=True)
+
+    assert b.now == 1000 + 3000
+    assert b.callbacks[0].kind is CallbackKind.REVOKED
