@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.simulator.made import moved
+from tests.harness.simulator.made import JOIN, moved, taken
 from tests.harness.simulator.runs import calm, ran
 
+from groupproof.harness.simulator.answering import Answering
+from groupproof.harness.simulator.deadlines import Deadlines, Timeouts
+from groupproof.harness.simulator.generations import Generations
+from groupproof.harness.simulator.heap import Heap
 from groupproof.harness.simulator.running import run
 from groupproof.harness.simulator.schedule import Happening, Schedule
 from groupproof.harness.simulator.simulation import Broken, Outcome
 from groupproof.protocol.vocabulary import GroupState
 
 AT_MS = 8_000
+_PREPARES, _COMPLETES = GroupState.PREPARING_REBALANCE.value, GroupState.COMPLETING_REBALANCE.value
 
 
 def _met(kind: str, *, who: tuple[str, ...] = ("m1",), for_ms: int = 15_000, **given: Any) -> Outcome:
@@ -71,6 +76,65 @@ def test_a_wait_for_sync_that_ends_at_the_wrong_time_breaks_a_law(variant: str, 
 
 def test_a_broker_that_stands_still_is_given_the_time_that_it_stood() -> None:
     assert _met("broker-pause", who=("node0",), for_ms=20_000).violations == ()
+
+
+def test_static_members_are_waited_for_from_when_a_broker_that_stood_still_goes_on() -> None:
+    # The join phase of 8 s is over at 18 s, with nobody joined; the broker sees that at 20.4 s, and waits to 30.4 s for m1, who thaws at 40 s (TR-050).
+    frozen = [Happening(at_ms=7_900, kind="pause", who=(name,), for_ms=ms) for name, ms in (("m0", 13_000), ("m1", 32_000), ("m2", 13_000))]
+    leaves = Happening(at_ms=AT_MS, kind="leave", who=("m3",), for_ms=40_000)
+    stands = Happening(at_ms=8_400, kind="broker-pause", who=("node0",), for_ms=12_000)
+    outcome = run(calm(static_members=3, session_timeout_ms=45_000, duration_ms=60_000), plan=Schedule(happenings=(*frozen, leaves, stands)))
+
+    assert outcome.violations == ()
+    assert 30_400 in {at_ms for at_ms, _, before, after, *_ in outcome.transitions if (before, after) == (_PREPARES, _COMPLETES)}
+
+
+def _joining(*, from_empty: bool = False) -> Deadlines:
+    """Return the laws of a group that prepares a rebalance of 10 s, one of whose members has joined."""
+    answering, heap = Answering(answers_the_removed=True), Heap()
+    timeouts = Timeouts(
+        session_ms=45_000, rebalance_ms=10_000, initial_delay_ms=3_000, newcomer_ms=300_000, bounds_syncs=True, spares_newcomers=False
+    )
+    deadlines = Deadlines(timeouts, heap, answering, Generations())
+    for each in (answering, deadlines):
+        each.moved(moved(GroupState.EMPTY if from_empty else GroupState.STABLE, GroupState.PREPARING_REBALANCE))
+    answering.taken_up(1)
+    answering.settled(taken(JOIN))
+    return deadlines
+
+
+def _stood(deadlines: Deadlines, from_ms: int, to_ms: int) -> None:
+    for at_ms, what in ((from_ms, deadlines.stands_still), (to_ms, deadlines.goes_on)):
+        deadlines._heap.run(at_ms)
+        what()
+
+
+@pytest.mark.parametrize(
+    ("stood", "from_empty", "ends_ms"),
+    [
+        ((2_000, 7_000), False, 10_000),
+        ((2_000, 14_000), False, 14_000),
+        ((2_000, 7_000), True, 15_000),
+    ],
+    ids=["no later for what comes after", "now for what was due meanwhile", "later for an initial delay, part of which was late"],
+)
+def test_a_broker_that_stood_still_ends_the_join_phase(stood: tuple[int, int], from_empty: bool, ends_ms: int) -> None:
+    deadlines = _joining(from_empty=from_empty)
+    _stood(deadlines, *stood)
+    deadlines._heap.run(ends_ms)
+
+    with pytest.raises(Broken, match=f"INV-12: the join phase lasts longer than {ends_ms} ms, with 1 JoinGroups parked"):
+        deadlines._heap.run(ends_ms + 1)
+
+
+def test_a_wait_for_sync_is_no_longer_for_a_broker_that_stood_still_meanwhile() -> None:
+    deadlines = _joining(from_empty=True)
+    deadlines.moved(moved(GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, 1))
+    _stood(deadlines, 2_000, 7_000)
+    deadlines._heap.run(10_000)
+
+    with pytest.raises(Broken, match="SYNC-16: the group waits for SyncGroup longer than 10000 ms"):
+        deadlines._heap.run(10_001)
 
 
 def test_a_member_that_is_gone_without_a_reason_breaks_a_law() -> None:

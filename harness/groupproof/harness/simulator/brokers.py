@@ -52,7 +52,6 @@ class _Node:
     machine: Coordinator
     is_up: bool = True
     is_stopped: bool = False
-    stopped_ms: int = 0
     alarm_ms: int | None = None
     backlog: list[tuple[Connection, int, Request]] = field(default_factory=list)
 
@@ -234,7 +233,8 @@ class Brokers:
         if not node.is_up:
             return False
         self.network.reset(node=number)
-        self._excuse(number)
+        if self.owner == number:
+            self._invariants.deadlines.goes_on()  # it is late with nothing: what was due while it stood still ends with it
         node.is_up, node.is_stopped, node.alarm_ms = False, False, None
         node.backlog.clear()
         if self.owner == number:
@@ -249,8 +249,8 @@ class Brokers:
         """Let a broker do nothing for a while, as in a long collection of garbage; return whether it ran."""
         node = self._nodes[number]
         was_running, node.is_stopped = node.is_up and not node.is_stopped, node.is_up
-        if was_running:
-            node.stopped_ms = self._heap.now_ms
+        if was_running and self.owner == number:
+            self._invariants.deadlines.stands_still()
         return was_running
 
     def go_on(self, number: int) -> None:
@@ -258,7 +258,8 @@ class Brokers:
         node = self._nodes[number]
         if not node.is_stopped:
             return
-        self._excuse(number)
+        if self.owner == number:
+            self._invariants.deadlines.goes_on()
         node.is_stopped, node.alarm_ms = False, None
         self._advance(number, was_stopped=True)
         backlog, node.backlog = node.backlog, []
@@ -266,12 +267,6 @@ class Brokers:
             if not connection.is_reset:
                 self._arrive(node, connection, request_id, request)
         self._look_at_timers(number)
-
-    def _excuse(self, number: int) -> None:
-        """Let what was due while a broker stood still be late."""
-        node = self._nodes[number]
-        if node.is_stopped and self.owner == number:
-            self._invariants.deadlines.stood_still(self._heap.now_ms - node.stopped_ms)
 
     def refuse_appends(self, number: int, error: ErrorCode) -> None:
         """Let the log of a broker refuse records, or (NONE) take them again."""

@@ -5,7 +5,6 @@ What a member has done is what the coordinator has answered: a heartbeat that ne
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
@@ -71,8 +70,10 @@ class Deadlines:
         self._restarted: set[str] = set()  # instances that have just joined anew
         self._state: GroupState | None = None
         self._prepares_since_ms = self._completes_since_ms = 0
-        self._bound_ms = self._sync_bound_ms = 0
         self._phase = 0
+        self._due_ms: int | None = None  # when the phase ends at the latest, if it has an end of its own
+        self._is_first = False  # the group was empty, and an initial delay runs
+        self._stopped_ms: int | None = None  # since when the coordinator's broker stands still
         self._has_moved = False
         if not timeouts.spares_newcomers:
             heap.after(_LOOK_MS, self._look_for_silent)
@@ -90,7 +91,7 @@ class Deadlines:
         return () if self._machine is None else self._machine.member_ids(GROUP)
 
     def unloaded(self) -> None:
-        self._machine, self._state = None, None
+        self._machine, self._state, self._due_ms = None, None, None
         self._members.clear()
         self._phase += 1
 
@@ -113,55 +114,61 @@ class Deadlines:
     # How long a phase lasts
 
     def moved(self, move: Transition) -> None:
-        now_ms = self._heap.now_ms
-        lasted_ms = now_ms - self._prepares_since_ms
-        if self._state is _PREPARING and move.after is not GroupState.DEAD and lasted_ms > self._bound_ms:
-            raise Broken("INV-12", f"the join phase lasted {lasted_ms} ms, of {self._bound_ms} ms at most")
-        self._state, self._has_moved = move.after, True
+        now_ms, due_ms = self._heap.now_ms, self._due_ms
+        if self._state is _PREPARING and move.after is not GroupState.DEAD and due_ms is not None and now_ms > due_ms:
+            since_ms = self._prepares_since_ms
+            raise Broken("INV-12", f"the join phase lasted {now_ms - since_ms} ms, of {due_ms - since_ms} ms at most")
+        self._state, self._has_moved, self._due_ms = move.after, True, None
         self._phase += 1
         if move.after is _PREPARING:
             self._begin_joins(now_ms, from_empty=move.before is _EMPTY)
         elif move.after is _COMPLETING:
             self._completes_since_ms = now_ms
-            self._sync_bound_ms = self._timeouts.rebalance_ms
             self._synced.clear()
             if self._timeouts.bounds_syncs:
-                self._heap.after(self._sync_bound_ms + 1, self._sync_phase_over, self._phase)
+                self._ends_by(now_ms + self._timeouts.rebalance_ms)
 
     def _begin_joins(self, now_ms: int, *, from_empty: bool) -> None:
         timeouts = self._timeouts
-        self._prepares_since_ms = now_ms
-        self._bound_ms = max(timeouts.initial_delay_ms, timeouts.rebalance_ms) if from_empty else timeouts.rebalance_ms
-        self._heap.after(self._bound_ms + 1, self._join_phase_over, self._phase)
+        self._prepares_since_ms, self._is_first = now_ms, from_empty
+        self._ends_by(now_ms + (max(timeouts.initial_delay_ms, timeouts.rebalance_ms) if from_empty else timeouts.rebalance_ms))
 
-    def stood_still(self, ms: int) -> None:
-        """Take it that the broker did nothing for so long: what was due meanwhile comes late."""
-        self._bound_ms += ms
-        self._sync_bound_ms += ms
+    def _ends_by(self, due_ms: int) -> None:
+        self._due_ms = due_ms
+        self._heap.at(due_ms + 1, self._look_at_phase, self._phase)
 
-    def _join_phase_over(self, phase: int) -> None:
-        if phase != self._phase or self._comes_late(self._prepares_since_ms + self._bound_ms, self._join_phase_over):
+    def _look_at_phase(self, phase: int) -> None:
+        """Look whether a phase that is over by now goes on still; while the broker stands still there is nothing to see."""
+        due_ms = self._due_ms
+        if phase != self._phase or due_ms is None or self._stopped_ms is not None:
             return
-        if self._answering.joined:
-            raise Broken("INV-12", f"the join phase lasts longer than {self._bound_ms} ms, with {self._answering.joined} JoinGroups parked")
-        self._bound_ms += self._timeouts.rebalance_ms  # static members alone are waited for again (TR-050)
-        self._heap.after(self._timeouts.rebalance_ms, self._join_phase_over, phase)
+        if self._heap.now_ms <= due_ms:
+            self._ends_by(due_ms)
+        elif self._state is _PREPARING:
+            parked = f"with {self._answering.joined} JoinGroups parked"
+            raise Broken("INV-12", f"the join phase lasts longer than {due_ms - self._prepares_since_ms} ms, {parked}")
+        else:
+            raise Broken("SYNC-16", f"the group waits for SyncGroup longer than {due_ms - self._completes_since_ms} ms")
 
-    def _sync_phase_over(self, phase: int) -> None:
-        if phase == self._phase and not self._comes_late(self._completes_since_ms + self._sync_bound_ms, self._sync_phase_over):
-            raise Broken("SYNC-16", f"the group waits for SyncGroup longer than {self._sync_bound_ms} ms")
+    def _put_off(self) -> None:
+        """Let the join phase last once more as long, if nobody has joined by its end: it is static members that are waited for (TR-050)."""
+        if self._state is _PREPARING and self._due_ms == self._heap.now_ms and not self._answering.joined:
+            self._due_ms += self._timeouts.rebalance_ms
 
-    def _comes_late(self, bound_ms: int, look: Callable[[int], None]) -> bool:
-        """Tell whether the bound has moved, or the broker stands still just now; then look again later."""
-        now_ms = self._heap.now_ms
-        if self._stands_still() or now_ms <= bound_ms:
-            self._heap.at(max(bound_ms, now_ms) + 1, look, self._phase)
-            return True
-        return False
+    def stands_still(self) -> None:
+        """Take it that the coordinator's broker does nothing from now on."""
+        self._stopped_ms = self._heap.now_ms
 
-    def _stands_still(self) -> bool:
-        due_ms = None if self._machine is None else self._machine.next_deadline_ms()
-        return due_ms is not None and due_ms < self._heap.now_ms
+    def goes_on(self) -> None:
+        """Take it that the broker goes on: what was due meanwhile is due now, and what comes later is no later for it.
+
+        Only an initial delay is drawn out by the time that the broker stood: its next part begins where the one before was seen to end.
+        """
+        now_ms, due_ms, stopped_ms = self._heap.now_ms, self._due_ms, self._stopped_ms
+        self._stopped_ms = None
+        if due_ms is not None and stopped_ms is not None:
+            is_drawn_out = self._is_first and self._state is _PREPARING
+            self._ends_by(due_ms + now_ms - stopped_ms if is_drawn_out else max(due_ms, now_ms))
 
     # Who is evicted
 
@@ -173,7 +180,7 @@ class Deadlines:
         self._heap.at(max(now_ms + _LOOK_MS, min(last_ms.values(), default=now_ms) + session_ms + 1), self._look_for_silent)
         silent = [member_id for member_id, ms in last_ms.items() if now_ms - ms > session_ms]
         standing = None if not silent or self._machine is None else self._machine.standing(GROUP)
-        if standing is None or self._stands_still():
+        if standing is None or self._stopped_ms is not None:
             return
         for member_id in silent:
             if any(member_id.startswith(f"{client}-") for client in standing.absent) and not self._answering.is_parked(member_id):
@@ -181,6 +188,7 @@ class Deadlines:
 
     def settled(self, request: GroupRequest | None) -> None:
         """Look for members that are there no more, after a request or (None) after a timer."""
+        self._put_off()
         may_remove = request is None or isinstance(request, LeaveGroupRequest)
         if isinstance(request, SyncGroupRequest):
             if request.generation_id == self._generations.current.number:
