@@ -108,6 +108,16 @@ def test_lateness_while_the_kit_itself_was_late_is_inconclusive(lag_ms: float, s
     assert judged(story, says(finding(Verdict.FAILED, seq=beat.seq))).verdict is Verdict.FAILED
 
 
+@pytest.mark.parametrize(("lag_ms", "is_blurred"), [(LAG_MS_MAX, True), (LAG_MS_MAX - 1, False)])
+def test_what_was_never_reached_while_the_kit_itself_was_late_wants_to_be_had_again(lag_ms: float, is_blurred: bool) -> None:
+    story = Story()
+    story.kit("lag", lag_ms=lag_ms, source="child")
+
+    unreached = judged(story, never)
+    assert (unreached.verdict, unreached.is_blurred) == (Verdict.INCONCLUSIVE, is_blurred)
+    assert not judged(story, says(OK)).is_blurred
+
+
 def test_a_lag_long_before_a_late_observation_has_not_caused_it() -> None:
     story = Story()
     story.kit("lag", lag_ms=500.0, source="child")

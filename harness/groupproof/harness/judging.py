@@ -142,7 +142,8 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
         doubts.append("no judge of the case found anything to judge")
     verdicts = [each.verdict for each in findings] + ([Verdict.INCONCLUSIVE] if doubts else [])
     verdict = worst(verdicts)
-    is_blurred = is_late and verdict is Verdict.INCONCLUSIVE
+    # What was never reached while the kit itself was late says nothing of the subject either.
+    is_blurred = verdict is Verdict.INCONCLUSIVE and (is_late or (bool(missed) and any(_lags(trace))))
     return Judgement(verdict=verdict, findings=findings, reason="; ".join(dict.fromkeys(doubts)), is_blurred=is_blurred)
 
 
@@ -183,11 +184,15 @@ def _with_lag(finding: Finding, trace: Trace) -> Finding:
     """Return the finding, INCONCLUSIVE if it is of lateness and the kit itself was late around it."""
     if finding.verdict not in _ADVERSE or finding.proof is not Proof.TIMING:
         return finding
-    lags = [seen for seen in _kit(trace, "lag") if seen.body["lag_ms"] >= LAG_MS_MAX and _is_near(finding, seen, trace)]
+    lags = [seen for seen in _lags(trace) if _is_near(finding, seen, trace)]
     if not lags:
         return finding
     most = max(seen.body["lag_ms"] for seen in lags)
     return replace(finding, verdict=Verdict.INCONCLUSIVE, detail=f"{finding.observed} But the kit itself lagged {most:.0f} ms around it.")
+
+
+def _lags(trace: Trace) -> list[Observation]:
+    return [seen for seen in _kit(trace, "lag") if seen.body["lag_ms"] >= LAG_MS_MAX]
 
 
 def _is_near(finding: Finding, lag: Observation, trace: Trace) -> bool:
