@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from groupproof.harness.pauses import set_aside, short_pauses
+from groupproof.harness.pauses import rare_pauses, set_aside, short_pauses
 
 
 class Cycle:
@@ -40,3 +40,18 @@ def test_garbage_that_was_set_aside_is_found_in_the_end() -> None:
     gc.collect()
 
     assert not any(isinstance(each, Cycle) for each in gc.get_objects())
+
+
+def test_collections_are_rare_for_a_while_and_then_as_often_as_before() -> None:
+    before = gc.get_threshold()
+    told = []
+
+    def failing() -> None:
+        with rare_pauses(123_456, 7, 8):
+            told.append(gc.get_threshold())
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        failing()
+    assert told == [(123_456, 7, 8)]
+    assert gc.get_threshold() == before

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["set_aside", "short_pauses"]
+__all__ = ["rare_pauses", "set_aside", "short_pauses"]
 
 
 @contextmanager
@@ -22,6 +22,17 @@ def short_pauses() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+@contextmanager
+def rare_pauses(*threshold: int) -> Iterator[None]:
+    """Collect as seldom as `gc.set_threshold` is told here; at the end the collector is as it was."""
+    before = gc.get_threshold()
+    gc.set_threshold(*threshold)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def set_aside() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import platform
 import time
@@ -19,6 +18,7 @@ from groupproof.coordinator.settings import UnknownSetting
 from groupproof.harness.grade import grade_of
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
+from groupproof.harness.pauses import rare_pauses
 from groupproof.harness.report import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.signals import mind_signals
@@ -66,12 +66,12 @@ class Serve:
     def run(self, on_serving: Callable[[Serving], None]) -> Served:
         """Serve until Ctrl-C or SIGTERM; raise `WrongUsage` for a wrong name and `BrokenEnvironment` for a port that can't be had."""
         started, began = datetime.now(UTC), time.monotonic()
-        gc.set_threshold(*_GARBAGE)
         recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="serve", seed=self.seed)
         if self.judged:
             recorder.listen(self._keep)
         try:
-            trio.run(self._main, recorder, on_serving)
+            with rare_pauses(*_GARBAGE):
+                trio.run(self._main, recorder, on_serving)
         except (CannotListen, UnknownSetting, UnknownProfile, ExceptionGroup) as error:
             raise _trouble_of(error) from error
         results = judge_live(self._trace, UNIVERSAL) if self.judged else []
