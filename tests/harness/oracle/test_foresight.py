@@ -86,13 +86,18 @@ def test_the_id_of_a_member_that_was_refused_in_the_end_is_read_where_it_was_lis
     assert Foresight((earlier, *listed)).member_id("b", arrival(earlier)).startswith(NEW_ID)
 
 
-def test_an_id_is_that_of_a_joingroup_that_was_never_answered_rather_than_of_one_refused_later() -> None:
+def contested(code: int) -> tuple[Exchange, Exchange, list[Exchange], str]:
+    """Return a JoinGroup of b that was never answered, one refused with `code` a moment later, all of a's, and the id that they tell of b."""
     exchanges = recorded()
     asked = next(each for each in exchanges if each.api is Api.JOIN_GROUP and each.client == "b")
-    listed = [each for each in exchanges if each.client == "a"]
     told = next(str(each.answer["member_id"]) for each in exchanges if each.client == "b" and each.answer and each.answer.get("member_id"))
     unanswered = replace(asked, answer=None, answered_ms=None, number=100)
-    refused = replace(asked, answer={"error_code": 81, "member_id": "", "leader": ""}, answered_ms=1_000.0, ready_ms=asked.ready_ms + 1, number=101)
+    refused = replace(asked, answer={"error_code": code, "member_id": "", "leader": ""}, answered_ms=1_000.0, ready_ms=asked.ready_ms + 1, number=101)
+    return unanswered, refused, [each for each in exchanges if each.client == "a"], told
+
+
+def test_an_id_is_that_of_a_joingroup_that_was_never_answered_rather_than_of_one_refused_later() -> None:
+    unanswered, refused, listed, told = contested(81)
     foresight = Foresight((unanswered, refused, *listed))
 
     assert foresight.member_id("b", arrival(unanswered)) == told
@@ -136,12 +141,7 @@ def test_a_leader_that_was_chosen_and_gone_before_the_next_generation_is_one_tha
 
 
 def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None:
-    exchanges = recorded()
-    asked = next(each for each in exchanges if each.api is Api.JOIN_GROUP and each.client == "b")
-    listed = [each for each in exchanges if each.client == "a"]
-    told = next(str(each.answer["member_id"]) for each in exchanges if each.client == "b" and each.answer and each.answer.get("member_id"))
-    unanswered = replace(asked, answer=None, answered_ms=None, number=100)
-    refused = replace(asked, answer={"error_code": 25, "member_id": "", "leader": ""}, answered_ms=1_000.0, ready_ms=asked.ready_ms + 1, number=101)
+    unanswered, refused, listed, told = contested(25)
     ways: list[tuple[str, int, int]] = []
 
     def other(what: str, number: int, of: int) -> int:

@@ -7,6 +7,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from groupproof.harness.simulator.picture import picture_of
 from groupproof.harness.simulator.running import Run
 from groupproof.harness.simulator.schedule import Schedule
 from groupproof.harness.simulator.simulation import Outcome, Simulation
-from groupproof.protocol.trace import Recorder, write_trace
+from groupproof.protocol.trace import Recorder, Trace, write_trace
 
 __all__ = ["BROKEN", "many", "one", "replay_line", "replayed"]
 
@@ -38,19 +39,25 @@ def one(simulation: Simulation, plan: Schedule | None, output: Path | None, *, a
     if output is not None and simulation.duration_ms > _TRACED_MS_MAX:
         raise click.UsageError("--output keeps every frame, of an hour at most; choose a shorter --duration")
     began = time.process_time()
-    outcome = Run(simulation, plan).go() if output is None else _kept(simulation, plan, output)
-    took_s = max(time.process_time() - began, 0.001)
-    lines = [*_told(outcome, took_s), *_violation(outcome, output)]
-    for line in lines:
-        click.echo(line, err=as_json)
-    if as_json:
-        click.echo(json.dumps(_row(outcome), ensure_ascii=False, indent=1))
+    if output is None:
+        outcome = Run(simulation, plan).go()
+    else:
+        check_output(output)
+        outcome, run_by, trace = _traced(simulation, plan)
+        _keep(outcome, run_by, trace, output)
+    _tell(outcome, max(time.process_time() - began, 0.001), output, as_json=as_json)
     return BROKEN if outcome.violations else 0
 
 
-def _kept(simulation: Simulation, plan: Schedule | None, output: Path) -> Outcome:
-    """Run with a trace, and write the schedule, the trace and the picture."""
-    check_output(output)
+def _tell(outcome: Outcome, took_s: float, output: Path | None, *, as_json: bool) -> None:
+    for line in [*_told(outcome, took_s), *_violation(outcome, output)]:
+        click.echo(line, err=as_json)
+    if as_json:
+        click.echo(json.dumps(_row(outcome), ensure_ascii=False, indent=1))
+
+
+def _traced(simulation: Simulation, plan: Schedule | None) -> tuple[Outcome, Schedule, Trace]:
+    """Run with a trace; return it with the outcome and the schedule that was run by."""
     made: list[Recorder] = []
 
     def make(clock: Callable[[], int]) -> Recorder:
@@ -58,11 +65,14 @@ def _kept(simulation: Simulation, plan: Schedule | None, output: Path) -> Outcom
         return made[0]
 
     run = Run(simulation, plan, make)
-    outcome, trace = run.go(), made[0].trace
-    (output / "simulation.json").write_text(json.dumps(to_json(outcome, run.plan), indent=1) + "\n", encoding="utf-8")
+    return run.go(), run.plan, made[0].trace
+
+
+def _keep(outcome: Outcome, plan: Schedule, trace: Trace, output: Path) -> None:
+    """Write the schedule, the trace and the picture."""
+    (output / "simulation.json").write_text(json.dumps(to_json(outcome, plan), indent=1) + "\n", encoding="utf-8")
     (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
     (output / "timeline.svg").write_text(picture_of(trace, outcome), encoding="utf-8")
-    return outcome
 
 
 def _told(outcome: Outcome, took_s: float) -> Sequence[str]:
@@ -108,29 +118,40 @@ def replayed(file: Path, output: Path | None, engine: str, *, as_json: bool) -> 
     recorded = load(file)
     if output is not None:
         check_output(output)
-    if engine == "simulator":
-        code = one(recorded.simulation, recorded.plan, output, as_json=as_json)
-        is_broken = code == BROKEN or bool(_members(recorded, engine, as_json=as_json))
-    else:
-        found = _members(recorded, engine, output, as_json=as_json)
-        is_broken = recorded.requirement in found if recorded.requirement is not None else bool(found)
-        if as_json:
-            click.echo(json.dumps({"engine": engine, "broken": found}, ensure_ascii=False, indent=1))
+    again = _by_simulator if engine == "simulator" else partial(_by_pair, engine)
+    found = again(recorded, output, as_json=as_json)
+    is_broken = recorded.requirement in found if recorded.requirement is not None else bool(found)
     if recorded.requirement is not None:
         click.echo(f"{'' if is_broken else 'not '}reproduced: recorded was that {recorded.requirement} was broken", err=as_json)
     return BROKEN if is_broken else 0
 
 
-def _members(recorded: Recorded, engine: str, output: Path | None = None, *, as_json: bool) -> dict[str, str]:
-    """Have an engine carry the schedule out, tell what its members broke by the trace, and return it."""
-    if recorded.simulation.duration_ms > _TRACED_MS_MAX:
-        return {}
+def _by_simulator(recorded: Recorded, output: Path | None, *, as_json: bool) -> set[str]:
+    """Hold every law at each event, and judge the members by the trace; return what was broken."""
+    began = time.process_time()
+    outcome, plan, trace = _traced(recorded.simulation, recorded.plan)
+    if output is not None:
+        _keep(outcome, plan, trace, output)
+    _tell(outcome, max(time.process_time() - began, 0.001), output, as_json=as_json)
+    return {*_members(trace, as_json=as_json), *(each.requirement for each in outcome.violations)}
+
+
+def _by_pair(engine: str, recorded: Recorded, output: Path | None, *, as_json: bool) -> set[str]:
+    """Judge the members by the trace of the real pair; return what was broken."""
     trace = ENGINES[engine](recorded.simulation, recorded.plan)
     if output is not None:
         (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
+    found = _members(trace, as_json=as_json)
+    if as_json:
+        click.echo(json.dumps({"engine": engine, "broken": found}, ensure_ascii=False, indent=1))
+    return set(found)
+
+
+def _members(trace: Trace, *, as_json: bool) -> dict[str, str]:
+    """Tell what the members broke by the trace, and return it."""
     found = broken(trace)
     lines = [f"BROKEN {requirement}: {observed}" for requirement, observed in found.items()]
-    for line in lines or [f"the {engine} had {len(trace)} observations, and no member broke a rule"]:
+    for line in lines or [f"in {len(trace)} observations no member broke a rule"]:
         click.echo(line, err=as_json)
     return found
 
