@@ -103,6 +103,7 @@ def test_the_first_failure_stays() -> None:
 def test_the_backoff_doubles_up_to_its_bound() -> None:
     assert [core().backoff_ms(failures) for failures in (1, 2, 3, 4, 5, 99)] == [100, 200, 400, 800, 1000, 1000]
     assert core(Policy(retry_factor=0.02)).backoff_ms() == 2
+    assert core(retry_backoff_max_ms=1 << 40).backoff_ms(99) == 100 << 16, "a shift by as many bits as there were failures has no bound"
 
 
 @pytest.mark.parametrize(("policy", "after"), [(Policy(), "i0"), (Policy(instance_id="first-join"), None), (Policy(instance_id="wrong"), "i0-other")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -184,6 +184,18 @@ def test_planted_bugs_of_the_eager_hand_over_show(bench: type[Bench], policy: Po
     assert seen == [CallbackKind.REVOKED] * count
     b.poll()
     assert b.member.owned == frozenset()
+
+
+@pytest.mark.parametrize(("revokes", "revoked", "owned"), [("what-went", [[1]], {0}), ("everything", [[0, 1]], {0}), ("nothing", [], {0, 1})])
+def test_planted_bugs_of_the_cooperative_hand_over_show(
+    bench: type[Bench], revokes: Literal["what-went", "everything", "nothing"], revoked: list[list[int]], owned: set[int]
+) -> None:
+    b = bench(Policy(cooperative_revokes=revokes), assignors=COOPERATIVE)
+    b.stable(0, 1)
+    rejoining(b)
+
+    assert [numbers for kind, numbers in synced(b, 0, generation=2) if kind is CallbackKind.REVOKED] == revoked
+    assert b.member.owned == {("t", each) for each in owned}
 
 
 def test_partitions_move_to_a_new_member_in_two_rebalances_without_two_owners(tell: Callable[..., None]) -> None:

@@ -300,3 +300,32 @@ def test_a_client_without_heartbeats_whose_session_is_over_waits_for_nothing(ben
     b.advance(b.member.settings.session_timeout_ms)
 
     assert b.member.next_deadline_ms() is None
+
+
+def test_a_client_without_a_heartbeat_task_heartbeats_from_its_polls(bench: type[Bench]) -> None:
+    b = bench(Policy(heartbeats="polled"))
+    b.stable(0)
+    b.advance(1_500)
+    assert b.times(HEARTBEAT) == []
+    b.poll()
+    b.poll()
+
+    assert b.times(HEARTBEAT) == [1_500]
+    b.answer(HEARTBEAT)
+    b.advance(999)
+    b.poll()
+    assert b.times(HEARTBEAT) == [1_500]
+    b.advance(1)
+    b.poll()
+    assert b.times(HEARTBEAT) == [1_500, 2_500]
+
+
+@pytest.mark.parametrize(("partitions", "beats"), [((), 0), ((0,), 1)])
+def test_a_client_that_heartbeats_for_its_partitions_alone_sends_none_without_any(
+    bench: type[Bench], partitions: tuple[int, ...], beats: int
+) -> None:
+    b = bench(Policy(heartbeats="owning"))
+    b.stable(*partitions)
+    b.advance(1_000)
+
+    assert b.count(HEARTBEAT) == beats

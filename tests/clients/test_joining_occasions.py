@@ -263,3 +263,10 @@ def test_the_commit_before_a_join_is_tried_no_longer_than_the_rebalance_may_take
 
     assert b.now == 1000 + 3000
     assert b.callbacks[0].kind is CallbackKind.REVOKED
+
+
+def test_a_client_that_takes_everything_takes_what_there_is(bench: type[Bench]) -> None:
+    b = bench(Policy(takes="everything"), topics=("t", "gone"))
+    b.stable(0)
+
+    assert b.member.owned == {("t", 0), ("t", 1)}

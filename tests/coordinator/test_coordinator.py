@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
 from groupproof.coordinator.coordinator import Arrival, Coordinator, Output, Reply, Settings, Stored, partition_of
+from groupproof.coordinator.variant import Variant
 from groupproof.protocol.messages import (
     FetchGroup,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
+    HeartbeatRequest,
     JoinGroupRequest,
     JoinProtocol,
     OffsetFetchRequest,
@@ -216,6 +218,37 @@ def test_offsets_without_a_group_are_loaded_too(scene: Scene) -> None:
     assert (scene.state(), scene.committed()) == (EMPTY, 8)
 
 
+@pytest.mark.requirement("EMIG-03")
+def test_a_group_that_moved_knows_which_topics_its_members_subscribe_to(scene: Scene) -> None:
+    scene.stable()
+    stored = scene.coordinator.stored(PARTITION)
+    scene.take(scene.coordinator.unload(PARTITION, scene.now_ms))
+    scene.take(scene.coordinator.load(PARTITION, stored, scene.now_ms))
+
+    deleted = {topic: scene.delete_offsets(0, topic=topic).answer.topics[0].partitions[0].error_code for topic in ("t", "u")}
+    assert deleted == {"t": ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, "u": 0}
+
+
+def test_what_is_not_led_here_can_be_given_up_without_harm(scene: Scene) -> None:
+    scene.take(scene.coordinator.unload(PARTITION, 0))
+
+    assert scene.coordinator.unload(PARTITION, 0) == []
+
+
+def test_a_partition_that_moves_lets_the_timers_before_it_go_off_first(scene: Scene) -> None:
+    joined = scene.join()
+    scene.take(scene.coordinator.unload(PARTITION, 3_001))
+
+    assert joined.answer.generation_id == 1
+
+
+def test_the_members_of_a_group_are_named_in_the_order_of_their_joining(scene: Scene) -> None:
+    assert scene.coordinator.member_ids("g") == ()
+    ids = scene.stable(3)
+
+    assert scene.coordinator.member_ids("g") == tuple(ids)
+
+
 def test_a_lost_connection_changes_nothing(scene: Scene) -> None:
     parked = scene.join()
     before = scene.view()
@@ -252,6 +285,32 @@ def test_every_input_tells_its_rule(scene: Scene) -> None:
         (asked.token, "JoinGroup/none/first-member", "TR-001"),
         (None, "InitialDelayEnd/PreparingRebalance/ends", "TR-052"),
     ]
+
+
+def test_a_listing_is_told_of_no_group_and_an_entry_that_leaves_under_its_request(scene: Scene) -> None:
+    listed, left = scene.list_groups(), scene.leave("x")
+
+    assert [(each.token, each.group_id, each.rule.partition("/")[0]) for each in scene.applied] == [
+        (listed.token, "", "ListGroups"),
+        (left.token, "g", "LeaveGroup"),
+        (left.token, "g", "LeaveGroupEntry"),
+    ]
+
+
+def test_a_variant_of_what_is_put_out_is_told_which_request_it_was_for() -> None:
+    seen: list[Hashable] = []
+
+    def outputs(out: Sequence[Output], token: Hashable) -> Sequence[Output]:
+        seen.append(token)
+        return out
+
+    coordinator = Coordinator(random=Random(1), variant=Variant(name="seen", says="Is told.", outputs=outputs))
+    coordinator.handle(
+        HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), Arrival(token=8, api_version=4, client_id="c", client_host="h"), 0
+    )
+    coordinator.advance(1)
+
+    assert seen == [8, None]
 
 
 @pytest.mark.requirement("FETCH-05")

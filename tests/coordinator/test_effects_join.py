@@ -12,6 +12,8 @@ from groupproof.protocol.spec import Effect
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.coordinator.conftest import Scene
 
 
@@ -35,3 +37,32 @@ def test_who_is_removed_while_joining_is_told_without_an_id(scene: Scene) -> Non
     scene.leave(*scene.members())
 
     assert (asked.error, asked.answer.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "")
+
+
+@pytest.mark.requirement("TIMER-25")
+@pytest.mark.parametrize(("asked_ms", "taken_ms"), [(-1, 10_000), (0, 0), (1, 1)])
+def test_only_a_rebalance_timeout_that_is_not_told_is_the_session_timeout(scene: Scene, asked_ms: int, taken_ms: int) -> None:
+    scene.join(rebalance_ms=asked_ms)
+
+    assert [each.rebalance_timeout_ms for each in scene.view().members] == [taken_ms]
+
+
+@pytest.mark.requirement("IDJ-05")
+def test_a_budget_that_is_used_up_extends_no_further_not_by_a_millisecond(scene: Scene) -> None:
+    first = scene.join(rebalance_ms=6_000)
+    scene.after(1_000).join(rebalance_ms=6_000)
+    scene.after(3_000).join(rebalance_ms=6_000)
+    scene.after(2_000)
+
+    assert len(first.answer.members) == 3
+
+
+def test_a_group_of_1_1_that_moves_takes_along_the_timers_of_who_was_evicted(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of("kafka-1.1", group_max_session_timeout_ms=1_800_000)
+    leader, _ = scene.stable(2, session_ms=400_000, version=2)
+    scene.join(leader, session_ms=400_000, version=2)
+    scene.after(300_000)
+    assert scene.members() == [leader]
+    scene.take(scene.coordinator.unload(3, scene.now_ms))
+
+    assert scene.coordinator.next_deadline_ms() is None

@@ -18,9 +18,9 @@ LEGAL = {
 }  # fmt: skip
 
 
-def _with_member(group: Group) -> Member:
+def _with_member(group: Group, member_id: str = "m") -> Member:
     member = Member(
-        member_id="m", group_instance_id=None, client_id="c", client_host="h", session_timeout_ms=1, rebalance_timeout_ms=2,
+        member_id=member_id, group_instance_id=None, client_id="c", client_host="h", session_timeout_ms=1, rebalance_timeout_ms=2,
         protocol_type="consumer", protocols=(JoinProtocol(name="range", metadata=b""),),
     )  # fmt: skip
     group.members.add(member)
@@ -96,11 +96,14 @@ def test_a_group_has_a_leader_exactly_when_it_has_members_and_empty_has_none() -
 def test_a_view_shows_members_in_joining_order_and_what_they_parked() -> None:
     group = Group(group_id="g", state=PREPARING, generation=4, protocol_type="consumer")
     group.members.park_join(_with_member(group), Parked(1, 9))
+    group.members.park_sync(_with_member(group, "n"), Parked(2, 5))
+    _with_member(group, "o")
     group.members.pending["p"] = None
     view = group.view()
 
     assert (view.state, view.generation, view.leader, view.pending) == (PREPARING, 4, "m", ("p",))
-    assert [(each.member_id, each.is_leader, each.parked) for each in view.members] == [("m", True, "JoinGroup")]
+    parked = [(each.member_id, each.is_leader, each.parked) for each in view.members]
+    assert parked == [("m", True, "JoinGroup"), ("n", False, "SyncGroup"), ("o", False, None)]
 
 
 def test_how_far_a_group_has_come_names_who_has_nothing_parked() -> None:

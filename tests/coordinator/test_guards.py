@@ -177,3 +177,9 @@ def test_a_guard_changes_nothing() -> None:
         holds(on)
 
     assert group.view() == before
+
+
+@pytest.mark.parametrize(("generation", "here", "there"), [(-1, False, False), (0, True, False), (3, False, True), (4, True, True)])
+def test_a_generation_is_another_only_where_one_is_named_and_a_group_that_is_not_there_has_0(generation: int, here: bool, there: bool) -> None:
+    assert _holds(Guard.OTHER_GENERATION_NAMED, _input(_group("m"), "m", generation=generation)) is here
+    assert _holds(Guard.OTHER_GENERATION_NAMED, _input(None, "m", generation=generation)) is there

@@ -43,6 +43,7 @@ def test_a_group_with_members_is_restored_stable_with_the_chosen_protocol_alone(
     assert [(each.member_id, each.assignment, each.is_new) for each in restored.members] == [("a", b"x", False), ("b", b"", False)]
     assert restored.members.by_id["a"].protocols == (JoinProtocol(name="sticky", metadata=b"s"),)
     assert restored.members.instances == {"i": "b"}
+    assert restored.subscriptions == (b"s", b"s")
 
 
 @pytest.mark.requirement("EMIG-03")
@@ -58,6 +59,16 @@ def test_offsets_that_the_log_refused_leave_no_group_to_load() -> None:
     state.offsets["g"] = Offsets()
 
     assert state.snapshot().offsets == ()
+
+
+def test_a_transaction_of_which_every_offset_was_deleted_stays_open_over_a_move() -> None:
+    state = PartitionState()
+    state.offsets["g"] = Offsets()
+    state.offsets["g"].commit_pending(7, "t", CommitPartition(partition_index=0, committed_offset=3), 0)
+    state.offsets["g"].delete("t", 0)
+
+    again = PartitionState.of(state.snapshot()).offsets["g"]
+    assert (again.pending, again.by_partition, again.records) == ({7: {}}, {}, 0)
 
 
 def test_a_snapshot_does_not_follow_later_changes() -> None:
