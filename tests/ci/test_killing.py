@@ -38,9 +38,13 @@ def test_this_one_fails_whatever_is_mutated():
 
 
 def test_the_fastest_tests_are_afforded_and_always_one() -> None:
-    assert affordable([SUITE_S, 0.1, 0.2]) == [1, 2]
-    assert affordable([SUITE_S + 1]) == [0]
+    assert affordable([(SUITE_S, False), (0.1, False), (0.2, False)]) == [1, 2]
+    assert affordable([(SUITE_S + 1, False)]) == [0]
     assert affordable([]) == []
+
+
+def test_a_test_of_the_module_s_own_goes_before_others_ten_times_as_fast() -> None:
+    assert affordable([(0.1, False), (0.9, True), (0.08, False), (0.3, True)]) == [3, 2, 1, 0]
 
 
 def test_a_mutant_lives_unless_a_test_that_passes_unharmed_fails_on_it(tmp_path: Path) -> None:
