@@ -8,9 +8,11 @@ import pytest
 import trio
 from tests.chaos.conftest import Story
 
-from groupproof.chaos import toxiproxy
-from groupproof.chaos.toxiproxy import DOWNSTREAM, UPSTREAM, Proxy, Toxic, Toxiproxy
+from groupproof.chaos.toxiproxy import Proxy, Toxiproxy
+from groupproof.chaos.toxiproxy_server import Program
 from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol import toxics
+from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Toxic
 
 SOME = b"x" * 2_000
 QUICK_S = 0.25
@@ -54,11 +56,11 @@ def checks(toxic: Toxic, holds: Callable[[float, int], bool], *, within_s: float
 @pytest.mark.parametrize(
     ("toxic", "holds"),
     [
-        (lambda stream: toxiproxy.latency(400, jitter_ms=50, stream=stream), lambda took, came: 0.3 < took < 5 and came == len(SOME)),
-        (lambda stream: toxiproxy.bandwidth(4, stream=stream), lambda took, came: took > QUICK_S and came == len(SOME)),
-        (lambda stream: toxiproxy.timeout(300, stream=stream), lambda took, came: took > QUICK_S and came == 0),
-        (lambda stream: toxiproxy.limit_data(500, stream=stream), lambda took, came: came <= 500),
-        (lambda stream: toxiproxy.slicer(100, delay_us=20_000, stream=stream), lambda took, came: took > QUICK_S and came == len(SOME)),
+        (lambda stream: toxics.latency(400, jitter_ms=50, stream=stream), lambda took, came: 0.3 < took < 5 and came == len(SOME)),
+        (lambda stream: toxics.bandwidth(4, stream=stream), lambda took, came: took > QUICK_S and came == len(SOME)),
+        (lambda stream: toxics.timeout(300, stream=stream), lambda took, came: took > QUICK_S and came == 0),
+        (lambda stream: toxics.limit_data(500, stream=stream), lambda took, came: came <= 500),
+        (lambda stream: toxics.slicer(100, delay_us=20_000, stream=stream), lambda took, came: took > QUICK_S and came == len(SOME)),
     ],
     ids=["latency", "bandwidth", "timeout", "limit_data", "slicer"],
 )
@@ -70,7 +72,7 @@ def test_a_fault_changes_what_comes_back_and_healed_it_does_not(
 
 def test_a_reset_is_one(through: Callable[[Story], None]) -> None:
     async def story(_: Toxiproxy, proxy: Proxy) -> None:
-        async with proxy.under(toxiproxy.reset_peer(50)):
+        async with proxy.under(toxics.reset_peer(50)):
             with pytest.raises(trio.BrokenResourceError):
                 await round_trip(proxy)
 
@@ -88,7 +90,7 @@ def test_a_slow_close_keeps_the_end_of_a_connection_back(through: Callable[[Stor
 
     async def story(_: Toxiproxy, proxy: Proxy) -> None:
         assert min([await closing(proxy) for _ in range(3)]) < QUICK_S
-        async with proxy.under(toxiproxy.slow_close(400)):
+        async with proxy.under(toxics.slow_close(400)):
             assert await closing(proxy) > QUICK_S
 
     through(story)
@@ -107,7 +109,7 @@ def test_a_proxy_that_is_down_refuses_and_comes_back(through: Callable[[Story], 
 def test_its_own_counters_tell_the_bytes_of_each_stream(through: Callable[[Story], None]) -> None:
     async def story(_: Toxiproxy, proxy: Proxy) -> None:
         before = await proxy.traffic()
-        async with proxy.under(toxiproxy.limit_data(500)):
+        async with proxy.under(toxics.limit_data(500)):
             await round_trip(proxy)
         after = await proxy.traffic()
         while after.sent[DOWNSTREAM] < 500:  # it counts when a connection is over
@@ -120,16 +122,16 @@ def test_its_own_counters_tell_the_bytes_of_each_stream(through: Callable[[Story
     through(story)
 
 
-def test_two_servers_at_a_time_are_not_mixed_up(through: Callable[[Story], None], program: toxiproxy.Toxiproxy) -> None:
+def test_two_servers_at_a_time_are_not_mixed_up(through: Callable[[Story], None], program: Program) -> None:
     async def story(server: Toxiproxy, proxy: Proxy) -> None:
         other = Toxiproxy("127.0.0.1", 9)
         with pytest.raises(BrokenEnvironment, match=r"127\.0\.0\.1:9 would not reset"):
             await other.reset()
-        async with proxy.under(toxiproxy.latency(1)):
+        async with proxy.under(toxics.latency(1)):
             await server.reset()
             with pytest.raises(BrokenEnvironment, match="would not remove latency_downstream from echo"):
-                await proxy.remove(toxiproxy.latency(1))
-            await proxy.add(toxiproxy.latency(1))
+                await proxy.remove(toxics.latency(1))
+            await proxy.add(toxics.latency(1))
 
     through(story)
 

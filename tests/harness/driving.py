@@ -11,6 +11,7 @@ import trio
 from groupproof.clients.shim import run_shim
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.actor import Actor
+from groupproof.harness.driven import DrivenReference
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.network import MemoryNetwork
 from groupproof.harness.plan import (
@@ -52,7 +53,7 @@ def play(
         under_test, company, network = of or ReferenceSubject(subject), ReferenceSubject(run_shim), MemoryNetwork()
         driver = Driver(
             plan,
-            cluster,
+            DrivenReference(cluster),
             network,
             recorder,
             subject_of=lambda kind: under_test if kind == "subject" else company,
@@ -63,8 +64,8 @@ def play(
         )
         async with trio.open_nursery() as nursery:
             await nursery.start(cluster.run)
-            async with network.opened(cluster) as addresses:
-                await driver.run(addresses)
+            async with network.opened(cluster):
+                await driver.run()
             nursery.cancel_scope.cancel()
         trace.extend(recorder.trace)
 

@@ -11,7 +11,7 @@ from tests.harness.driving import JOINED, M0, kit, ok, play, requests, shim
 
 from groupproof.clients.shim import run_shim
 from groupproof.harness.conversation import Listener
-from groupproof.harness.network import Network
+from groupproof.harness.network import Entrance
 from groupproof.harness.plan import (
     Arm,
     Await,
@@ -195,7 +195,7 @@ def test_a_bad_line_ends_the_steps_and_is_recorded() -> None:
 
 class Unbelievable(ReferenceSubject):
     @asynccontextmanager
-    async def member(self, key: str, listener: Listener, network: Network, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
+    async def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
         raise BrokenShim("the shim answers ok to 'made-up-1'")
         yield
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 import trio
 import trio.testing
 from tests.harness.driving import JOINED, LIMITS, kit, ok, play, requests, shim
@@ -13,16 +14,22 @@ from groupproof.harness.actor import Actor
 from groupproof.harness.driver import Limits
 from groupproof.harness.plan import (
     Arm,
+    Await,
+    BreakBroker,
     Command,
     Freeze,
+    Impair,
     Kill,
     Mark,
     Pass,
+    Stable,
     Start,
     Step,
     Thaw,
 )
+from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.protocol.faults import Fault, Hold, Selector
+from groupproof.protocol.toxics import latency
 
 
 def test_a_crash_ends_the_steps_at_once_and_is_told_with_the_last_words() -> None:
@@ -137,3 +144,29 @@ def test_who_started_is_shown_before_it_is_asked_anything() -> None:
     assert len(shown) == 1
     (subscribe,) = [seen for seen in kit(trace, "command") if seen.body["command"] == "subscribe"]
     assert subscribe.at_ms >= 3_600_000
+
+
+@pytest.mark.parametrize("ending", [Kill(member="m0"), Command(member="m0", command="close")], ids=["killed", "closed"])
+def test_a_member_that_is_gone_is_started_again_under_its_name(ending: Step) -> None:
+    again = Await(until=Stable(members=("m0",), after="gone"))
+    trace = play([*JOINED, ending, Mark(name="gone"), Start(member="m0"), again])
+
+    assert kit(trace, "timeout") == []
+    assert len(kit(trace, "hello")) == 2
+    joined = {seen.member for seen in trace if seen.kind == "response" and seen.api == "JoinGroup" and not seen.error}
+    assert len(joined) == 2
+
+
+def test_a_member_that_is_still_there_can_not_be_started_again() -> None:
+    with pytest.raises(ExceptionGroup) as failure:
+        play([*JOINED, Start(member="m0")])
+
+    assert failure.group_contains(KitFailure, match="starts m0 again, which it has neither killed nor closed")
+
+
+@pytest.mark.parametrize("step", [Impair(name="i", toxics=(latency(5),)), BreakBroker(name="b", how="pause")], ids=["way", "broker"])
+def test_what_can_not_be_broken_here_ends_the_run(step: Step) -> None:
+    with pytest.raises(ExceptionGroup) as failure:
+        play([*JOINED, step])
+
+    assert failure.group_contains(BrokenEnvironment, match="broken here|impaired")

@@ -183,3 +183,14 @@ def test_one_unclean_goodbye_outweighs_the_clean_ones() -> None:
 
 def test_a_trace_without_members_has_no_goodbye() -> None:
     assert goodbye_of([]) == (Goodbye.NONE, "")
+
+
+def test_how_a_member_went_before_it_was_started_again_counts_too() -> None:
+    story = close(a_member())
+    story.kit("hello", "m0")
+    story.kit("command", "m0", command="subscribe", fields={})
+    story.member()
+    story.kit("command", "m0", command="close", fields={})
+    story.leave()
+
+    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")

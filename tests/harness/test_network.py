@@ -29,7 +29,7 @@ class Echo:
 
 
 async def said_by(network: Network, address: tuple[str, int]) -> bytes:
-    stream = await network.connect(*address)
+    stream = await (await network.entrance("m0")).connect(*address)
     await stream.send_all(b"hi")
     answer = await stream.receive_some(100)
     await stream.aclose()

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
 from groupproof.harness.plan import (
     Arm,
     Await,
+    BreakBroker,
     Command,
     Freeze,
     Grow,
     Heal,
+    Impair,
     Kill,
     Mark,
     Member,
+    Mend,
     MoveCoordinator,
     Pass,
     Plan,
@@ -27,6 +31,8 @@ from groupproof.harness.plan import (
     plan_to_json,
 )
 from groupproof.protocol.faults import Answer, Fault, Selector
+from groupproof.protocol.schemas import validate
+from groupproof.protocol.toxics import down, latency
 
 STEPS: tuple[Step, ...] = (
     Start(member="m0"),
@@ -41,6 +47,9 @@ STEPS: tuple[Step, ...] = (
     Thaw(member="m0"),
     MoveCoordinator(to=1, parked="drop", state="lost"),
     Grow(topic="t", partitions=4),
+    Impair(name="i", toxics=(latency(100, jitter_ms=5, stream="upstream", toxicity=0.5), down()), members=("m0",), nodes=(1,)),
+    BreakBroker(name="b", how="pause"),
+    Mend(name="i"),
     Pass(ms=100),
     Mark(name="x"),
 )
@@ -54,6 +63,11 @@ PLAN = Plan(
 
 def test_a_plan_is_the_same_after_a_schedule_file() -> None:
     assert plan_from_json(json.loads(json.dumps(plan_to_json(PLAN)))) == PLAN
+
+
+def test_every_kind_of_step_is_in_a_schedule_as_its_schema_says() -> None:
+    assert {type(step) for step in STEPS} == set(get_args(Step))
+    validate("schedule", {"schema": "groupproof.schedule/1", "case": "c", "seed": 1, "subject": "s", "profile": "p", "plan": plan_to_json(PLAN)})
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
@@ -72,8 +86,9 @@ def test_every_kind_of_step_is_said_by_its_name(step: Step) -> None:
         ({"members": [], "steps": [{"step": "dance"}]}, "dance"),
         ({"members": [], "steps": [{"step": "await", "until": {"kind": "luck"}}]}, "luck"),
         ({"members": [], "steps": [{"step": "pass", "s": 1}]}, "'s'"),
+        ({"members": [], "steps": [{"step": "impair", "name": "i", "toxics": [{"kind": "rot"}]}]}, "rot"),
     ],
 )
 def test_what_is_no_plan_is_refused_by_the_part_that_is_wrong(broken: dict[str, object], told: str) -> None:
-    with pytest.raises(ValueError, match=f"not a plan: .*{told}"):
+    with pytest.raises(ValueError, match=f"not a .*: .*{told}"):
         plan_from_json(broken)

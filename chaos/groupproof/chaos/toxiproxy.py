@@ -10,8 +10,8 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 import requests
 import toxiproxy
@@ -20,17 +20,9 @@ from toxiproxy.api import APIConsumer
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Toxic
 
-__all__ = [
-    "DOWNSTREAM", "UPSTREAM", "Proxy", "Stream", "Toxic", "Toxiproxy", "Traffic", "bandwidth", "latency", "limit_data", "reset_peer", "slicer",
-    "slow_close", "timeout",
-]  # fmt: skip
-
-Stream = Literal["upstream", "downstream"]
-UPSTREAM: Final[Stream] = "upstream"
-"""From the client to the broker."""
-DOWNSTREAM: Final[Stream] = "downstream"
-"""From the broker to the client."""
+__all__ = ["Proxy", "Toxiproxy", "Traffic"]
 
 _ANSWER_S: Final = 10.0
 _UP_S: Final = 20.0
@@ -38,56 +30,6 @@ _COUNTER: Final = re.compile(r"^toxiproxy_proxy_(?P<way>sent|received)_bytes_tot
 _LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
 _lock: Final = threading.Lock()
 _Answer = TypeVar("_Answer")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Toxic:
-    """One thing done to the bytes of one stream; `toxicity` is the share of the connections that it befalls."""
-
-    kind: str
-    attributes: Mapping[str, int] = field(default_factory=dict)
-    stream: Stream = DOWNSTREAM
-    toxicity: float = 1.0
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind}_{self.stream}"
-
-
-def latency(latency_ms: int, *, jitter_ms: int = 0, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Delay all bytes by `latency_ms`, give or take `jitter_ms`."""
-    return Toxic(kind="latency", attributes={"latency": latency_ms, "jitter": jitter_ms}, stream=stream, toxicity=toxicity)
-
-
-def bandwidth(kb_per_s: int, *, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Let through `kb_per_s` kilobytes a second; 0 stops the stream and keeps the connection."""
-    return Toxic(kind="bandwidth", attributes={"rate": kb_per_s}, stream=stream, toxicity=toxicity)
-
-
-def slow_close(delay_ms: int, *, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Pass the end of the connection on only after `delay_ms`."""
-    return Toxic(kind="slow_close", attributes={"delay": delay_ms}, stream=stream, toxicity=toxicity)
-
-
-def timeout(timeout_ms: int, *, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Let nothing through, and close the connection after `timeout_ms`; with 0 it stays open, a black hole."""
-    return Toxic(kind="timeout", attributes={"timeout": timeout_ms}, stream=stream, toxicity=toxicity)
-
-
-def reset_peer(timeout_ms: int = 0, *, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Reset the connection (TCP RST) after `timeout_ms`."""
-    return Toxic(kind="reset_peer", attributes={"timeout": timeout_ms}, stream=stream, toxicity=toxicity)
-
-
-def slicer(average_bytes: int, *, variation_bytes: int = 0, delay_us: int = 0, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Cut what passes into pieces of about `average_bytes`, `delay_us` microseconds apart."""
-    attributes = {"average_size": average_bytes, "size_variation": variation_bytes, "delay": delay_us}
-    return Toxic(kind="slicer", attributes=attributes, stream=stream, toxicity=toxicity)
-
-
-def limit_data(limit_bytes: int, *, stream: Stream = DOWNSTREAM, toxicity: float = 1.0) -> Toxic:
-    """Close the connection once `limit_bytes` have passed."""
-    return Toxic(kind="limit_data", attributes={"bytes": limit_bytes}, stream=stream, toxicity=toxicity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

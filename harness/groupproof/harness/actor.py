@@ -39,13 +39,15 @@ def subscription_of(member: Member, bootstrap: str) -> dict[str, Any]:
 
 class Actor:
     """One member; a `Listener` of its shim's conversation. `ended` is set when its shim has ended, by whatever cause,
-    `farewell` when its `close` was answered or can't be any more."""
+    `farewell` when its `close` was answered or can't be any more, `gone` when it is hosted no longer, which cancelling `hosting` brings about."""
 
     def __init__(self, member: Member, recorder: Recorder) -> None:
         self.member = member
         self.name = member.name
         self.ended = trio.Event()
         self.farewell = trio.Event()
+        self.gone = trio.Event()
+        self.hosting = trio.CancelScope()
         self.handle: Handle | None = None
         self.is_dismissed = False
         self._recorder = recorder

@@ -125,6 +125,8 @@ class _StableWatcher:
             self._raise_generation(seen.generation)
         elif seen.kind == "event" and seen.who == "shim":
             self._follow_event(seen)
+        elif seen.who == "kit" and seen.client is not None and seen.body.get("name") == "hello":
+            self._owned.pop(seen.client, None)  # it begins anew
         elif seen.api == Api.SYNC_GROUP.title and seen.kind == "request":
             self._follow_sync(seen)
         elif seen.kind == "response" and seen.error == 0:

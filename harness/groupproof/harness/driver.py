@@ -8,25 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import trio
 
-from groupproof.harness.actor import Actor, subscription_of
+from groupproof.harness.actor import DEFAULTS, Actor, subscription_of
 from groupproof.harness.conditions import describe, watch
 from groupproof.harness.contract_lines import Answer
 from groupproof.harness.conversation import ShimGone
-from groupproof.harness.network import Network, bootstrap_of
+from groupproof.harness.driven import DrivenCluster
+from groupproof.harness.network import Network, Receipt, bootstrap_of
 from groupproof.harness.plan import (
     Arm,
     Await,
+    BreakBroker,
     Command,
     Condition,
     Freeze,
     Grow,
     Heal,
+    Impair,
     Kill,
     Mark,
+    Mend,
     MoveCoordinator,
     Pass,
     Plan,
@@ -36,11 +40,12 @@ from groupproof.harness.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.subjects import Subject
-from groupproof.harness.troubles import BrokenShim
-from groupproof.protocol.faults import Fault, Move
+from groupproof.harness.troubles import BrokenEnvironment, BrokenShim, KitFailure
+from groupproof.protocol.faults import Move
+from groupproof.protocol.toxics import toxic_to_json
 from groupproof.protocol.trace import Observation, Recorder
 
-__all__ = ["DrivenCluster", "Driver", "Limits"]
+__all__ = ["Driver", "Limits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,22 +57,9 @@ class Limits:
 
     subscribe_s: float = 30.0
     close_s: float = 10.0
+    mend_s: float = 60.0
     steps_s: float = 120.0
     observations_max: int = 10_000
-
-
-class DrivenCluster(Protocol):
-    """What a plan does to its coordinators."""
-
-    def arm(self, fault: Fault) -> None: ...
-
-    def release(self, name: str) -> None: ...
-
-    def heal(self, name: str) -> None: ...
-
-    def move(self, move: Move) -> None: ...
-
-    def grow(self, topic: str, partitions: int) -> None: ...
 
 
 class _Stop(Exception):
@@ -101,25 +93,34 @@ class Driver:
         self._is_isolated = is_isolated
         self._limits = limits or Limits()
         self._on_started = on_started
-        self._bootstrap = ""
         self._actors: dict[str, Actor] = {}
+        self._former: list[Actor] = []
+        self._broken: dict[str, Impair | BreakBroker] = {}
+        self._broken_nodes: dict[str, int] = {}
         self._members: trio.Nursery | None = None
         self._over = trio.Event()
         self._stopped = trio.CancelScope()
         self._is_flooded = False
 
-    async def run(self, addresses: list[tuple[str, int]]) -> None:
+    async def run(self) -> None:
         """Carry the plan out; `BrokenEnvironment` and the kit's own errors come out, all else is in the trace."""
-        self._bootstrap = bootstrap_of(addresses)
-        async with trio.open_nursery() as self._members:
-            await self._go()
-            self._over.set()
-            self._members.cancel_scope.cancel()
+        try:
+            async with trio.open_nursery() as self._members:
+                await self._go()
+                self._over.set()
+                self._members.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._mend_all()
 
     @property
     def stderr(self) -> dict[str, list[str]]:
         """Return what each member's shim has logged since it took the member on."""
-        return {actor.name: actor.handle.stderr() for actor in self._actors.values() if actor.handle is not None}
+        said: dict[str, list[str]] = {}
+        for actor in (*self._former, *self._actors.values()):
+            if actor.handle is not None:
+                said.setdefault(actor.name, []).extend(actor.handle.stderr())
+        return said
 
     async def _go(self) -> None:
         heed = self._recorder.listen(self._heed_floods)
@@ -134,6 +135,7 @@ class Driver:
         for step in self._plan.steps:
             if isinstance(step, Arm):
                 self._cluster.heal(step.fault.name)
+        await self._mend_all()
         for actor in self._actors.values():
             await self._dismiss(actor)
         self._note("closed")
@@ -158,11 +160,12 @@ class Driver:
 
     async def _start(self, step: Start) -> None:
         member = next(each for each in self._plan.members if each.name == step.member)
+        await self._part_from(self._actors.get(member.name))
         actor = self._actors[member.name] = Actor(member, self._recorder)
         await self._admit(actor)
         if self._on_started is not None:
             await self._on_started(actor)
-        fields = subscription_of(member, self._bootstrap)
+        fields = subscription_of(member, bootstrap_of((await self._network.entrance(member.name)).addresses))
         with trio.move_on_after(self._limits.subscribe_s):
             answer = await actor.ask("subscribe", fields)
             if not answer.ok:
@@ -172,6 +175,18 @@ class Driver:
             return
         actor.note("broken", reason=f"subscribe was not answered within {self._limits.subscribe_s:.0f} s", stderr=[])
         raise _Stop
+
+    async def _part_from(self, former: Actor | None) -> None:
+        """Let a member go whose name is to be used again: it was killed or closed, or has ended by itself."""
+        if former is None:
+            return
+        if not (former.is_dismissed or former.ended.is_set()):
+            raise KitFailure(f"the plan starts {former.name} again, which it has neither killed nor closed")
+        if former.handle is not None and not former.ended.is_set():
+            await former.handle.depart(self._limits.close_s)
+        self._former.append(former)
+        former.hosting.cancel()
+        await former.gone.wait()
 
     async def _admit(self, actor: Actor) -> None:
         assert self._members is not None
@@ -184,14 +199,21 @@ class Driver:
     async def _host(self, actor: Actor, task_status: trio.TaskStatus[None]) -> None:
         """Keep a member for as long as the plan runs; a crash of its shim stops the plan, since nothing it waits for can come."""
         subject = self._subject_of(actor.member.kind)
-        seed = self._seed + len(self._actors)
-        async with subject.member(f"{self._key}.{actor.name}", actor, self._network, alone=self._is_isolated, seed=seed) as handle:
-            actor.greet(handle)
-            task_status.started()
-            await actor.ended.wait()
-            if actor.has_crashed:
-                self._stopped.cancel()
-            await self._over.wait()
+        starts = len(self._actors) + len(self._former)
+        again = sum(1 for former in self._former if former.name == actor.name)
+        key = f"{self._key}.{actor.name}{f'.{again + 1}' if again else ''}"
+        entrance = await self._network.entrance(actor.name)
+        try:
+            with actor.hosting:
+                async with subject.member(key, actor, entrance, alone=self._is_isolated, seed=self._seed + starts) as handle:
+                    actor.greet(handle)
+                    task_status.started()
+                    await actor.ended.wait()
+                    if actor.has_crashed:
+                        self._stopped.cancel()
+                    await self._over.wait()
+        finally:
+            actor.gone.set()
 
     async def _await(self, step: Await) -> None:
         if not await self._holds(step.until, step.within_ms):
@@ -263,10 +285,61 @@ class Driver:
         self._actors[step.member].thaw()
 
     async def _move(self, step: MoveCoordinator) -> None:
-        self._cluster.move(Move(to=step.to, parked=step.parked, state=step.state))
+        await self._cluster.move(Move(to=step.to, parked=step.parked, state=step.state))
 
     async def _grow(self, step: Grow) -> None:
-        self._cluster.grow(step.topic, step.partitions)
+        await self._cluster.grow(step.topic, step.partitions)
+
+    async def _impair(self, step: Impair) -> None:
+        receipt = self._receipt(step)
+        receipt("triggered", toxics=[toxic_to_json(each) for each in step.toxics], members=list(step.members), nodes=list(step.nodes))
+        self._broken[step.name] = step
+        await self._network.impair(step, receipt)
+
+    async def _break(self, step: BreakBroker) -> None:
+        receipt = self._receipt(step)
+        node = await self._cluster.coordinator_of(self._group) if step.node is None else step.node
+        receipt("triggered", how=step.how, node=node)
+        self._broken[step.name], self._broken_nodes[step.name] = step, node
+        await self._cluster.break_broker(node, step.how)
+        receipt("delivered", how=step.how, node=node)
+
+    async def _mend(self, step: Mend) -> None:
+        broken = self._broken.pop(step.name, None)
+        if broken is None:
+            return
+        told: Mapping[str, Any]
+        if isinstance(broken, Impair):
+            told = await self._network.mend(step.name)
+        else:
+            told = {"node": self._broken_nodes[step.name]}
+            await self._cluster.mend_broker(self._broken_nodes[step.name])
+        self._receipt(broken)("healed", **told)
+
+    async def _mend_all(self) -> None:
+        """Mend whatever is still impaired or broken, the newest first."""
+        failed: list[BrokenEnvironment] = []
+        for name in reversed(list(self._broken)):
+            try:
+                with trio.fail_after(self._limits.mend_s):
+                    await self._mend(Mend(name=name))
+            except trio.TooSlowError:
+                failed.append(BrokenEnvironment(f"{name} could not be mended within {self._limits.mend_s:.0f} s"))
+            except BrokenEnvironment as error:
+                failed.append(error)
+        if failed:
+            raise failed[0]
+
+    def _receipt(self, step: Impair | BreakBroker) -> Receipt:
+        def record(stage: str, **body: Any) -> None:
+            self._recorder.record("fault", who="kit", fault=step.name, detail=stage, body={"stage": stage, "action": step.kind, **body})
+
+        return record
+
+    @property
+    def _group(self) -> str:
+        """Return the plan's group: that of its first member."""
+        return str(next((each.settings["group"] for each in self._plan.members if "group" in each.settings), DEFAULTS["group"]))
 
     async def _pass(self, step: Pass) -> None:
         await trio.sleep(step.ms / 1000)
@@ -313,6 +386,9 @@ _DO: Mapping[type[Step], Callable[[Driver, Any], Awaitable[None]]] = {
     Thaw: Driver._thaw,
     MoveCoordinator: Driver._move,
     Grow: Driver._grow,
+    Impair: Driver._impair,
+    BreakBroker: Driver._break,
+    Mend: Driver._mend,
     Pass: Driver._pass,
     Mark: Driver._mark,
 }

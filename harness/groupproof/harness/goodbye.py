@@ -28,6 +28,7 @@ _OUT = frozenset(
         ErrorCode.GROUP_AUTHORIZATION_FAILED,
     }
 )
+_EARLIER = " #"
 _MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))
 
 
@@ -57,7 +58,7 @@ def goodbye_of(trace: Trace) -> tuple[Goodbye, str]:
             _follow_kit(departures, seen)
         elif seen.client in departures:
             _follow(departures[seen.client], seen)
-    found = [each for name, departure in departures.items() for each in _judged(name, departure)]
+    found = [each for name, departure in departures.items() for each in _judged(name.partition(_EARLIER)[0], departure)]
     unclean = [why for verdict, why in found if verdict is Goodbye.UNCLEAN]
     if unclean:
         return Goodbye.UNCLEAN, "; ".join(unclean)
@@ -106,7 +107,9 @@ def _follow_kit(departures: dict[str, _Departure], seen: Observation) -> None:
     departure = departures.get(seen.client)
     if departure is None:
         return
-    if name == "command" and seen.body.get("command") in ("close", "unsubscribe"):
+    if name == "hello":  # a member that is started again; how it went before counts too
+        departures[f"{seen.client}{_EARLIER}{len(departures)}"] = departures.pop(seen.client)
+    elif name == "command" and seen.body.get("command") in ("close", "unsubscribe"):
         departure.is_closed = True
         departure.forced = seen.body["fields"].get("leave", departure.forced)
     elif name == "kill":

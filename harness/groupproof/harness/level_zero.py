@@ -22,7 +22,7 @@ from groupproof.clients.provision import level0_arguments
 from groupproof.clients.registry import Argument
 from groupproof.harness.contract_lines import CONTRACT, Answer, Hello
 from groupproof.harness.conversation import Ending, Listener
-from groupproof.harness.network import LoopbackNetwork, Network
+from groupproof.harness.network import Entrance, LoopbackNetwork
 from groupproof.harness.shim_process import Program, ShimProcess
 from groupproof.harness.subjects import Handle
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim
@@ -109,9 +109,9 @@ class VerifiableSubject:
         raise BrokenShim(f"no options within {HELP_S:.0f} s from: {shlex.join(argv)}")
 
     @asynccontextmanager
-    async def member(self, key: str, listener: Listener, network: Network, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
+    async def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
         """Hand out a member whose program starts with its `subscribe`; it always has a process of its own."""
-        handle = _Verifiable(self, key, listener, network)
+        handle = _Verifiable(self, key, listener, entrance)
         try:
             yield handle
         finally:
@@ -162,11 +162,11 @@ class _Verifiable:
 
     shared = False
 
-    def __init__(self, subject: VerifiableSubject, key: str, listener: Listener, network: Network) -> None:
+    def __init__(self, subject: VerifiableSubject, key: str, listener: Listener, entrance: Entrance) -> None:
         self.key = key
         self.listener = listener
         self._subject = subject
-        self._network = network
+        self._entrance = entrance
         self._scope = trio.CancelScope()
         self._process: ShimProcess | None = None
         self._numbers = itertools.count(1)
@@ -205,8 +205,8 @@ class _Verifiable:
         return answer
 
     def _name(self, client_id: str) -> None:
-        if isinstance(self._network, LoopbackNetwork) and self.pid is not None:
-            self._network.names[self.pid] = client_id
+        if isinstance(self._entrance, LoopbackNetwork) and self.pid is not None:
+            self._entrance.names[self.pid] = client_id
 
     def _signal(self, number: int) -> None:
         if self._process is not None:

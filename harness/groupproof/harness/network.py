@@ -7,19 +7,20 @@ and FindCoordinator answers.
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import trio
 import trio.testing
 
+from groupproof.harness.plan import Impair
 from groupproof.harness.relabelling import OwnerGone, Relabelled, owner_of_connection
 from groupproof.harness.streams import Wrapped
 from groupproof.harness.troubles import BrokenEnvironment
 
-__all__ = ["Address", "Brokers", "LoopbackNetwork", "MemoryNetwork", "Network", "bootstrap_of"]
+__all__ = ["Address", "Brokers", "Entrance", "LoopbackNetwork", "MemoryNetwork", "Network", "Receipt", "bootstrap_of"]
 
 Address = tuple[str, int]
 
@@ -40,12 +41,37 @@ class Brokers(Protocol):
     async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None: ...
 
 
+class Entrance(Protocol):
+    """Where one member comes in, so that its way can be another than its neighbour's."""
+
+    @property
+    def addresses(self) -> Sequence[Address]:
+        """Return what the member is told as its bootstrap servers."""
+        ...
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream: ...
+
+
+class Receipt(Protocol):
+    """Records a stage of a fault: "delivered" when it bit for the first time."""
+
+    def __call__(self, stage: str, **body: Any) -> None: ...
+
+
 class Network(Protocol):
-    """Opens an address a broker for as long as the context lasts; `connect` reaches them."""
+    """Opens an address a broker for as long as the context lasts; each member has an entrance of its own."""
 
     def opened(self, brokers: Brokers) -> AbstractAsyncContextManager[list[Address]]: ...
 
-    async def connect(self, host: str, port: int) -> trio.abc.Stream: ...
+    async def entrance(self, member: str) -> Entrance: ...
+
+    async def impair(self, step: Impair, receipt: Receipt) -> None:
+        """Let toxics act from now on; raise `BrokenEnvironment` where that can't be done here."""
+        ...
+
+    async def mend(self, name: str) -> Mapping[str, Any]:
+        """End an impairment, and return what the receipt of its end tells; a name that is not impaired is no error."""
+        ...
 
 
 def bootstrap_of(addresses: Sequence[Address]) -> str:
@@ -66,21 +92,32 @@ class LoopbackNetwork:
         self.first_port = first_port
         self.names: dict[int, str] = {}
         self.is_flooded: Callable[[], bool] = lambda: False
+        self.addresses: list[Address] = []
 
     @asynccontextmanager
     async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
         """Raise `BrokenEnvironment` when a port can't be had."""
         async with trio.open_nursery() as nursery:
-            addresses: list[Address] = []
+            self.addresses = []
             for index, node in enumerate(brokers.nodes):
                 listener = _listener(self.bind, self.first_port and self.first_port + index)
                 port = int(listener.socket.getsockname()[1])
                 brokers.advertise(node, self.advertised, port)
-                addresses.append((self.advertised, port))
+                self.addresses.append((self.advertised, port))
                 serve = partial(brokers.serve_connection, node)
                 nursery.start_soon(trio.serve_listeners, partial(self._serve, serve), [listener])
-            yield addresses
+            yield self.addresses
             nursery.cancel_scope.cancel()
+
+    async def entrance(self, member: str) -> Entrance:
+        """Return the same for every member."""
+        return self
+
+    async def impair(self, step: Impair, receipt: Receipt) -> None:
+        raise BrokenEnvironment(f"{step.name}: nothing stands between members and brokers here that could impair the way; run it under `chaos`")
+
+    async def mend(self, name: str) -> Mapping[str, Any]:
+        return {}
 
     async def _serve(self, serve: Callable[[trio.abc.Stream, str], Awaitable[None]], stream: trio.SocketStream) -> None:
         # A peer that is gone before it was accepted has no name any more; its connection is served to its end all the same.
@@ -147,10 +184,23 @@ class MemoryNetwork:
                 self._nodes[address] = node
                 brokers.advertise(node, *address)
             try:
-                yield list(self._nodes)
+                yield self.addresses
             finally:
                 self._nursery, self._nodes = None, {}
                 nursery.cancel_scope.cancel()
+
+    @property
+    def addresses(self) -> list[Address]:
+        return list(self._nodes)
+
+    async def entrance(self, member: str) -> Entrance:
+        return self
+
+    async def impair(self, step: Impair, receipt: Receipt) -> None:
+        raise BrokenEnvironment(f"{step.name}: streams in memory can't be impaired yet")
+
+    async def mend(self, name: str) -> Mapping[str, Any]:
+        return {}
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         """Raise `ConnectionRefusedError` for an address nobody listens on, as a socket would."""

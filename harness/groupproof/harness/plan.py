@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from groupproof.protocol.faults import Fault, fault_from_json, fault_to_json
+from groupproof.protocol.toxics import Toxic, toxic_from_json, toxic_to_json
 
 __all__ = [
-    "Arm", "Await", "Command", "Freeze", "Grow", "Heal", "Kill", "Mark", "Member", "MoveCoordinator", "Pass", "Plan", "Release", "Seen",
-    "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
+    "Arm", "Await", "BreakBroker", "Command", "Freeze", "Grow", "Heal", "Impair", "Kill", "Mark", "Member", "Mend", "MoveCoordinator", "Pass",
+    "Plan", "Release", "Seen", "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
 ]  # fmt: skip
 
 
@@ -66,7 +67,7 @@ Condition = Seen | Stable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Start a member and send it `subscribe`; done when `subscribe` is answered."""
+    """Start a member and send it `subscribe`; done when `subscribe` is answered. One that was killed or closed can be started again."""
 
     member: str
     kind: ClassVar[str] = "start"
@@ -157,6 +158,38 @@ class Grow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Impair:
+    """Let `toxics` act on the way between these members and these nodes (none named: all of them), on open connections too, until `Mend`."""
+
+    name: str
+    toxics: tuple[Toxic, ...]
+    members: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = ()
+    kind: ClassVar[str] = "impair"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakBroker:
+    """Break the machine of a broker until `Mend`: "pause" stops it, "kill" ends it without a goodbye, "slow-disk" lets its writes wait.
+
+    `node` None is the node that coordinates the plan's group.
+    """
+
+    name: str
+    how: str
+    node: int | None = None
+    kind: ClassVar[str] = "break_broker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mend:
+    """End an `Impair` or a `BreakBroker`; a broker that was killed is started again."""
+
+    name: str
+    kind: ClassVar[str] = "mend"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
     """Let time pass: an observation window."""
 
@@ -172,7 +205,7 @@ class Mark:
     kind: ClassVar[str] = "mark"
 
 
-Step = Start | Await | Arm | Release | Heal | Command | Kill | Freeze | Thaw | MoveCoordinator | Grow | Pass | Mark
+Step = Start | Await | Arm | Release | Heal | Command | Kill | Freeze | Thaw | MoveCoordinator | Grow | Impair | BreakBroker | Mend | Pass | Mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,9 +220,7 @@ class Plan:
     brokers: int = 2
 
 
-_STEPS: dict[str, type[Any]] = {
-    step.kind: step for step in (Start, Await, Arm, Release, Heal, Command, Kill, Freeze, Thaw, MoveCoordinator, Grow, Pass, Mark)
-}
+_STEPS: dict[str, type[Any]] = {step.kind: step for step in get_args(Step)}
 _CONDITIONS: dict[str, type[Any]] = {condition.kind: condition for condition in (Seen, Stable)}
 
 
@@ -215,6 +246,8 @@ def _step_to_json(step: Step) -> dict[str, Any]:
     if isinstance(step, Arm):
         return {"step": step.kind, "fault": fault_to_json(step.fault)}
     value = {"step": step.kind, **asdict(step)}
+    if isinstance(step, Impair):
+        value["toxics"] = [toxic_to_json(each) for each in step.toxics]
     if isinstance(step, Await):
         value["until"] = {"kind": step.until.kind, **asdict(step.until)}
     return value
@@ -225,6 +258,9 @@ def _step_from_json(value: dict[str, Any]) -> Step:
     make = _STEPS[fields.pop("step")]
     if make is Arm:
         fields["fault"] = fault_from_json(fields["fault"])
+    if make is Impair:
+        fields["toxics"] = tuple(toxic_from_json(each) for each in fields["toxics"])
+        fields |= {name: tuple(fields[name]) for name in ("members", "nodes") if name in fields}
     if make is Await:
         until = dict(fields["until"])
         condition = _CONDITIONS[until.pop("kind")]

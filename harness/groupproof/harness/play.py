@@ -13,6 +13,7 @@ from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.actor import Actor
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case, plan_of
+from groupproof.harness.driven import DrivenReference
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import LAG_MS_MAX, Judgement, judge_run
@@ -83,8 +84,8 @@ class Stage:
         try:
             async with trio.open_nursery() as nursery:
                 await nursery.start(cluster.run)
-                async with network.opened(cluster) as addresses:
-                    await driver.run(addresses)
+                async with network.opened(cluster):
+                    await driver.run()
                 nursery.cancel_scope.cancel()
         finally:
             stop()
@@ -113,7 +114,7 @@ class Stage:
 
         return Driver(
             plan_of(case),
-            cluster,
+            DrivenReference(cluster),
             network,
             recorder,
             subject_of=lambda kind: self.subject if kind == "subject" else self.company,

@@ -11,13 +11,16 @@ from typing import Any
 from groupproof.harness.plan import (
     Arm,
     Await,
+    BreakBroker,
     Command,
     Freeze,
     Grow,
     Heal,
+    Impair,
     Kill,
     Mark,
     Member,
+    Mend,
     MoveCoordinator,
     Pass,
     Plan,
@@ -29,12 +32,13 @@ from groupproof.harness.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.protocol.faults import Action, Answer, Cut, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.toxics import Toxic
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "REACT_MS", "answered", "answers", "assigned", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event", "freeze", "grow",
-    "heal", "holds", "joined", "kill", "mark", "move", "moves", "passing", "pause", "plan", "release", "requested", "resume", "silences",
-    "stable", "start", "strikes", "subject", "thaw",
+    "REACT_MS", "answered", "answers", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
+    "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "plan", "release",
+    "requested", "resume", "silences", "stable", "start", "strikes", "subject", "thaw",
 ]  # fmt: skip
 
 REACT_MS = 8_000
@@ -68,12 +72,9 @@ def plan(
     """Return a plan of these members; groups of steps are flattened."""
     flat: list[Step] = []
     for each in steps:
-        flat.extend([each] if isinstance(each, _STEP) else each)
+        flat.extend([each] if isinstance(each, Step) else each)
     settings = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS, **(coordinator or {})}
     return Plan(members=members, steps=tuple(flat), topics=dict(topics or {"t": 2}), records=records, coordinator=settings)
-
-
-_STEP = (Start, Await, Arm, Release, Heal, Command, Kill, Freeze, Thaw, MoveCoordinator, Grow, Pass, Mark)
 
 
 def start(*members: str) -> list[Step]:
@@ -189,6 +190,20 @@ def passing(ms: int) -> Pass:
 
 def grow(topic: str, partitions: int) -> Grow:
     return Grow(topic=topic, partitions=partitions)
+
+
+def impairs(name: str, *toxics: Toxic, members: Iterable[str] = (), nodes: Iterable[int] = ()) -> Impair:
+    """Let toxics act between these members and nodes, all where none is named, until it is mended."""
+    return Impair(name=name, toxics=toxics, members=tuple(members), nodes=tuple(nodes))
+
+
+def breaks(name: str, how: str, *, node: int | None = None) -> BreakBroker:
+    """Pause, kill or slow down (`slow-disk`) a broker, the group's coordinator where none is named, until it is mended."""
+    return BreakBroker(name=name, how=how, node=node)
+
+
+def mend(name: str) -> Mend:
+    return Mend(name=name)
 
 
 def command(member: str, name: str, *, wait: bool = True, within_ms: int = 10_000, **fields: Any) -> Command:

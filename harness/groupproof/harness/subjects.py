@@ -19,7 +19,7 @@ import trio
 
 from groupproof.harness.contract_lines import Answer, Hello
 from groupproof.harness.conversation import Ending, Listener, ShimGone
-from groupproof.harness.network import Network
+from groupproof.harness.network import Entrance
 from groupproof.harness.shim_memory import InProcessShim, RunShim
 from groupproof.harness.shim_process import Program, ShimProcess
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim, KitFailure
@@ -82,7 +82,7 @@ class Subject(Protocol):
     def opened(self) -> AsyncIterator[None]: ...
 
     @asynccontextmanager
-    def member(self, key: str, listener: Listener, network: Network, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
+    def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
         """Start a member that is known as `key` to its shim; raise `BrokenShim` or `BrokenEnvironment` when there can be none."""
         ...
 
@@ -219,7 +219,7 @@ class ProcessSubject:
             raise _trouble_of(self.program, gone.ending) from gone
 
     @asynccontextmanager
-    async def member(self, key: str, listener: Listener, network: Network, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
+    async def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
         is_shared = "multi" in self.hello.capabilities and not alone
         running = await (self._place() if is_shared else self._own())
         process = running.process
@@ -337,8 +337,8 @@ class ReferenceSubject:
         return InProcessShim(self._run_shim, connect, seed=seed, variant=self._variant)
 
     @asynccontextmanager
-    async def member(self, key: str, listener: Listener, network: Network, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
-        shim = self._shim(network.connect, seed)
+    async def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
+        shim = self._shim(entrance.connect, seed)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(shim.run)
             try:

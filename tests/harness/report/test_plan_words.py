@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.case import plan_of
-from groupproof.harness.plan import Await, Command, Grow, Member, MoveCoordinator, Pass, Plan, Seen, Stable, Step
+from groupproof.harness.plan import Await, BreakBroker, Command, Grow, Impair, Member, Mend, MoveCoordinator, Pass, Plan, Seen, Stable, Step
 from groupproof.harness.report.plan_words import condition_in_words, fault_in_words, members_in_words, plan_in_words
 from groupproof.harness.suites import CASES
 from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.toxics import down, latency, reset_peer
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,15 @@ def test_a_condition_says_what_is_waited_for(condition: Seen | Stable, words: st
     [
         (Await(until=Stable(members=("m0",)), within_ms=9_000, go_on=True), "Wait until the group is stable with m0, at most 9 s and go on without."),
         (Command(member="m0", command="commit", fields={"mode": "sync"}, wait=False), "Tell m0 to commit, mode=sync, and don't wait for its answer."),
+        (
+            Impair(name="i", toxics=(latency(50, jitter_ms=5, stream="upstream"), reset_peer(9, toxicity=0.25)), members=("m0", "m1"), nodes=(1,)),
+            "Impair the way between m0, m1 and broker 1 (i): 50 ms late, give or take 5 ms, to the broker; "
+            "connections are reset after 9 ms, to the client, on 25% of the connections.",
+        ),
+        (Impair(name="i", toxics=(down(),)), "Impair the way between all members and all brokers (i): connections are cut and refused."),
+        (BreakBroker(name="b", how="slow-disk", node=1), "Slow down the disk of broker 1 (b)."),
+        (BreakBroker(name="b", how="kill"), "Kill the coordinator (b)."),
+        (Mend(name="b"), "Mend b."),
         (MoveCoordinator(), "The kit moves the coordinator (parked requests are answered NOT_COORDINATOR)."),
         (Grow(topic="t", partitions=4), "Give topic t 4 partitions."),
         (Pass(ms=300), "Let 300 ms pass."),

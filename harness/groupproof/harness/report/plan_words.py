@@ -8,14 +8,17 @@ from typing import Any
 from groupproof.harness.plan import (
     Arm,
     Await,
+    BreakBroker,
     Command,
     Condition,
     Freeze,
     Grow,
     Heal,
+    Impair,
     Kill,
     Mark,
     Member,
+    Mend,
     MoveCoordinator,
     Pass,
     Plan,
@@ -28,9 +31,10 @@ from groupproof.harness.plan import (
 )  # fmt: skip
 from groupproof.harness.report.svg import time_label
 from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.toxics import DOWNSTREAM, TOXICS, Toxic
 from groupproof.protocol.vocabulary import error_named
 
-__all__ = ["condition_in_words", "fault_in_words", "members_in_words", "plan_in_words"]
+__all__ = ["condition_in_words", "fault_in_words", "impairment_in_words", "members_in_words", "plan_in_words"]
 
 
 def plan_in_words(plan: Plan) -> list[str]:
@@ -126,6 +130,31 @@ def _command(step: Command) -> str:
     return f"Tell {step.member} to {step.command}{_settings(step.fields)}{waiting}."
 
 
+def _impair(step: Impair) -> str:
+    members = ", ".join(step.members) or "all members"
+    nodes = f"broker {', '.join(map(str, step.nodes))}" if step.nodes else "all brokers"
+    return f"Impair the way between {members} and {nodes} ({step.name}): {'; '.join(map(impairment_in_words, step.toxics))}."
+
+
+def impairment_in_words(of: Toxic) -> str:
+    """Return what a toxic does to which stream of which connections."""
+    told = _TOXICS[of.kind].format_map({name: of.attributes.get(name, 0) for name in TOXICS[of.kind]})
+    way = "" if of.kind == "down" else ", to the client" if of.stream == DOWNSTREAM else ", to the broker"
+    return f"{told}{way}{'' if of.toxicity == 1 else f', on {of.toxicity:.0%} of the connections'}"
+
+
+_TOXICS = {
+    "latency": "{latency} ms late, give or take {jitter} ms",
+    "bandwidth": "{rate} KB a second",
+    "slow_close": "the end of a connection {delay} ms late",
+    "timeout": "nothing goes through, and connections close after {timeout} ms (0: never)",
+    "reset_peer": "connections are reset after {timeout} ms",
+    "slicer": "in pieces of about {average_size} bytes, give or take {size_variation}, {delay} µs apart",
+    "limit_data": "connections close after {bytes} bytes",
+    "down": "connections are cut and refused",
+}
+_BROKEN = {"pause": "Pause", "kill": "Kill", "slow-disk": "Slow down the disk of"}
+
 _STEPS: dict[type[Step], Callable[[Any], str]] = {
     Start: lambda step: f"Start {step.member} and subscribe it.",
     Await: _await,
@@ -137,6 +166,9 @@ _STEPS: dict[type[Step], Callable[[Any], str]] = {
     Freeze: lambda step: f"Freeze {step.member}'s process.",
     Thaw: lambda step: f"Let {step.member}'s process go on.",
     MoveCoordinator: lambda step: f"The kit {_move(step)}.",
+    Impair: _impair,
+    BreakBroker: lambda step: f"{_BROKEN.get(step.how, step.how)} {'the coordinator' if step.node is None else f'broker {step.node}'} ({step.name}).",
+    Mend: lambda step: f"Mend {step.name}.",
     Grow: lambda step: f"Give topic {step.topic} {step.partitions} partitions.",
     Pass: lambda step: f"Let {time_label(step.ms)} pass.",
     Mark: lambda step: f"Mark this instant as {step.name!r}.",
