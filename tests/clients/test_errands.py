@@ -237,6 +237,17 @@ def test_positions_are_committed_every_interval_from_polls(bench: type[Bench]) -
     assert b.count(COMMIT) == 2
 
 
+def test_only_a_member_that_is_told_to_commits_by_itself_and_only_while_it_is_stable(bench: type[Bench]) -> None:
+    unstable, untold = bench(auto_commit=True, auto_commit_interval_ms=500), bench(auto_commit_interval_ms=500)
+    unstable.syncing()
+    untold.stable(0)
+    for b in (unstable, untold):
+        b.positions = {("t", 0): 5}
+        b.advance(2000, polling=True)
+
+    assert (unstable.count(COMMIT), ends(unstable)) == (untold.count(COMMIT), ends(untold)) == (0, [])
+
+
 def test_a_failed_auto_commit_is_tried_again_after_the_backoff(bench: type[Bench]) -> None:
     b = bench(auto_commit=True, auto_commit_interval_ms=5000, session_timeout_ms=60_000)
     b.stable(0)

@@ -56,6 +56,8 @@ def test_a_background_client_that_left_for_want_of_polls_waits_for_one(bench: ty
     b.advance(10_000)
     assert b.count(Api.LEAVE_GROUP) == 1
     joins = b.count(JOIN)
+    b.do(b.member.tick(b.now))
+    assert b.callbacks == []
     b.poll()
     b.called()
 

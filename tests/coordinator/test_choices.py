@@ -21,6 +21,21 @@ def test_a_member_id_is_a_prefix_and_a_uuid_of_version_4_drawn_from_the_generato
     assert re.fullmatch(r"app-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", ids[0])
 
 
+class _All:
+    """Draws the same bit over and over."""
+
+    def __init__(self, bit: int) -> None:
+        self._bit = bit
+
+    def getrandbits(self, k: int, /) -> int:
+        return self._bit * ((1 << k) - 1)
+
+
+@pytest.mark.parametrize(("bit", "id"), [(0, "00000000-0000-4000-8000-000000000000"), (1, "ffffffff-ffff-4fff-bfff-ffffffffffff")])
+def test_a_uuid_tells_its_version_and_its_kind_whatever_is_drawn(bit: int, id: str) -> None:
+    assert Drawn(_All(bit)).member_id("app", ARRIVAL) == f"app-{id}"
+
+
 def test_the_reference_takes_the_first_leader_and_the_first_protocol() -> None:
     drawn = Drawn(random.Random(3))
 

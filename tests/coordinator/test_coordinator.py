@@ -15,11 +15,13 @@ from groupproof.protocol.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     HeartbeatRequest,
+    HeartbeatResponse,
     JoinGroupRequest,
     JoinProtocol,
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
+from groupproof.protocol.spec import Guard
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 NONE = ErrorCode.NONE
 PARTITION = 3  # of group g among 50
+_ARRIVAL = Arrival(token=8, api_version=4, client_id="c", client_host="h")
 
 
 def _errors(scene: Scene, session_ms: int = 10_000) -> dict[str, ErrorCode]:
@@ -271,6 +274,13 @@ def test_a_request_lets_the_timers_before_it_go_off_first(scene: Scene) -> None:
     assert joined.answer.generation_id == 1
 
 
+def test_who_expired_a_millisecond_before_a_request_is_no_member_to_it(scene: Scene) -> None:
+    (member,) = scene.stable(session_ms=10_000)
+    scene.now_ms += 10_001
+
+    assert scene.heartbeat(member) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_find_coordinator_is_not_for_a_groups_coordinator(scene: Scene) -> None:
     with pytest.raises(TypeError, match="FindCoordinatorRequest is not for a group's coordinator"):
         scene.send(FindCoordinatorRequest(coordinator_keys=("g",)), 4, FindCoordinatorResponse)
@@ -295,6 +305,15 @@ def test_a_listing_is_told_of_no_group_and_an_entry_that_leaves_under_its_reques
         (left.token, "g", "LeaveGroup"),
         (left.token, "g", "LeaveGroupEntry"),
     ]
+
+
+def test_a_variant_s_guards_stand_in_place_of_the_reference_s() -> None:
+    variant = Variant(name="closed", says="Is never active.", guards={Guard.NOT_ACTIVE: lambda _: True})
+    coordinator = Coordinator(random=Random(1), variant=variant)
+    asked = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+    answers = [each.message for each in coordinator.handle(asked, _ARRIVAL, 0) if isinstance(each, Reply)]
+
+    assert answers == [HeartbeatResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)]
 
 
 def test_a_variant_of_what_is_put_out_is_told_which_request_it_was_for() -> None:

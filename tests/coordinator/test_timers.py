@@ -35,6 +35,17 @@ def test_arming_again_moves_the_deadline_either_way() -> None:
     assert [timers.pop_due(99), timers.pop_due(99)] == [(A, 20), None]
 
 
+def test_a_timer_that_was_put_off_to_an_instant_is_not_before_it() -> None:
+    timers = Timers()
+    timers.arm(A, 10)
+    timers.arm(A, 20)
+
+    assert timers.next_ms(before_ms=20) is None
+    timers.arm(A, 10)
+    timers.arm(A, 20)
+    assert timers.next_ms(before_ms=21) == 20
+
+
 def test_a_cancelled_timer_never_goes_off_and_can_be_armed_again() -> None:
     timers = Timers()
     timers.arm(A, 10)
