@@ -40,14 +40,10 @@ class _Balance:
         self._owner = {partition: member for member, given in self._given.items() for partition in given}
 
     def assign(self) -> Assignment:
-        is_new = not self._owner
         left = [partition for partition in self._partitions if partition not in self._owner]
         self._give_to_poorest(left)
-        before, score = {member: list(given) for member, given in self._given.items()}, self._score()
         self._move(left)
         self._move(self._partitions)
-        if not is_new and self._score() >= score:
-            return before
         return self._given
 
     def _give_to_poorest(self, left: list[Partition]) -> None:
@@ -86,8 +82,3 @@ class _Balance:
                 self._owner[partition] = poorest
                 return True
         return False
-
-    def _score(self) -> int:
-        """Return the sum of the differences of all pairs: 0 is perfect balance."""
-        sizes = sorted(map(len, self._given.values()))
-        return sum(size * (2 * place - len(sizes) + 1) for place, size in enumerate(sizes))
