@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
-__all__ = ["Drawer"]
+__all__ = ["Drawer", "weighed"]
 
 Chosen = TypeVar("Chosen")
 
@@ -24,3 +24,8 @@ class Drawer(Protocol):
     def one_of(self, options: Sequence[Chosen]) -> Chosen:
         """Return one of the options, of which there is at least one."""
         ...
+
+
+def weighed(drawer: Drawer, options: Mapping[Chosen, int]) -> Chosen:
+    """Return one of the options, each as likely as its weight says."""
+    return drawer.one_of([option for option, weight in options.items() for _ in range(weight)])

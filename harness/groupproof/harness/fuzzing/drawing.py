@@ -8,11 +8,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-import hypothesis
-import hypothesis.strategies as st
-
+from groupproof.harness.fuzzing.drawer import Drawer
+from groupproof.harness.fuzzing.hypothesised import drawn
 from groupproof.harness.fuzzing.moves import Actor, asked
 from groupproof.harness.fuzzing.outlook import Outlook, Ranges
 from groupproof.harness.fuzzing.wildness import gone_wild
@@ -35,8 +34,6 @@ _HASTY = 14
 _CUT = 30
 _PASS = 7
 
-Chosen = TypeVar("Chosen")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
@@ -50,42 +47,14 @@ class Kind:
 
 def histories(kind: Kind, *, seed: int, count: int) -> list[Script]:
     """Return so many scripts; the same seed gives the same ones."""
-    drawn: list[Script] = []
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=count, phases=(hypothesis.Phase.generate,), database=None, deadline=None, derandomize=False,
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )  # fmt: skip
-    @hypothesis.given(st.data())
-    def collect(data: st.DataObject) -> None:
-        drawn.append(_Author(_Hypothesis(data), kind).history())
-
-    collect()
-    return drawn
-
-
-class _Hypothesis:
-    """Hypothesis as the `Drawer`; its data's own notes are not wanted."""
-
-    def __init__(self, data: st.DataObject) -> None:
-        self._draw = data.conjecture_data.draw
-
-    def number(self, low: int, high: int) -> int:
-        return int(self._draw(st.integers(low, high)))
-
-    def chance(self, of: int) -> bool:
-        return self.number(0, of - 1) == of - 1
-
-    def one_of(self, options: Sequence[Chosen]) -> Chosen:
-        return options[self.number(0, len(options) - 1)]
+    return drawn(lambda drawer: _Author(drawer, kind).history(), seed=seed, count=count)
 
 
 @dataclass(slots=True)
 class _Author:
     """Writes one history, step by step."""
 
-    drawer: _Hypothesis
+    drawer: Drawer
     kind: Kind
     steps: list[ScriptStep] = field(default_factory=list)
     owed: list[str] = field(default_factory=list)

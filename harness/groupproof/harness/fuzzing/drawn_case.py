@@ -1,0 +1,84 @@
+"""A drawn plan as a case: healed at its end, and judged by what holds of any plan. Pure, and without Hypothesis, so that a schedule can be replayed.
+
+The healing: every fault is healed and every application polls again; then the group is given time to settle, and looked at once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from groupproof.harness.case import Case
+from groupproof.harness.judges.aftermath import SETTLES_MS, ends_up_a_member, ids_are_given_up_for_a_reason
+from groupproof.harness.plan import Arm, Command, Heal, Mark, Plan, Start, Step
+from groupproof.harness.steps import answered, command, heal, mark, passing, stable
+from groupproof.harness.verdicts import Level
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["PREFIX", "drawn_case", "head_of", "is_drawn", "staying", "with_healing"]
+
+PREFIX: Final = "fuzz/classic/"
+
+_HEALING: Final = "healing"
+_HEALED: Final = "healed"
+_CALM: Final = "calm"
+_BEAT_MS: Final = 4_000
+_CALM_MS: Final = 1_200
+
+
+def is_drawn(case: str, plan: object) -> bool:
+    """Tell whether a schedule's case is a drawn plan for a client."""
+    return case.startswith(PREFIX) and isinstance(plan, Plan)
+
+
+def drawn_case(name: str, plan: Plan) -> Case:
+    """Return the plan as a case; `name` is its id, or the last part of it."""
+    kinds = {member.name: member.kind for member in plan.members}
+    judged = [name for name in staying(plan.steps) if kinds[name] == "subject"]
+    return Case(
+        id=name if name.startswith(PREFIX) else f"{PREFIX}{name}",
+        title="A drawn plan.",
+        requirements=("CLIENT-30", "CLIENT-10", "CLIENT-11"),
+        level=Level.MUST,
+        plan=plan,
+        judges=(ids_are_given_up_for_a_reason, *(ends_up_a_member(name, after=_HEALED) for name in judged)),
+        needs=frozenset({"classic"}),
+    )
+
+
+def staying(steps: Sequence[Step]) -> list[str]:
+    """Return the members that were started and not closed."""
+    closed = {step.member for step in steps if isinstance(step, Command) and step.command == "close"}
+    return list(dict.fromkeys(step.member for step in steps if isinstance(step, Start) and step.member not in closed))
+
+
+def head_of(plan: Plan) -> Plan:
+    """Return the plan without its healing."""
+    at = next((index for index, step in enumerate(plan.steps) if isinstance(step, Mark) and step.name == _HEALING), len(plan.steps))
+    return replace(plan, steps=plan.steps[:at])
+
+
+def with_healing(head: Plan) -> Plan:
+    """Return the plan with its healing, and the time in which all is to settle."""
+    return replace(head, steps=(*head.steps, *_healing(head.steps)))
+
+
+def _healing(steps: Sequence[Step]) -> Iterator[Step]:
+    names = staying(steps)
+    yield mark(_HEALING)
+    healed = {step.fault for step in steps if isinstance(step, Heal)}
+    yield from (heal(step.fault.name) for step in steps if isinstance(step, Arm) and step.fault.name not in healed)
+    yield from (command(name, "resume", wait=False) for name in names if _is_paused(steps, name))
+    yield mark(_HEALED)
+    yield stable(*names, within_ms=SETTLES_MS, go_on=True)
+    yield from (answered(name, Api.HEARTBEAT, after=_HEALED, within_ms=_BEAT_MS, go_on=True) for name in names)
+    yield passing(_CALM_MS)
+    yield mark(_CALM)
+    yield stable(*names, within_ms=SETTLES_MS // 2, go_on=True)
+    yield from (answered(name, Api.HEARTBEAT, after=_CALM, within_ms=_BEAT_MS, go_on=True) for name in names)
+
+
+def _is_paused(steps: Sequence[Step], name: str) -> bool:
+    asked = [step.command for step in steps if isinstance(step, Command) and step.member == name and step.command in ("pause", "resume")]
+    return asked[-1:] == ["pause"]

@@ -1,0 +1,137 @@
+"""What holds of any plan, however it was made: identities are given up for a reason only, and once everything is healed everyone settles.
+
+`plan`s that nobody wrote for a case of their own are judged by these beside the universal judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.harness.case import Judge
+from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.judges.claim import Claim, elapsed_ms, end
+from groupproof.harness.judges.reading import GROUP_REQUESTS, clients, given, instance_of, moment, surfaced
+from groupproof.harness.verdicts import Finding, Proof
+from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, reaction
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
+
+__all__ = ["SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason"]
+
+SETTLES_MS: Final = 30_000
+"""Within which a group has settled after the healing: a ghost's session and a whole join phase of plans whose timeouts are ten seconds at most,
+and the longest backoff before a connection is tried again."""
+
+_SILENT_MS: Final = 8_000
+_ALIVE = frozenset({ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
+_TITLES = frozenset(api.title for api in MEMBER_APIS)
+
+
+def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
+    """Judge that a member joins anew with the empty id only where it must: told that it is unknown, or out by its own doing.
+
+    Else its old id stays behind as a ghost, which holds its partitions until the session ends. An instance takes its own place and leaves none.
+    """
+    for client in clients(ev):
+        for join in ev.requests(Api.JOIN_GROUP, client, before=ev.closing):
+            held = [each for each in given(ev, client, before=join.seq) if each.generation >= 0]
+            if join.member or instance_of(join) or not held or held[-1].seen is not _last_given(ev, client, join):
+                continue
+            after = _given_up_after(ev, client, held[-1].seen, join)
+            if after is not None:
+                requirement, what = after
+                claim = Claim(requirement=requirement, expected="The client joins again with the member id that it has.")
+                yield claim.tolerated(f"After {what} it joined again with the empty member id, leaving a ghost behind.", join)
+
+
+def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
+    return given(ev, client, before=join.seq)[-1].seen
+
+
+def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
+    """Return the requirement and the mishap after which `client` gave its id up; None where it may."""
+    heard, what = since, ("CLIENT-10", "nothing that calls for it")
+    for seen in ev.trace[since.seq + 1 : join.seq]:
+        if seen.client != client:
+            continue
+        if seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title:
+            return None
+        if seen.kind == "response" and seen.api in _TITLES:
+            row = reaction(api_named(seen.api), seen.error or 0, Phase.CURRENT)
+            if Effect.DROP_ID in row or Effect.RAISE in row:
+                return None
+            heard = seen if seen.error in _ALIVE and seen.api != Api.FIND_COORDINATOR.title else heard
+            if seen.error:
+                what = (row.requirements[0], f"{seen.api} was answered {error_named(seen.error)}")
+        elif seen.who == "link" and seen.body.get("name") == "closed":
+            what = ("CLIENT-05", "its connection was closed")
+    return what if elapsed_ms(heard, join) < join.body.get("session_timeout_ms", 0) else None
+
+
+def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = SETTLES_MS) -> Judge:
+    """Judge that after an instant `client` ends up assigned in the group's newest generation, and heartbeats there.
+
+    A member that was told what no second try would cure may end instead, if it told its application.
+    """
+    claim = Claim(
+        requirement=requirement,
+        expected="Once everything is healed the client is a settled member: assigned in the newest generation, and heartbeating.",
+    )
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        beat = _settled(ev, client, since)
+        if beat is not None:
+            yield claim.ok("It is.", beat)
+        elif (told := _ended_rightly(ev, client)) is not None:
+            yield claim.ok("It had told the application of what ended it.", told)
+        elif elapsed_ms(since, end(ev)) < within_ms:
+            raise NotReached(f"the run ended before {client} had to be settled")
+        else:
+            observed, last = _how_it_stands(ev, client)
+            yield claim.failed(observed, last, proof=Proof.LIVENESS, detail=_last_answer(ev, client))
+
+    return judge
+
+
+def _settled(ev: Evidence, client: str, since: Observation) -> Observation | None:
+    """Return the heartbeat that proves it: accepted after the healing, and after the client was assigned in the newest generation."""
+    joins = [seen for seen in ev.responses(Api.JOIN_GROUP, before=ev.closing) if not seen.error]
+    generation = joins[-1].generation if joins else None
+    syncs = [seen for seen in ev.responses(Api.SYNC_GROUP, client, before=ev.closing) if not seen.error and seen.generation == generation]
+    if not syncs:
+        return None
+    beats = ev.responses(Api.HEARTBEAT, client, after=max(since.seq, syncs[-1].seq), before=ev.closing)
+    return next((seen for seen in reversed(beats) if not seen.error), None)
+
+
+def _ended_rightly(ev: Evidence, client: str) -> Observation | None:
+    """Return what told the application, after an answer at which a client may end."""
+    for seen in ev.select("response", None, client, before=ev.closing):
+        if seen.api in _TITLES and Effect.RAISE in reaction(api_named(seen.api), seen.error or 0, Phase.CURRENT):
+            return surfaced(ev, client, seen.seq)
+    return None
+
+
+def _how_it_stands(ev: Evidence, client: str) -> tuple[str, Observation]:
+    asked = [seen for seen in ev.select("request", None, client, before=ev.closing) if seen.api in _TITLES]
+    last = end(ev)
+    if not asked:
+        return "It never spoke to the group.", last
+    if elapsed_ms(asked[-1], last) > _SILENT_MS:
+        return f"It fell silent: its last word was {asked[-1].api}.", asked[-1]
+    recent = {seen.api for seen in asked if elapsed_ms(seen, last) <= _SILENT_MS}
+    for api in (*GROUP_REQUESTS, Api.OFFSET_FETCH, Api.FIND_COORDINATOR):
+        if api.title in recent:
+            return f"It still sends {api.title}, and is not settled.", asked[-1]
+    return "It is not.", asked[-1]
+
+
+def _last_answer(ev: Evidence, client: str) -> str:
+    answers = [seen for seen in ev.select("response", None, client, before=ev.closing) if seen.api in _TITLES]
+    if not answers:
+        return "it was never answered"
+    return (
+        f"its last answer was {error_named(answers[-1].error) if answers[-1].error else 'success'} to {answers[-1].api} at {answers[-1].at_ms:.0f} ms"
+    )
