@@ -23,6 +23,7 @@ from groupproof.harness.plan import (
     Plan,
     Release,
     Seen,
+    Settled,
     Stable,
     Start,
     Step,
@@ -37,6 +38,7 @@ from groupproof.protocol.toxics import down, latency
 STEPS: tuple[Step, ...] = (
     Start(member="m0"),
     Await(until=Stable(members=("m0", "m1")), within_ms=500),
+    Await(until=Settled(members=("m0",), topics={"t": 2}, after="here"), go_on=True),
     Await(until=Seen(kind_of="request", api="JoinGroup", where={"member_id": ""}), go_on=True),
     Arm(fault=Fault(name="f", selector=Selector(api="Heartbeat", nth=3), action=Answer(error_code=27))),
     Release(fault="f"),

@@ -65,6 +65,7 @@ SCHEDULE: dict[str, Any] = {
             {"step": "kill", "member": "m0"}, {"step": "freeze", "member": "m0"}, {"step": "thaw", "member": "m0"},
             {"step": "move_coordinator", "to": None, "parked": "answer", "state": "kept"}, {"step": "grow", "topic": "t", "partitions": 4},
             {"step": "pass", "ms": 500}, {"step": "mark", "name": "here"},
+            {"step": "await", "until": {"kind": "settled", "members": ["m0"], "topics": {"t": 2}, "after": None}, "within_ms": 5, "go_on": True},
         ],
     },
 }  # fmt: skip

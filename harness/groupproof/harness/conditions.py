@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from groupproof.harness.plan import Condition, Seen, Stable
+from groupproof.harness.plan import Condition, Seen, Settled, Stable
+from groupproof.harness.settling import Settling
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, GroupState
 
@@ -23,6 +24,8 @@ class Watcher(Protocol):
 
 def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
     """Return a watcher; `subjects` are the members that report `partitions_assigned`, the reference's do too."""
+    if isinstance(condition, Settled):
+        return Settling(condition.members, condition.topics, condition.after)
     return _SeenWatcher(condition) if isinstance(condition, Seen) else _StableWatcher(condition, subjects)
 
 
@@ -181,6 +184,8 @@ def describe(condition: Condition) -> str:
     since = f" after {condition.after}" if condition.after else ""
     if isinstance(condition, Stable):
         return f"group stable with {', '.join(condition.members)}{since}"
+    if isinstance(condition, Settled):
+        return f"group settled with {', '.join(condition.members)}{since}"
     names = ("client", "api", "event", "fault", "error", "member", "state_after")
     wanted = [f"{name}={getattr(condition, name)}" for name in names if getattr(condition, name) is not None]
     wanted += [f"{name}={value}" for name, value in condition.where.items()]

@@ -15,7 +15,7 @@ from groupproof.protocol.toxics import Toxic, toxic_from_json, toxic_to_json
 
 __all__ = [
     "Arm", "Await", "BreakBroker", "Command", "Freeze", "Grow", "Heal", "Impair", "Kill", "Mark", "Member", "Mend", "MoveCoordinator", "Pass",
-    "Plan", "Release", "Seen", "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
+    "Plan", "Release", "Seen", "Settled", "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
 ]  # fmt: skip
 
 
@@ -62,7 +62,18 @@ class Stable:
     kind: ClassVar[str] = "stable"
 
 
-Condition = Seen | Stable
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Holds when `members`, and they alone, share the partitions of `topics` in one generation, their applications know it, and each had a
+    Heartbeat answered without an error since mark `after` (None: ever). Read off the wire alone, it holds behind a tap too."""
+
+    members: tuple[str, ...]
+    topics: Mapping[str, int]
+    after: str | None = None
+    kind: ClassVar[str] = "settled"
+
+
+Condition = Seen | Stable | Settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +232,7 @@ class Plan:
 
 
 _STEPS: dict[str, type[Any]] = {step.kind: step for step in get_args(Step)}
-_CONDITIONS: dict[str, type[Any]] = {condition.kind: condition for condition in (Seen, Stable)}
+_CONDITIONS: dict[str, type[Any]] = {condition.kind: condition for condition in get_args(Condition)}
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
@@ -264,7 +275,7 @@ def _step_from_json(value: dict[str, Any]) -> Step:
     if make is Await:
         until = dict(fields["until"])
         condition = _CONDITIONS[until.pop("kind")]
-        if condition is Stable:
+        if condition is not Seen:
             until["members"] = tuple(until["members"])
         fields["until"] = condition(**until)
     made: Step = make(**fields)

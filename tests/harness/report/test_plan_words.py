@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.case import plan_of
-from groupproof.harness.plan import Await, BreakBroker, Command, Grow, Impair, Member, Mend, MoveCoordinator, Pass, Plan, Seen, Stable, Step
+from groupproof.harness.plan import Await, BreakBroker, Command, Grow, Impair, Member, Mend, MoveCoordinator, Pass, Plan, Seen, Settled, Stable, Step
 from groupproof.harness.report.plan_words import condition_in_words, fault_in_words, members_in_words, plan_in_words
 from groupproof.harness.suites import CASES
 from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
@@ -37,6 +37,7 @@ def test_a_fault_says_what_it_does_to_which_frame(action: Action, selector: Sele
     ("condition", "words"),
     [
         (Stable(members=("m0", "a0"), after="moved"), "the group is stable with m0, a0 after 'moved'"),
+        (Settled(members=("m0", "m1"), topics={"t": 2}), "m0, m1 share all partitions, know it and heartbeat"),
         (Seen(kind_of="fault", fault="error"), "fault error is delivered"),
         (Seen(kind_of="fault", fault="error", where={"stage": "released"}), "fault error is released"),
         (Seen(kind_of="event", client="m0", event="records_consumed", count=2), "the application of m0 tells records_consumed 2 times"),

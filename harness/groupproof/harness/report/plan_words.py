@@ -24,6 +24,7 @@ from groupproof.harness.plan import (
     Plan,
     Release,
     Seen,
+    Settled,
     Stable,
     Start,
     Step,
@@ -107,6 +108,8 @@ def condition_in_words(condition: Condition) -> str:
     after = f" after {condition.after!r}" if condition.after is not None else ""
     if isinstance(condition, Stable):
         return f"the group is stable with {', '.join(condition.members)}{after}"
+    if isinstance(condition, Settled):
+        return f"{', '.join(condition.members)} share all partitions, know it and heartbeat{after}"
     return f"{_seen(condition)}{f' {condition.count} times' if condition.count > 1 else ''}{after}"
 
 

@@ -1,0 +1,43 @@
+"""Liveness after the healing: every member is back, and every partition owned exactly once, within a bound (ASSIGN-09, TRIG-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from groupproof.harness.case import Judge
+from groupproof.harness.evidence import Evidence
+from groupproof.harness.judges.claim import Claim, overdue
+from groupproof.harness.judges.reading import moment
+from groupproof.harness.settling import Settling
+from groupproof.harness.verdicts import Finding
+from groupproof.protocol.trace import Observation
+
+__all__ = ["settles"]
+
+
+def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, within_ms: float, requirement: str) -> Judge:
+    """Judge that from an instant within the bound on, and until the closing, the group stays settled with these members."""
+    claim = Claim(requirement=requirement, expected="After the healing every member is back, and every partition is owned exactly once.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        settling = Settling(members, topics, after)
+        begun = _begun(ev, settling)
+        never, late = "The group did not settle.", "The group settled late."
+        found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late)
+        yield claim.ok("They are.", begun) if found is None else replace(found, detail=f"{found.detail}; {settling.missing()}".strip("; "))
+
+    return judge
+
+
+def _begun(ev: Evidence, settling: Settling) -> Observation | None:
+    """Return the observation from which on the group is settled until the closing, or None."""
+    begun: Observation | None = None
+    for seen in ev.trace[: ev.closing]:
+        holds = settling.feed(seen)
+        if not holds:
+            begun = None
+        elif begun is None:
+            begun = seen
+    return begun
