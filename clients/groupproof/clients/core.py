@@ -92,28 +92,26 @@ class Core:
 
     def send(self, message: GroupRequest, now_ms: int, *, lane: str = "group", timeout_ms: int | None = None, tag: Hashable = None) -> int:
         """Send to the coordinator, or to any broker when it is unknown or asked for; return the request's id."""
-        to = None if message.api is Api.FIND_COORDINATOR or not self.policy.looks_up else self.coordinator
+        api, policy = message.api, self.policy
+        to = None if api is Api.FIND_COORDINATOR or not policy.looks_up else self.coordinator
+        if api is Api.FIND_COORDINATOR:
+            lane = "any"
+        elif policy.lanes == "joins" and api in _JOINING_APIS:
+            lane = "joins"
         request_id = self.requests.new_id()
         pending = Pending(
             request_id=request_id,
             message=message,
             to=to,
-            lane=self._lane(message.api, lane),
+            lane=lane,
             member_id=self.member_id,
             generation=self.generation,
             deadline_ms=now_ms + (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms),
             tag=tag,
         )
         self.requests.add(pending)
-        self.out.append(Send(request_id=request_id, message=message, to=to, lane=pending.lane))
+        self.out.append(Send(request_id=request_id, message=message, to=to, lane=lane))
         return request_id
-
-    def _lane(self, api: Api, lane: str) -> str:
-        if api is Api.FIND_COORDINATOR:
-            return "any"
-        if self.policy.lanes == "joins" and api in _JOINING_APIS:
-            return "joins"
-        return lane
 
     def phase(self, pending: Pending) -> Phase:
         """Return where the member stands, measured against what it sent."""
@@ -122,7 +120,7 @@ class Core:
             return Phase.CURRENT if pending.request_id == self.attempt else Phase.STALE
         if api is Api.FIND_COORDINATOR:
             return Phase.CURRENT if pending.request_id in self.lookups else Phase.STALE
-        if (pending.member_id, pending.generation) != (self.member_id, self.generation):
+        if pending.generation != self.generation or pending.member_id != self.member_id:
             return Phase.STALE
         if self.attempt is None:
             return Phase.CURRENT
@@ -196,7 +194,10 @@ class Core:
 
     def apply(self, effect: Effect, pending: Pending, answer: Answer, response: object, now_ms: int) -> None:
         """Do one effect; ACCEPT, BACK_OFF, RETRY, FAIL and IGNORE are the business of the part that sent the request."""
-        if effect is Effect.DROP_GENERATION:
+        if effect is Effect.RENEW_SESSION:
+            self._reported = 0
+            self.session_ms = now_ms + self.session_timeout_ms
+        elif effect is Effect.DROP_GENERATION:
             self.drop_generation()
         elif effect is Effect.DROP_ID:
             self.member_id = ""
@@ -204,9 +205,6 @@ class Core:
             self.is_lost = True
         elif effect is Effect.REDISCOVER:
             self.forget_coordinator()
-        elif effect is Effect.RENEW_SESSION:
-            self._reported = 0
-            self.session_ms = now_ms + self.session_timeout_ms
         elif effect is Effect.TAKE_ID and isinstance(response, JoinGroupResponse):
             self.member_id = response.member_id
         elif effect in _TOLD:

@@ -105,7 +105,7 @@ class Errands:
 
     def step(self, now_ms: int) -> None:
         """Send what can be sent, and end what is out of time."""
-        for errand in list(self._errands):
+        for errand in tuple(self._errands):
             if errand.request_id is None:
                 self._try(errand, now_ms)
 

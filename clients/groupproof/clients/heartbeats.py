@@ -9,7 +9,7 @@ from typing import Final
 
 from groupproof.clients.core import NO_GENERATION, Core
 from groupproof.clients.leaving import leave_group
-from groupproof.clients.requests import Pending
+from groupproof.clients.requests import Pending, earliest
 from groupproof.protocol.messages import HeartbeatRequest
 from groupproof.protocol.spec.classic_member import Answer, Effect, Lapse, Reaction
 from groupproof.protocol.vocabulary import MemberState
@@ -17,6 +17,7 @@ from groupproof.protocol.vocabulary import MemberState
 __all__ = ["Heartbeats"]
 
 _BEATING: Final = (MemberState.STABLE, MemberState.COMPLETING_REBALANCE)
+_SYNCED: Final = (MemberState.STABLE,)
 
 
 class Heartbeats:
@@ -26,11 +27,14 @@ class Heartbeats:
         self._core = core
         self._in_flight: int | None = None
         self._next_ms = 0
-        self._polled_ms: int | None = None
+        self._poll_ends_ms: int | None = None
+        self._request: HeartbeatRequest | None = None
 
     def polled(self, now_ms: int) -> None:
         """Note the application's poll (CLIENT-61)."""
-        self._polled_ms = now_ms
+        factor = self._core.policy.poll_deadline_factor
+        if factor is not None:
+            self._poll_ends_ms = now_ms + round(self._core.settings.max_poll_interval_ms * factor)
         self._core.is_unpolled = False
 
     def reset(self, now_ms: int) -> None:
@@ -44,22 +48,25 @@ class Heartbeats:
 
     def step(self, now_ms: int) -> None:
         """Do what is due; a member without a generation, or whose coordinator is unknown, has nothing due."""
-        core = self._core
-        if not self._is_beating() or not core.has_coordinator:
+        session_ms, poll_ms = self._core.session_ms, self._poll_ends_ms
+        is_session_over = session_ms is not None and now_ms >= session_ms
+        is_poll_over = poll_ms is not None and now_ms >= poll_ms
+        is_beat_due = now_ms >= self._next_ms and self._in_flight is None
+        if not (is_beat_due or is_session_over or is_poll_over) or not self._is_beating():
             return
-        if core.session_ms is not None and now_ms >= core.session_ms:
+        if is_session_over:
             self._end_session(now_ms)
-        elif (deadline := self._poll_deadline_ms()) is not None and now_ms >= deadline:
+        elif is_poll_over:
             self._end_poll(now_ms)
-        elif now_ms >= self._next_ms and self._in_flight is None and self._may_beat():
+        elif self._may_beat():
             self._beat(now_ms)
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do."""
-        if not self._is_beating() or not self._core.has_coordinator:
+        if not self._is_beating():
             return None
-        beat = self._next_ms if self._in_flight is None and self._may_beat() else None
-        return min((each for each in (beat, self._core.session_ms, self._poll_deadline_ms()) if each is not None), default=None)
+        beat_ms = self._next_ms if self._in_flight is None and self._may_beat() else None
+        return earliest(beat_ms, self._core.session_ms, self._poll_ends_ms)
 
     def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
         if pending.request_id != self._in_flight:
@@ -67,13 +74,16 @@ class Heartbeats:
         self._in_flight = None
         if self._core.policy.heartbeats == "until-late" and now_ms > self._next_ms:
             self._core.is_halted = True
-        if Effect.BACK_OFF in reaction or isinstance(answer, Lapse):
+        if Effect.BACK_OFF in reaction.effects or isinstance(answer, Lapse):
             self._next_ms = now_ms + self._core.backoff_ms()
 
     def _is_beating(self) -> bool:
+        """Tell whether the timers run: of a member with a generation, whose coordinator is known."""
         core = self._core
-        states = _BEATING if core.policy.heartbeats != "synced" else (MemberState.STABLE,)
-        return core.is_taking_part and not core.is_halted and core.state in states and core.generation != NO_GENERATION
+        states = _BEATING if core.policy.heartbeats != "synced" else _SYNCED
+        if core.state not in states or core.generation == NO_GENERATION or core.is_halted:
+            return False
+        return core.is_taking_part and core.has_coordinator
 
     def _may_beat(self) -> bool:
         kind = self._core.policy.heartbeats
@@ -82,33 +92,30 @@ class Heartbeats:
     def beat_from_poll(self, now_ms: int) -> None:
         """Send what is due from the application's poll: only for a client that has no heartbeat task of its own."""
         is_due = now_ms >= self._next_ms and self._in_flight is None
-        if self._core.policy.heartbeats == "polled" and is_due and self._is_beating() and self._core.has_coordinator:
+        if self._core.policy.heartbeats == "polled" and is_due and self._is_beating():
             self._beat(now_ms)
 
     def _beat(self, now_ms: int) -> None:
-        core = self._core
-        first = core.policy.heartbeat_generation == "first"
-        self._in_flight = core.send(
-            HeartbeatRequest(
-                group_id=core.settings.group,
-                generation_id=core.first_generation if first else core.generation,
-                member_id=core.member_id,
-                group_instance_id=core.instance_id,
-            ),
-            now_ms,
-        )
+        self._in_flight = self._core.send(self._heartbeat(), now_ms)
         self._next_ms = now_ms + self._interval_ms()
 
-    def _interval_ms(self) -> int:
-        policy = self._core.policy
-        factor = policy.heartbeat_factor * (1 + policy.heartbeat_jitter * (2 * self._core.draw() - 1))
-        return max(1, round(self._core.settings.heartbeat_interval_ms * factor))
+    def _heartbeat(self) -> HeartbeatRequest:
+        """Return the request as it is now, which is the last one's as long as nothing changed."""
+        core, last = self._core, self._request
+        generation = core.first_generation if core.policy.heartbeat_generation == "first" else core.generation
+        member_id, instance_id = core.member_id, core.instance_id
+        if last is None or (last.generation_id, last.member_id, last.group_instance_id) != (generation, member_id, instance_id):
+            last = self._request = HeartbeatRequest(
+                group_id=core.settings.group, generation_id=generation, member_id=member_id, group_instance_id=instance_id
+            )
+        return last
 
-    def _poll_deadline_ms(self) -> int | None:
-        factor = self._core.policy.poll_deadline_factor
-        if self._polled_ms is None or factor is None:
-            return None
-        return self._polled_ms + round(self._core.settings.max_poll_interval_ms * factor)
+    def _interval_ms(self) -> int:
+        policy, interval_ms = self._core.policy, self._core.settings.heartbeat_interval_ms
+        factor = policy.heartbeat_factor
+        if policy.heartbeat_jitter:
+            factor *= 1 + policy.heartbeat_jitter * (2 * self._core.draw() - 1)
+        return max(1, round(interval_ms * factor))
 
     def _end_session(self, now_ms: int) -> None:
         """No answer for a session timeout: give the coordinator up, but not the membership (CLIENT-51)."""

@@ -71,6 +71,8 @@ class Goodbye:
             self._errands.commit("close", self._errands.own_positions(), now_ms, mode="close", timeout_ms=core.settings.close_timeout_ms)
 
     def step(self, now_ms: int) -> None:
+        if self._stage is None:
+            return
         if self._stage is _Stage.COMMITTING and not self._errands.is_committing("close"):
             self._stage = _Stage.HANDING_OVER
         if self._stage is _Stage.HANDING_OVER and self._core.calling is None:

@@ -23,7 +23,7 @@ from groupproof.clients.joining import Joining
 from groupproof.clients.leaving import Goodbye
 from groupproof.clients.outputs import Callback, Fail, Node, Output, Partition, Send
 from groupproof.clients.policy import REFERENCE, Policy
-from groupproof.clients.requests import Pending
+from groupproof.clients.requests import Pending, earliest
 from groupproof.clients.settings import MemberSettings
 from groupproof.protocol.messages import (
     FindCoordinatorResponse,
@@ -200,17 +200,15 @@ class Member:
 
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""
-        parts = [self._core.requests.next_deadline_ms(), self._heartbeats.next_ms(), self._errands.next_ms(), self._goodbye.next_ms()]
-        if self._core.coordinator is None and self._needs_coordinator():
-            parts.append(self._finder.next_ms())
-        if self._core.policy.joins_from == "background":
-            parts.append(self._joining.next_ms())
-        return min([each for each in parts if each is not None], default=None)
+        core = self._core
+        finder_ms = self._finder.next_ms() if core.coordinator is None and self._needs_coordinator() else None
+        joining_ms = self._joining.next_ms() if core.policy.joins_from == "background" else None
+        own_ms = earliest(self._heartbeats.next_ms(), self._errands.next_ms(), self._goodbye.next_ms())
+        return earliest(core.requests.next_deadline_ms(), own_ms, finder_ms, joining_ms)
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
-        parts = (self._joining.next_ms(), self._errands.next_poll_ms() if self._core.is_taking_part else None)
-        return min((each for each in parts if each is not None), default=None)
+        return earliest(self._joining.next_ms(), self._errands.next_poll_ms() if self._core.is_taking_part else None)
 
     # Within
 
@@ -226,32 +224,34 @@ class Member:
 
     def _settle(self, pending: Pending, answer: Answer, response: GroupResponse | None, reaction: Reaction, phase: Phase, now_ms: int) -> None:
         api = pending.message.api
-        if api in (Api.JOIN_GROUP, Api.SYNC_GROUP):
+        if api is Api.HEARTBEAT:
+            self._heartbeats.settled(pending, answer, response, reaction, now_ms)
+        elif api in (Api.JOIN_GROUP, Api.SYNC_GROUP):
             self._joining.settled(pending, answer, response, reaction, phase, now_ms)
         elif api is Api.FIND_COORDINATOR:
             self._finder.settled(pending, answer, response, reaction, now_ms)
-        elif api is Api.HEARTBEAT:
-            self._heartbeats.settled(pending, answer, response, reaction, now_ms)
         elif api in (Api.OFFSET_COMMIT, Api.OFFSET_FETCH):
             self._errands.settled(pending, answer, response, reaction, now_ms)
 
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
+        core = self._core
         self._step(now_ms)
-        if self._core.policy.joins_from == "background" or any(type(each) is not Send for each in self._core.out):
+        if core.policy.joins_from == "background" or _is_more_than_sent(core.out):
             self._step(now_ms)
-        out, self._core.out = self._core.out, []
+        out, core.out = core.out, []
         return out
 
     def _step(self, now_ms: int) -> None:
+        core = self._core
         self._heartbeats.step(now_ms)
         self._errands.step(now_ms)
-        if self._core.policy.joins_from == "background":
+        if core.policy.joins_from == "background":
             self._joining.step(now_ms)
         self._goodbye.step(now_ms)
-        while self._core.stranded:
-            self._react(self._core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
-        if self._core.coordinator is None and self._needs_coordinator():
+        while core.stranded:
+            self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
+        if core.coordinator is None and self._needs_coordinator():
             self._finder.seek(now_ms)
 
     def _needs_coordinator(self) -> bool:
@@ -264,14 +264,21 @@ class Member:
             core.out.append(core.failure)
 
 
+def _is_more_than_sent(outputs: list[Output]) -> bool:
+    for each in outputs:  # noqa: SIM110  # the hottest loop of a member: `any` costs more than it looks at
+        if type(each) is not Send:
+            return True
+    return False
+
+
 def error_of(message: GroupResponse) -> int:
     """Return the code that decides: of several, the first that is not 0."""
+    if isinstance(message, _ONE_CODE):
+        return message.error_code
     return next(filter(None, _codes(message)), 0)
 
 
 def _codes(message: GroupResponse) -> list[int]:
-    if isinstance(message, _ONE_CODE):
-        return [message.error_code]
     if isinstance(message, FindCoordinatorResponse):
         return [each.error_code for each in message.coordinators]
     if isinstance(message, LeaveGroupResponse):

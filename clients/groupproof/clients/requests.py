@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from groupproof.clients.outputs import Node
 from groupproof.protocol.messages import GroupRequest
 
-__all__ = ["Pending", "Requests"]
+__all__ = ["Pending", "Requests", "earliest"]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -60,6 +60,13 @@ class Requests:
         return self.take_where(lambda pending: pending.deadline_ms <= now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        if not self._pending:
-            return None
-        return min((pending.deadline_ms for pending in self._pending.values()), default=None)
+        return min([pending.deadline_ms for pending in self._pending.values()]) if self._pending else None
+
+
+def earliest(*times_ms: int | None) -> int | None:
+    """Return the first of the times that are not None, None where all are."""
+    first_ms = None
+    for each_ms in times_ms:
+        if each_ms is not None and (first_ms is None or each_ms < first_ms):
+            first_ms = each_ms
+    return first_ms

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -43,6 +44,8 @@ class Phase(Enum):
     JOINING = "joining"
     SYNCING = "syncing"
     STALE = "stale"
+
+    __hash__ = object.__hash__  # as quick as it is looked up; each is there once
 
 
 class Effect(Enum):
@@ -258,6 +261,7 @@ UNREACHABLE: Final[Mapping[tuple[Api, Phase], str]] = {
 assert {code for reactions in REACTIONS.values() for code in reactions.rows if isinstance(code, int)} <= set(ErrorCode)
 
 
+@lru_cache(maxsize=1_024)
 def reaction(api: Api, answer: Answer, phase: Phase) -> Reaction:
     """Return what the reference member does with `answer`; total over every code. Raises `KeyError` for an API no member answers to."""
     return REACTIONS[api].of(answer, phase)
