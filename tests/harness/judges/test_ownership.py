@@ -145,3 +145,18 @@ def test_a_member_that_was_put_out_claims_nothing(named: list[tuple[str, int]], 
     story.join(generation=2, protocol="cooperative-sticky", owned=named)
 
     assert verdict(claims_nothing("m0", after="out", requirement="ASSIGN-09"), story.end()) is expected
+
+
+def test_a_group_that_was_lost_counts_its_generations_anew() -> None:
+    story = owner()
+    for at_ms, transition in ((500, {"state_before": None, "state_after": "Empty", "generation": 0}), (1_000, None)):
+        story.at(at_ms)
+        if transition is not None:
+            story.see("transition", group="g", **transition)
+    story.join("m1", gets=OTHER, generation=1)
+    story.sync("m1", member=OTHER, generation=1, gets=[T1])
+    story.partitions("assigned", T1, client="m1")
+    story.end(4_000)
+
+    assert verdict(owners_never_overlap, story) is Verdict.OK
+    assert verdict(owners_never_overlap, shared(revoked_at=None)) is Verdict.FAILED

@@ -111,7 +111,7 @@ def _knows_better(ev: Evidence, earlier: Holding, later: Holding) -> bool:
     """Tell whether the earlier owner took part in the generation that gave its partition away, and not as a twin that was replaced."""
     generation = _generation_of(ev, later)
     twins = _instances(ev, earlier.client) & _instances(ev, later.client)
-    return generation is not None and not twins and joined_generation(ev, earlier.client, generation)
+    return generation is not None and not twins and joined_generation(ev, earlier.client, generation, of=later.since)
 
 
 def _instances(ev: Evidence, client: str) -> set[str | None]:

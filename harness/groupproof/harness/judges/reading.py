@@ -111,8 +111,10 @@ def origin(ev: Evidence, client: str, sync: Observation) -> Given | None:
     return None
 
 
-def joined_generation(ev: Evidence, client: str, generation: int) -> bool:
-    return any(each.generation == generation for each in given(ev, client))
+def joined_generation(ev: Evidence, client: str, generation: int, *, of: Observation) -> bool:
+    """Tell whether `client` was let into that generation of the group as it was at `of`: one that was lost and begun anew counts from 1 again."""
+    begun = [seen.seq for seen in ev.select("transition", before=of.seq) if seen.state_before is None]
+    return any(each.generation == generation and each.seen.seq > (begun[-1] if begun else -1) for each in given(ev, client))
 
 
 def synced(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
