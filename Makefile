@@ -33,8 +33,9 @@ format: .venv/.set-up-dev ## let the formatter and the linter mend what they can
 	$(BIN)/ruff check --quiet --fix
 	$(BIN)/ruff format --quiet
 
-docs: .venv/.set-up-run ## print the generated documents, the snapshots of the tables and the names of the witnesses anew
+docs: .venv/.set-up-run ## print the generated documents, the snapshots of the tables, the names of the witnesses and the count of planted bugs anew
 	$(BIN)/python ci/witnesses.py
+	$(BIN)/python ci/planted.py
 	$(BIN)/python -m groupproof.protocol.render docs/spec
 	$(BIN)/python -m groupproof.protocol.spec
 

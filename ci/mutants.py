@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mutmut.mutation.file_mutation import mutate_file_contents
 
@@ -90,9 +90,9 @@ def sampled(names: Iterable[str], count: int, seed: int) -> list[str]:
     return random.Random(seed).sample(known, min(count, len(known)))
 
 
-def unexplained(survivors: Iterable[Mutant], explained: Sequence[Mapping[str, str]]) -> list[Mutant]:
-    """Leave out what the table explains."""
-    known = {(each["function"], each["was"], each["now"]) for each in explained}
+def unexplained(survivors: Iterable[Mutant], explained: Sequence[Mapping[str, Any]]) -> list[Mutant]:
+    """Leave out what the table explains; one reason may be for several changes of a line."""
+    known = {(each["function"], each["was"], now) for each in explained for now in each["now"]}
     return [each for each in survivors if (each.function, each.was, each.now) not in known]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import mutants
 import pytest
@@ -44,10 +45,12 @@ def test_a_seed_draws_the_same_sample_in_whatever_order_the_names_come() -> None
 
 
 def test_an_explained_survivor_does_not_count_and_a_changed_one_does() -> None:
-    explained = [{"function": OVERSIZED.function, "was": OVERSIZED.was, "now": OVERSIZED.now, "because": "never reached"}]
+    explained: list[dict[str, Any]] = [
+        {"function": OVERSIZED.function, "was": OVERSIZED.was, "now": ["return None", OVERSIZED.now], "because": "never reached"}
+    ]
 
     assert unexplained([OVERSIZED], explained) == []
-    assert unexplained([OVERSIZED], [explained[0] | {"now": "return True"}]) == [OVERSIZED]
+    assert unexplained([OVERSIZED], [explained[0] | {"now": ["return True"]}]) == [OVERSIZED]
 
 
 def test_what_mypy_says_of_a_mutant_and_not_of_the_function_unharmed_refuses_it() -> None:
@@ -71,4 +74,5 @@ def test_the_machines_are_there_and_each_explanation_is_of_a_mutant_and_says_why
     assert [path for path in paths if not path.exists()] == []
     for each in tomllib.loads(mutants.EXPLAINED.read_text()).get("explained", []):
         assert set(each) == {"function", "was", "now", "because"}
+        assert isinstance(each["now"], list)
         assert len(each["because"].split()) > 3
