@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -13,9 +14,11 @@ from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.actor import Actor
 from groupproof.harness.driven import DrivenReference
 from groupproof.harness.driver import Driver, Limits
+from groupproof.harness.impaired import Impairments
 from groupproof.harness.network import MemoryNetwork
 from groupproof.harness.plan import (
     Await,
+    Impair,
     Member,
     Plan,
     Stable,
@@ -50,7 +53,11 @@ def play(
     async def main() -> None:
         recorder = Recorder(lambda: round(trio.current_time() * 1e9))
         cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=plan.topics, records=plan.records, recorder=recorder)
-        under_test, company, network = of or ReferenceSubject(subject), ReferenceSubject(run_shim), MemoryNetwork()
+        under_test, company, network = (
+            of or ReferenceSubject(subject),
+            ReferenceSubject(run_shim),
+            MemoryNetwork(Impairments(random.Random(1)) if any(isinstance(step, Impair) for step in steps) else None),
+        )
         driver = Driver(
             plan,
             DrivenReference(cluster),
@@ -74,7 +81,7 @@ def play(
 
 
 def kit(trace: Sequence[Observation], *names: str) -> list[Observation]:
-    return [seen for seen in trace if seen.who == "kit" and seen.body["name"] in names]
+    return [seen for seen in trace if seen.who == "kit" and seen.body.get("name") in names]
 
 
 def requests(trace: Sequence[Observation], api: str) -> list[Observation]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.harness.driving import JOINED, LIMITS, kit, ok, play, requests, shim
+from tests.harness.driving import JOINED, LIMITS, M0, kit, ok, play, requests, shim
 
 from groupproof.harness.actor import Actor
 from groupproof.harness.driver import Limits
@@ -21,6 +21,8 @@ from groupproof.harness.plan import (
     Impair,
     Kill,
     Mark,
+    Member,
+    Mend,
     Pass,
     Stable,
     Start,
@@ -29,7 +31,8 @@ from groupproof.harness.plan import (
 )
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.protocol.faults import Fault, Hold, Selector
-from groupproof.protocol.toxics import latency
+from groupproof.protocol.toxics import latency, timeout
+from groupproof.protocol.trace import Observation
 
 
 def test_a_crash_ends_the_steps_at_once_and_is_told_with_the_last_words() -> None:
@@ -164,9 +167,38 @@ def test_a_member_that_is_still_there_can_not_be_started_again() -> None:
     assert failure.group_contains(KitFailure, match="starts m0 again, which it has neither killed nor closed")
 
 
-@pytest.mark.parametrize("step", [Impair(name="i", toxics=(latency(5),)), BreakBroker(name="b", how="pause")], ids=["way", "broker"])
-def test_what_can_not_be_broken_here_ends_the_run(step: Step) -> None:
+def test_a_broker_that_can_not_be_broken_here_ends_the_run() -> None:
     with pytest.raises(ExceptionGroup) as failure:
-        play([*JOINED, step])
+        play([*JOINED, BreakBroker(name="b", how="pause")])
 
-    assert failure.group_contains(BrokenEnvironment, match="broken here|impaired")
+    assert failure.group_contains(BrokenEnvironment, match="broken here")
+
+
+def receipts(trace: Sequence[Observation], name: str) -> list[str | None]:
+    return [seen.detail for seen in trace if seen.kind == "fault" and seen.fault == name]
+
+
+def test_an_impaired_way_is_proven_and_mended_by_its_step_or_at_the_end() -> None:
+    steps: list[Step] = [
+        Impair(name="i", toxics=(latency(50),), members=("m0",)),
+        Impair(name="j", toxics=(latency(50),), members=("m1",)),
+        Pass(ms=1_000),
+    ]
+    trace = play([*JOINED, *steps, Mend(name="i"), Mend(name="i"), Mark(name="mended")])
+
+    assert receipts(trace, "i") == ["triggered", "delivered", "healed"]
+    assert receipts(trace, "j") == ["triggered", "healed"]
+    (mark,), (end,) = kit(trace, "mark"), kit(trace, "end")
+    healed = {seen.fault: seen for seen in trace if seen.detail == "healed"}
+    assert healed["i"].seq < mark.seq < end.seq < healed["j"].seq
+    assert healed["i"].body["connections"] >= 1
+
+
+def test_a_member_behind_a_black_hole_loses_its_session_and_its_neighbour_does_not() -> None:
+    hole = Impair(name="i", toxics=(timeout(0), timeout(0, stream="upstream")), members=("m0",))
+    both: list[Step] = [Start(member="m0"), Start(member="m1"), Await(until=Stable(members=("m0", "m1"))), hole, Mark(name="cut")]
+    trace = play([*both, Await(until=Stable(members=("m1",), after="cut"), within_ms=30_000)], M0, Member(name="m1"))
+
+    assert kit(trace, "timeout") == []
+    given = [seen for seen in trace if seen.body.get("name") == "partitions_assigned" and seen.client == "m1"]
+    assert given[-1].partitions == (("t", 0), ("t", 1))

@@ -41,13 +41,13 @@ def test_every_observation_says_of_which_run_and_case_it_is() -> None:
 
 
 def test_the_reference_plays_in_memory_and_programs_over_loopback() -> None:
-    assert isinstance(stage().network(Recorder(lambda: 0)), MemoryNetwork)
-    assert isinstance(stage(is_virtual=False).network(Recorder(lambda: 0)), LoopbackNetwork)
+    assert isinstance(stage().network(Recorder(lambda: 0), CASE), MemoryNetwork)
+    assert isinstance(stage(is_virtual=False).network(Recorder(lambda: 0), CASE), LoopbackNetwork)
 
 
 def test_a_trace_that_grows_without_end_counts_as_a_flood() -> None:
     recorder = Recorder(lambda: 0)
-    network = stage(is_virtual=False).network(recorder)
+    network = stage(is_virtual=False).network(recorder, CASE)
     assert isinstance(network, LoopbackNetwork)
     assert not network.is_flooded()
 

@@ -16,8 +16,9 @@ from groupproof.harness.actor import DEFAULTS, Actor, subscription_of
 from groupproof.harness.conditions import describe, watch
 from groupproof.harness.contract_lines import Answer
 from groupproof.harness.conversation import ShimGone
+from groupproof.harness.damage import Damage
 from groupproof.harness.driven import DrivenCluster
-from groupproof.harness.network import Network, Receipt, bootstrap_of
+from groupproof.harness.network import Network, bootstrap_of
 from groupproof.harness.plan import (
     Arm,
     Await,
@@ -40,9 +41,8 @@ from groupproof.harness.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.subjects import Subject
-from groupproof.harness.troubles import BrokenEnvironment, BrokenShim, KitFailure
+from groupproof.harness.troubles import BrokenShim, KitFailure
 from groupproof.protocol.faults import Move
-from groupproof.protocol.toxics import toxic_to_json
 from groupproof.protocol.trace import Observation, Recorder
 
 __all__ = ["Driver", "Limits"]
@@ -95,8 +95,7 @@ class Driver:
         self._on_started = on_started
         self._actors: dict[str, Actor] = {}
         self._former: list[Actor] = []
-        self._broken: dict[str, Impair | BreakBroker] = {}
-        self._broken_nodes: dict[str, int] = {}
+        self._damage = Damage(cluster, network, recorder, group=_group_of(plan), mend_s=self._limits.mend_s)
         self._members: trio.Nursery | None = None
         self._over = trio.Event()
         self._stopped = trio.CancelScope()
@@ -111,7 +110,7 @@ class Driver:
                 self._members.cancel_scope.cancel()
         finally:
             with trio.CancelScope(shield=True):
-                await self._mend_all()
+                await self._damage.mend_all()
 
     @property
     def stderr(self) -> dict[str, list[str]]:
@@ -135,7 +134,7 @@ class Driver:
         for step in self._plan.steps:
             if isinstance(step, Arm):
                 self._cluster.heal(step.fault.name)
-        await self._mend_all()
+        await self._damage.mend_all()
         for actor in self._actors.values():
             await self._dismiss(actor)
         self._note("closed")
@@ -291,55 +290,13 @@ class Driver:
         await self._cluster.grow(step.topic, step.partitions)
 
     async def _impair(self, step: Impair) -> None:
-        receipt = self._receipt(step)
-        receipt("triggered", toxics=[toxic_to_json(each) for each in step.toxics], members=list(step.members), nodes=list(step.nodes))
-        self._broken[step.name] = step
-        await self._network.impair(step, receipt)
+        await self._damage.impair(step)
 
     async def _break(self, step: BreakBroker) -> None:
-        receipt = self._receipt(step)
-        node = await self._cluster.coordinator_of(self._group) if step.node is None else step.node
-        receipt("triggered", how=step.how, node=node)
-        self._broken[step.name], self._broken_nodes[step.name] = step, node
-        await self._cluster.break_broker(node, step.how)
-        receipt("delivered", how=step.how, node=node)
+        await self._damage.break_broker(step)
 
     async def _mend(self, step: Mend) -> None:
-        broken = self._broken.pop(step.name, None)
-        if broken is None:
-            return
-        told: Mapping[str, Any]
-        if isinstance(broken, Impair):
-            told = await self._network.mend(step.name)
-        else:
-            told = {"node": self._broken_nodes[step.name]}
-            await self._cluster.mend_broker(self._broken_nodes[step.name])
-        self._receipt(broken)("healed", **told)
-
-    async def _mend_all(self) -> None:
-        """Mend whatever is still impaired or broken, the newest first."""
-        failed: list[BrokenEnvironment] = []
-        for name in reversed(list(self._broken)):
-            try:
-                with trio.fail_after(self._limits.mend_s):
-                    await self._mend(Mend(name=name))
-            except trio.TooSlowError:
-                failed.append(BrokenEnvironment(f"{name} could not be mended within {self._limits.mend_s:.0f} s"))
-            except BrokenEnvironment as error:
-                failed.append(error)
-        if failed:
-            raise failed[0]
-
-    def _receipt(self, step: Impair | BreakBroker) -> Receipt:
-        def record(stage: str, **body: Any) -> None:
-            self._recorder.record("fault", who="kit", fault=step.name, detail=stage, body={"stage": stage, "action": step.kind, **body})
-
-        return record
-
-    @property
-    def _group(self) -> str:
-        """Return the plan's group: that of its first member."""
-        return str(next((each.settings["group"] for each in self._plan.members if "group" in each.settings), DEFAULTS["group"]))
+        await self._damage.mend(step.name)
 
     async def _pass(self, step: Pass) -> None:
         await trio.sleep(step.ms / 1000)
@@ -372,6 +329,11 @@ class Driver:
                 return gone.ending.broken is None
             return answer.ok
         return False
+
+
+def _group_of(plan: Plan) -> str:
+    """Return the plan's group: that of the first member which names one."""
+    return str(next((each.settings["group"] for each in plan.members if "group" in each.settings), DEFAULTS["group"]))
 
 
 _DO: Mapping[type[Step], Callable[[Driver, Any], Awaitable[None]]] = {

@@ -9,18 +9,20 @@ from __future__ import annotations
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 import trio
 import trio.testing
 
+from groupproof.harness.impaired import Impairments, Receipt
 from groupproof.harness.plan import Impair
 from groupproof.harness.relabelling import OwnerGone, Relabelled, owner_of_connection
 from groupproof.harness.streams import Wrapped
-from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 
-__all__ = ["Address", "Brokers", "Entrance", "LoopbackNetwork", "MemoryNetwork", "Network", "Receipt", "bootstrap_of"]
+__all__ = ["Address", "Brokers", "Entrance", "LoopbackNetwork", "MemoryNetwork", "Network", "bootstrap_of"]
 
 Address = tuple[str, int]
 
@@ -50,12 +52,6 @@ class Entrance(Protocol):
         ...
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream: ...
-
-
-class Receipt(Protocol):
-    """Records a stage of a fault: "delivered" when it bit for the first time."""
-
-    def __call__(self, stage: str, **body: Any) -> None: ...
 
 
 class Network(Protocol):
@@ -165,11 +161,15 @@ class _Calmed(Wrapped):
 
 
 class MemoryNetwork:
-    """Streams in memory: no sockets, no bytes on a wire, and time can be virtual. Hosts are called broker-1, broker-2, …"""
+    """Streams in memory: no sockets, no bytes on a wire, and time can be virtual. Hosts are called broker-1, broker-2, …
+
+    With `impairments` each connection can be impaired, which costs it some steps.
+    """
 
     PORT = 9092
 
-    def __init__(self) -> None:
+    def __init__(self, impairments: Impairments | None = None) -> None:
+        self._impairments = impairments
         self._brokers: Brokers | None = None
         self._nodes: dict[Address, int] = {}
         self._nursery: trio.Nursery | None = None
@@ -194,21 +194,46 @@ class MemoryNetwork:
         return list(self._nodes)
 
     async def entrance(self, member: str) -> Entrance:
-        return self
+        return _MemoryEntrance(self, member)
 
     async def impair(self, step: Impair, receipt: Receipt) -> None:
-        raise BrokenEnvironment(f"{step.name}: streams in memory can't be impaired yet")
+        self._ways().impair(step, receipt)
 
     async def mend(self, name: str) -> Mapping[str, Any]:
-        return {}
+        return self._ways().mend(name)
 
-    async def connect(self, host: str, port: int) -> trio.abc.Stream:
-        """Raise `ConnectionRefusedError` for an address nobody listens on, as a socket would."""
+    def _ways(self) -> Impairments:
+        if self._impairments is None:
+            raise KitFailure("streams in memory are impaired only in a network that was made for it")
+        return self._impairments
+
+    async def connect(self, host: str, port: int, member: str = "") -> trio.abc.Stream:
+        """Raise `ConnectionRefusedError` for an address nobody listens on, as a socket would, and for a way that is down."""
         await trio.lowlevel.checkpoint()
         node = self._nodes.get((host, port))
         if node is None or self._nursery is None or self._brokers is None:
             raise ConnectionRefusedError(f"nobody listens on {host}:{port}")
-        ours, theirs = trio.testing.memory_stream_pair()
+        ours, theirs = self._pair(member, node, self._nursery)
         self._connections += 1
         self._nursery.start_soon(self._brokers.serve_connection, node, theirs, f"memory:{self._connections}")
         return ours
+
+    def _pair(self, member: str, node: int, nursery: trio.Nursery) -> tuple[trio.abc.Stream, trio.abc.Stream]:
+        if self._impairments is None:
+            return trio.testing.memory_stream_pair()
+        way = self._impairments.way(member, node)
+        nursery.start_soon(self._impairments.carry, way)
+        return way.member_end, way.broker_end
+
+
+@dataclass(frozen=True, slots=True)
+class _MemoryEntrance:
+    network: MemoryNetwork
+    member: str
+
+    @property
+    def addresses(self) -> Sequence[Address]:
+        return self.network.addresses
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await self.network.connect(host, port, self.member)

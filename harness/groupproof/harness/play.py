@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +16,11 @@ from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case, plan_of
 from groupproof.harness.driven import DrivenReference
 from groupproof.harness.driver import Driver, Limits
+from groupproof.harness.impaired import Impairments
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import LAG_MS_MAX, Judgement, judge_run
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, Network
+from groupproof.harness.plan import Impair
 from groupproof.harness.subjects import Subject
 from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Recorder, Trace
@@ -63,9 +66,10 @@ class Stage:
         """Judge one run by the case's judges and those of every case."""
         return judge_run(case, trace, UNIVERSAL)
 
-    def network(self, recorder: Recorder) -> Network:
+    def network(self, recorder: Recorder, case: Case) -> Network:
         if self.is_virtual:
-            return MemoryNetwork()
+            is_impaired = any(isinstance(step, Impair) for step in plan_of(case).steps)
+            return MemoryNetwork(Impairments(random.Random(seed_of(self.seed, case.id))) if is_impaired else None)
         network = LoopbackNetwork(self.bind, self.advertise)
         network.is_flooded = lambda: len(recorder.trace) > FLOOD
         return network
@@ -78,7 +82,7 @@ class Stage:
         began = trio.current_time()
         recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
         cluster = self._cluster(case, recorder)
-        network = self.network(recorder)
+        network = self.network(recorder, case)
         driver = self._driver(case, cluster, network, recorder, key=key, alone=alone)
         stop = self._watch(recorder)
         try:
