@@ -11,6 +11,7 @@ from typing import Any
 from groupproof.harness.case import Case
 from groupproof.harness.catalogue import CASES
 from groupproof.harness.course import course_from_json, course_to_json
+from groupproof.harness.fuzzing.drawn_case import PREFIX, drawn_case
 from groupproof.harness.judging import Ruling
 from groupproof.harness.live import OBSERVED
 from groupproof.harness.plan import Plan
@@ -44,6 +45,8 @@ class Schedule:
         """Return the case with this schedule's course; raise `WrongUsage` when the kit has no judges for it."""
         if self.case.startswith(f"{OBSERVED}/"):
             raise WrongUsage(f"{self.case} was seen live and can't be had again; judge its trace with: groupproof trace check")
+        if isinstance(self.plan, Plan) and self.case.startswith(PREFIX):
+            return drawn_case(self.case, self.plan)
         found = next((case for case in catalogue if case.id == self.case), None)
         if found is None and isinstance(self.plan, Script):
             # The oracle judges any script.

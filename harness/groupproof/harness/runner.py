@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -96,6 +96,10 @@ class Runner:
             keeper.start_soon(self._pace.run)
             yield
             keeper.cancel_scope.cancel()
+
+    def slot(self) -> AbstractAsyncContextManager[None]:
+        """Return a context in which something else than a case runs, in its turn."""
+        return self._pace.slot()
 
     async def rule(self, cases: Sequence[Case]) -> None:
         """Run the cases, the longest first, and return when they are ruled on."""

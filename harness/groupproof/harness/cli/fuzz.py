@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["coordinator", "group", "need_hypothesis"]
 
-group = Group("fuzz", {"coordinator": "fuzz:coordinator"}, "Try a coordinator with generated histories.")
+group = Group(
+    "fuzz",
+    {"client": "fuzz_client:client", "coordinator": "fuzz:coordinator"},
+    "Try a client with generated plans, or a coordinator with generated histories.",
+)
 
 DIVERGED = 1
 UNDECIDED = 2

@@ -16,7 +16,7 @@ from groupproof.harness.steps import answered, command, heal, mark, passing, sta
 from groupproof.harness.verdicts import Level
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["PREFIX", "drawn_case", "head_of", "is_drawn", "staying", "with_healing"]
+__all__ = ["PREFIX", "drawn_case", "head_of", "staying", "with_healing"]
 
 PREFIX: Final = "fuzz/classic/"
 
@@ -25,11 +25,6 @@ _HEALED: Final = "healed"
 _CALM: Final = "calm"
 _BEAT_MS: Final = 4_000
 _CALM_MS: Final = 1_200
-
-
-def is_drawn(case: str, plan: object) -> bool:
-    """Tell whether a schedule's case is a drawn plan for a client."""
-    return case.startswith(PREFIX) and isinstance(plan, Plan)
 
 
 def drawn_case(name: str, plan: Plan) -> Case:
