@@ -18,7 +18,7 @@ from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.network import Address
 from groupproof.harness.plan import Member
-from groupproof.harness.tap.hub import Hub, Serve
+from groupproof.harness.tap.hub import Hub, Route, Serve
 from groupproof.harness.tap.upstream import meet_upstream
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.faults import Fault
@@ -38,7 +38,7 @@ class MemoryDoors:
         self._serve: dict[Address, Serve] = {}
         self.visits = 0
 
-    async def open(self, serve: Serve) -> Address:
+    async def open(self, serve: Serve, route: Route) -> Address:
         await trio.lowlevel.checkpoint()
         address = (f"tap-{len(self._serve)}", 9092)
         self._serve[address] = serve

@@ -66,7 +66,6 @@ def test_what_is_no_fault_is_one_line(words: str, said: str) -> None:
     ("fault", "said"),
     [
         (Fault(name="f", selector=Selector(api="Heartbeat"), action=Move()), "moves no coordinator"),
-        (Fault(name="f", selector=Selector(api="Heartbeat", state="Stable"), action=Cut()), "does not see the group's state"),
         (Fault(name="f", selector=Selector(api="Hartbeat"), action=Cut()), "no API is called"),
     ],
 )

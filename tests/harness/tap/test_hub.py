@@ -127,7 +127,7 @@ def test_ports_follow_the_first_and_one_in_use_is_told() -> None:
             host, port = route.local
             assert (host, port > 0) == ("tap.example", True)
             with pytest.raises(BrokenEnvironment, match=f"can't listen on 127.0.0.1:{port}"):
-                await TcpDoors(nursery=nursery, first_port=port).open(hub._serve)  # type: ignore[arg-type]  # never called
+                await TcpDoors(nursery=nursery, first_port=port).open(hub._serve, route)  # type: ignore[arg-type]  # never called
             stream = await trio.open_tcp_stream("127.0.0.1", port)
             assert await stream.receive_some() == b""
             await stream.aclose()

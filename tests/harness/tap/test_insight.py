@@ -38,3 +38,32 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         insight.follow(Api.JOIN_GROUP, group, {"error_code": 0, "generation_id": 1, "leader": "a"})
 
     assert [insight.generation(group) for group in ("g1", "g2", "g3")] == [1, None, 1]
+
+
+def test_the_state_is_what_the_members_were_told_last() -> None:
+    insight = Insight()
+    told: list[str | None] = [insight.state("g")]
+    insight.asked(Api.HEARTBEAT, "g")
+    told.append(insight.state("g"))
+    insight.asked(Api.JOIN_GROUP, "g")
+    told.append(insight.state("g"))
+    for api, body in (
+        (Api.JOIN_GROUP, {"error_code": 0, "generation_id": 1, "leader": "a"}),
+        (Api.SYNC_GROUP, {"error_code": 27}),
+        (Api.SYNC_GROUP, {"error_code": 0}),
+        (Api.HEARTBEAT, {"error_code": 0}),
+        (Api.OFFSET_COMMIT, {"error_code": 27}),
+    ):
+        insight.follow(api, "g", body)
+        told.append(insight.state("g"))
+
+    between, done = "PreparingRebalance", "Stable"
+    assert told == [None, None, between, "CompletingRebalance", between, done, done, between]
+    assert insight.generation("g") == 1
+
+
+def test_who_only_joins_has_no_role_yet() -> None:
+    insight = Insight()
+    insight.asked(Api.JOIN_GROUP, "g")
+
+    assert insight.role("g", "a") is None

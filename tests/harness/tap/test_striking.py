@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import trio
 
 from groupproof.coordinator.interception import Interception
 from groupproof.harness.tap.insight import Insight
 from groupproof.harness.tap.ledger import Entry
 from groupproof.harness.tap.passing import passing_of
 from groupproof.harness.tap.striking import Striking, answer_columns
-from groupproof.protocol.faults import Answer, Fault, Selector
+from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol.faults import Answer, Fault, Move, Selector
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import write_request
@@ -18,7 +22,7 @@ class Taken:
 
     def __init__(self, *faults: Fault, api: Api = Api.HEARTBEAT, version: int = 4) -> None:
         self.recorder = Recorder(lambda: 0)
-        interception = Interception(self.recorder)
+        interception = self.interception = Interception(self.recorder)
         for fault in faults:
             interception.arm(fault)
         insight = Insight()
@@ -83,3 +87,34 @@ def test_an_answer_that_the_version_cannot_say_is_a_receipt_of_failure() -> None
     assert taken.striking.own_answer(fault(Answer(error_code=27, body={"nonsense": 1})), taken.entry) is None
     assert taken.stages() == ["failed"]
     assert "nonsense" in taken.recorder.trace[0].body["why"]
+
+
+def test_a_frame_is_chosen_by_the_state_that_its_group_was_last_heard_to_be_in() -> None:
+    taken = Taken(fault(Answer(error_code=27), state="CompletingRebalance"))
+
+    assert taken.striking.on_request(taken.entry) is not None
+
+
+def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> None:
+    moved: list[tuple[str, Move]] = []
+
+    async def mover(group: str, move: Move) -> None:
+        if move.to == 7:
+            raise BrokenEnvironment("there is no node 7")
+        moved.append((group, move))
+
+    async def main() -> None:
+        able, unable = Taken(), Taken()
+        able.striking = Striking(able.interception, Insight(), mover)
+        nameless = replace(able.entry, columns={"api": "Heartbeat"})
+        await able.striking.move(fault(Move()), able.entry)
+        await able.striking.move(fault(Move(to=7)), able.entry)
+        await able.striking.move(fault(Move()), nameless)
+        await unable.striking.move(fault(Move()), unable.entry)
+
+        assert moved == [("g", Move())]
+        assert [(seen.detail, seen.body.get("why")) for seen in (*able.recorder.trace, *unable.recorder.trace)] == [
+            ("delivered", None), ("failed", "there is no node 7"), ("failed", "the frame names no group"), ("failed", "a tap moves no coordinator"),
+        ]  # fmt: skip
+
+    trio.run(main)

@@ -19,7 +19,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 __all__ = ["faults_of"]
 
 _NUMBERS: Final = ("nth", "count", "generation", "node", "error")
-_TEXTS: Final = ("client", "group", "member", "instance", "role")
+_TEXTS: Final = ("client", "group", "member", "instance", "role", "state")
 _PLAIN: Final[dict[str, Action]] = {
     "silence": Silence(), "drop": Silence(), "cut": Cut(), "reset": Cut(reset=True), "duplicate": Duplicate(), "hold": Hold(),
 }  # fmt: skip
@@ -109,12 +109,10 @@ def _code(word: str, value: str) -> int:
 
 
 def _check(fault: Fault) -> None:
-    """Refuse what a tap can't do: it moves no coordinator, and does not see in which state a group is."""
+    """Refuse what a tap by itself can't do: it moves no coordinator."""
     if fault.selector.api not in _TITLES.values():
         raise WrongUsage(f"fault {fault.name}: no API is called {fault.selector.api!r}")
     if isinstance(fault.action, Move):
         raise WrongUsage(f"fault {fault.name}: a tap moves no coordinator; stop the broker, or answer NOT_COORDINATOR")
-    if fault.selector.state is not None:
-        raise WrongUsage(f"fault {fault.name}: a tap does not see the group's state; choose the frame by api, nth or generation")
     if isinstance(fault.action, Duplicate) and fault.selector.direction == "response":
         raise WrongUsage(f"fault {fault.name}: an answer cannot be duplicated, only a request")

@@ -15,7 +15,7 @@ from groupproof.harness.network import Address
 from groupproof.harness.tap.addresses import named_in, with_addresses
 from groupproof.harness.tap.insight import Insight
 from groupproof.harness.tap.link import TapLink
-from groupproof.harness.tap.striking import Striking
+from groupproof.harness.tap.striking import MoveGroup, Striking
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.framing import FRAME_BYTES_MAX
 from groupproof.protocol.trace import Recorder
@@ -42,7 +42,7 @@ class Route:
 class Doors(Protocol):
     """Where clients come in."""
 
-    async def open(self, serve: Serve) -> Address:
+    async def open(self, serve: Serve, route: Route) -> Address:
         """Serve whoever connects to a new address, which is returned; raise `BrokenEnvironment` where none can be had."""
         ...
 
@@ -57,7 +57,7 @@ class TcpDoors:
     first_port: int = 0
     _opened: int = 0
 
-    async def open(self, serve: Serve) -> Address:
+    async def open(self, serve: Serve, route: Route) -> Address:
         port = self.first_port and self.first_port + self._opened
         try:
             listeners = await trio.open_tcp_listeners(port, host=self.bind)
@@ -80,7 +80,11 @@ async def _accepted(serve: Serve, stream: trio.SocketStream) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Hub:
-    """Routes by the broker's address; `connect` reaches brokers. Implements the `Station` of its connections."""
+    """Routes by the broker's address; `connect` reaches brokers. Implements the `Station` of its connections.
+
+    Several can stand before the same brokers: then they share `interception`, `insight` and `numbers`. `move` is how a coordinator is moved
+    here, where that can be done at all.
+    """
 
     recorder: Recorder
     connect: Connect
@@ -89,19 +93,20 @@ class Hub:
     frame_bytes_max: int = FRAME_BYTES_MAX
     striking: Striking = field(init=False)
     routes: dict[Address, Route] = field(default_factory=dict)
-    _insight: Insight = field(default_factory=Insight)
+    insight: Insight = field(default_factory=Insight)
+    numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    move: MoveGroup | None = None
     _opening: trio.Lock = field(default_factory=trio.Lock)
-    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def __post_init__(self) -> None:
-        self.striking = Striking(self.interception, self._insight)
+        self.striking = Striking(self.interception, self.insight, self.move)
 
     async def route_to(self, upstream: Address, node: int | None = None) -> Route:
         """Return the way to a broker, opened if it is new; raise `BrokenEnvironment` where no port can be had."""
         async with self._opening:
             route = self.routes.get(upstream)
             if route is None:
-                route = await self._opened(upstream)
+                route = await self._opened(upstream, node)
             route.node = route.node if node is None else node
             return route
 
@@ -112,18 +117,21 @@ class Hub:
             told[named.address] = (await self.route_to(named.address, named.node)).local
         return with_addresses(api, body, told)
 
-    def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
-        self._insight.follow(api, group, body)
+    def asked(self, api: Api, group: str | None) -> None:
+        self.insight.asked(api, group)
 
-    async def _opened(self, upstream: Address) -> Route:
+    def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
+        self.insight.follow(api, group, body)
+
+    async def _opened(self, upstream: Address, node: int | None) -> Route:
         if len(self.routes) >= ROUTES_MAX:
             raise BrokenEnvironment(f"the upstream has named {ROUTES_MAX} addresses; no more are tapped")
-        route = Route(upstream=upstream, local=("", 0))
-        route.local = await self.doors.open(partial(self._serve, route))
+        route = Route(upstream=upstream, local=("", 0), node=node)
+        route.local = await self.doors.open(partial(self._serve, route), route)
         self.routes[upstream] = route
         self.recorder.record("event", who="link", body={"name": "routed", "upstream": list(upstream), "local": list(route.local)})
         return route
 
     async def _serve(self, route: Route, stream: trio.abc.Stream, peer: str) -> None:
-        link = TapLink(self, next(self._numbers), route.node, stream, peer, partial(self.connect, *route.upstream))
+        link = TapLink(self, next(self.numbers), route.node, stream, peer, partial(self.connect, *route.upstream))
         await link.serve()

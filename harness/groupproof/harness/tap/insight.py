@@ -1,38 +1,77 @@
-"""What the answers that pass tell about groups: generation and leader, for the faults that ask for them. Pure and bounded."""
+"""What the frames that pass tell about groups: generation, leader and state, for the faults that ask for them. Pure and bounded.
+
+The state is what the members were told, so that it comes a little later than the coordinator's own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["GROUPS_MAX", "Insight"]
 
 GROUPS_MAX: Final = 10_000
-"""Of so many groups the leader is kept in mind; the longest known is forgotten first."""
+"""Of so many groups something is kept in mind; the longest known is forgotten first."""
+
+_PREPARING = GroupState.PREPARING_REBALANCE.value
+_BEARS: Final = frozenset({Api.HEARTBEAT, Api.SYNC_GROUP, Api.OFFSET_COMMIT})
+
+
+@dataclass(slots=True)
+class _Known:
+    state: str
+    generation: int | None = None
+    leader: str | None = None
 
 
 class Insight:
-    """The last generation of each group, as far as an answer has told it."""
+    """The last generation of each group, and what goes on in it, as far as a frame has told it."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, tuple[int, str]] = {}
+        self._groups: dict[str, _Known] = {}
+
+    def asked(self, api: Api, group: str | None) -> None:
+        """Note that a member asked for something about `group`: a join begins a rebalance."""
+        if api is Api.JOIN_GROUP and group is not None:
+            self._known(group).state = _PREPARING
 
     def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
         """Note what an answer about `group` says."""
-        if api is not Api.JOIN_GROUP or group is None or body.get("error_code"):
+        if group is None:
             return
-        self._groups.pop(group, None)
-        self._groups[group] = (body["generation_id"], body["leader"])
-        if len(self._groups) > GROUPS_MAX:
-            del self._groups[next(iter(self._groups))]
+        error = body.get("error_code")
+        if api is Api.JOIN_GROUP and not error:
+            known = self._groups[group] = self._groups.pop(group, _Known(_PREPARING))
+            known.generation, known.leader, known.state = body["generation_id"], body["leader"], GroupState.COMPLETING_REBALANCE.value
+            self._forget()
+        elif group not in self._groups:
+            return
+        elif error == ErrorCode.REBALANCE_IN_PROGRESS and api in _BEARS:
+            self._groups[group].state = _PREPARING
+        elif api is Api.SYNC_GROUP and not error:
+            self._groups[group].state = GroupState.STABLE.value
 
     def generation(self, group: str | None) -> int | None:
-        return self._groups[group][0] if group in self._groups else None
+        return self._groups[group].generation if group in self._groups else None
+
+    def state(self, group: str | None) -> str | None:
+        """Return the state that the group was last heard to be in; None for one of which nothing was heard."""
+        return self._groups[group].state if group in self._groups else None
 
     def role(self, group: str | None, member: str | None) -> str | None:
         """Return leader or follower; None where no generation was seen, or no member is named."""
-        if group not in self._groups or not member:
+        if group not in self._groups or self._groups[group].leader is None or not member:
             return None
-        return "leader" if self._groups[group][1] == member else "follower"
+        return "leader" if self._groups[group].leader == member else "follower"
+
+    def _known(self, group: str) -> _Known:
+        known = self._groups.setdefault(group, _Known(_PREPARING))
+        self._forget()
+        return known
+
+    def _forget(self) -> None:
+        if len(self._groups) > GROUPS_MAX:
+            del self._groups[next(iter(self._groups))]

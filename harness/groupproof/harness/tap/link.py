@@ -22,7 +22,7 @@ from groupproof.harness.tap.ledger import Entry, Ledger
 from groupproof.harness.tap.passing import STOPPED, answer_of, correlation_of, passing_of
 from groupproof.harness.tap.striking import Striking, answer_columns
 from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Silence
+from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move, Silence
 from groupproof.protocol.framing import Framer, FramingError, frame
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
@@ -64,6 +64,10 @@ class Station(Protocol):
 
     def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
         """Note what an answer tells about a group."""
+        ...
+
+    def asked(self, api: Api, group: str | None) -> None:
+        """Note that something is asked about a group."""
         ...
 
 
@@ -189,6 +193,8 @@ class TapLink:
                 entry.fault, entry.columns = fault, {**entry.columns, "fault": fault.name}
             if fault is None or not await self._strike_request(fault, entry):
                 await self._ask(entry)
+                if entry.passing.wire is not None:
+                    self._station.asked(entry.passing.wire.api, entry.columns.get("group"))
         await self._wave()
 
     async def _strike_request(self, fault: Fault, entry: Entry) -> bool:
@@ -331,6 +337,9 @@ class TapLink:
         elif isinstance(action, Silence):
             with self._withheld():
                 await self._striking.interception.silence(fault, entry.columns)
+        elif isinstance(action, Move):
+            with self._withheld():
+                await self._striking.move(fault, entry)
         else:
             self._striking.receipt(fault, "failed", entry, why=f"{action.kind} can't be done to this frame")
 

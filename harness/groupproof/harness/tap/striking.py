@@ -6,27 +6,33 @@ broker has answered the second request too: when it takes a request up is not se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from groupproof.coordinator.interception import Interception
 from groupproof.harness.tap.insight import Insight
 from groupproof.harness.tap.ledger import Entry
-from groupproof.protocol.faults import Answer, Fault, Frame
+from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol.faults import Answer, Fault, Frame, Move
 from groupproof.protocol.refusals import refusal
 from groupproof.protocol.wire import WireRequest, write_response
 
-__all__ = ["Striking"]
+__all__ = ["MoveGroup", "Striking", "answer_columns"]
 
 Body = Mapping[str, Any]
+
+
+MoveGroup = Callable[[str, Move], Awaitable[None]]
+"""Moves a group's coordinator; raises `BrokenEnvironment` where it won't go."""
 
 
 class Striking:
     """The faults of one tap; frames that cannot be read are never struck."""
 
-    def __init__(self, interception: Interception, insight: Insight) -> None:
+    def __init__(self, interception: Interception, insight: Insight, mover: MoveGroup | None = None) -> None:
         self.interception = interception
         self._insight = insight
+        self._mover = mover
 
     def on_request(self, entry: Entry) -> Fault | None:
         """Return the fault that strikes a request which is about to go on to the broker."""
@@ -53,6 +59,21 @@ class Striking:
             return None
         return body
 
+    async def move(self, fault: Fault, entry: Entry) -> None:
+        """Move the coordinator of the frame's group, before the frame goes on."""
+        action, group = fault.action, entry.columns.get("group")
+        assert isinstance(action, Move)
+        if self._mover is None or group is None:
+            why = "the frame names no group" if group is None else "a tap moves no coordinator"
+            self.receipt(fault, "failed", entry, why=why)
+            return
+        try:
+            await self._mover(group, action)
+        except BrokenEnvironment as error:
+            self.receipt(fault, "failed", entry, why=str(error))
+        else:
+            self.receipt(fault, "delivered", entry)
+
     def receipt(self, fault: Fault, stage: str, entry: Entry, **body: Any) -> None:
         self.interception.receipt(fault, stage, entry.columns, body=body)
 
@@ -67,7 +88,7 @@ class Striking:
         return Frame(
             api=wire.api.title, direction=direction, client=wire.client_id or "", group=group, member=member, instance=columns.get("instance"),
             generation=self._insight.generation(group) if generation is None else generation, role=self._insight.role(group, member),
-            node=columns.get("node"), connection=columns.get("connection"), error=columns.get("error"),
+            state=self._insight.state(group), node=columns.get("node"), connection=columns.get("connection"), error=columns.get("error"),
         )  # fmt: skip
 
 
