@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from groupproof.coordinator.answers import FORMS, error_answer
 from groupproof.coordinator.choices import Choices
@@ -61,11 +61,33 @@ def _answer_of(row: Row, variant: Variant, fields: Mapping[str, int]) -> Callabl
     return None if answer is None else variant.forms.get(answer, FORMS[answer])
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A release's table, bent by a variant and bound to the functions."""
+
+    profile: Profile
+    cells: Mapping[tuple[On, State], tuple[_Rule, ...]]
+    before: Mapping[On, tuple[_Rule, ...]]
+
+
+@lru_cache(maxsize=64)
+def _table(profile: Profile, variant: Variant) -> _Table:
+    """Bind a table once: the oracle makes a thousand machines of one release."""
+    profile = bent(profile, variant)
+    cells = {
+        (on, state): tuple(_bind(on, state_name(state), row, variant, profile.fields) for row in cell)
+        for on, states in profile.cells.items() for state, cell in states.items()
+    }  # fmt: skip
+    before = {on: tuple(_bind(on, "before", row, variant, profile.fields) for row in cell) for on, cell in profile.before_group.items()}
+    return _Table(profile, cells, before)
+
+
 class Engine:
     """The groups of one broker, their timers and their partitions. `out` collects what the input under way puts out."""
 
     def __init__(self, profile: Profile, settings: Settings, choices: Choices, variant: Variant = REFERENCE) -> None:
-        self.profile = bent(profile, variant)
+        table = _table(profile, variant)
+        self.profile, self._cells, self._before = table.profile, table.cells, table.before
         self.settings = settings
         self.groups: dict[str, Group] = {}
         self.timers = variant.timers()
@@ -73,12 +95,6 @@ class Engine:
         self.append_error = ErrorCode.NONE  # what the log answers to appends of records, for simulations of failing disks
         self.out: list[Output] = []
         self.choices = choices
-        fields = self.profile.fields
-        self._cells = {
-            (on, state): tuple(_bind(on, state_name(state), row, variant, fields) for row in cell)
-            for on, states in self.profile.cells.items() for state, cell in states.items()
-        }  # fmt: skip
-        self._before = {on: tuple(_bind(on, "before", row, variant, fields) for row in cell) for on, cell in self.profile.before_group.items()}
 
     def apply(self, on: Input) -> Row:
         """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""

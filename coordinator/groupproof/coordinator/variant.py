@@ -59,9 +59,9 @@ class Line:
     leaves_when_closed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Variant:
-    """One deviation from the reference; `breaks` are requirement ids, empty for a legal one, and `says` is a sentence about it.
+    """One deviation from the reference, like none but itself; `breaks` are requirement ids, empty for a legal one, and `says` is a sentence about it.
 
     `rows` are changes of the table, `before` cells of the checks before the group. `effects`, `guards` and `forms` stand in place of the
     table's words; `due_ms` says for when a timer is armed (None: never). `outputs` may change what a machine puts out, `stored` what a

@@ -90,11 +90,12 @@ def _of_lists(path: str, field: str, expected: list[Any], observed: list[Any]) -
 
 def _keyed(entries: list[Any]) -> dict[tuple[str, int], Any]:
     """Return the entries by what names them, those of one name counted in an order of their own. Only one group is ever told of, so that it needs no name."""
-    found: dict[tuple[str, int], Any] = {}
-    for entry in sorted(entries, key=repr):
+    named: dict[str, list[Any]] = {}
+    for entry in entries:
         name = "/".join(str(entry[key]) for key in _KEYS if entry.get(key) is not None) if isinstance(entry, Mapping) else str(entry)
-        count = 0
-        while (name, count) in found:
-            count += 1
-        found[name, count] = entry
-    return found
+        named.setdefault(name, []).append(entry)
+    return {(name, count): entry for name in sorted(named) for count, entry in enumerate(_in_order(named[name]))}
+
+
+def _in_order(entries: list[Any]) -> list[Any]:
+    return sorted(entries, key=repr) if len(entries) > 1 else entries

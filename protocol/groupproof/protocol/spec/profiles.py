@@ -27,9 +27,9 @@ class UnknownProfile(ValueError):
     """No profile has that name; the message lists those that exist."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
-    """The group protocol as one release keeps it.
+    """The group protocol as one release keeps it, like none but itself.
 
     `before_group` holds the checks made before the group is looked at, `cells` the rows by input and state; `unreachable` says why a cell
     is not there. `line` tells which of Kafka's coordinators it is.
