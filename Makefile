@@ -1,5 +1,6 @@
 # One line each; the work is done by ci/ and by the tools that pyproject.toml configures.
 BIN := .venv/bin
+SEED = $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup certify test soak mutants bench check format docs lock clean
@@ -12,11 +13,15 @@ setup: .venv/.set-up-run ## make .venv with .venv/bin/groupproof, from the lock 
 certify: .venv/.set-up-run ## put the registered clients in front of the reference coordinator; reports in reports/
 	$(BIN)/python ci/certify.py $(CLIENTS)
 
+# The tests start Python hundreds of times, also where the environment has it compile everything each time.
+test soak: export PYTHONDONTWRITEBYTECODE :=
+test soak: export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
+
 test: .venv/.set-up-dev ## run the tests, in random order, warnings as errors
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-soak: .venv/.set-up-dev ## run the long form of the proofs: thousands of seeds, every mutant, large bounds
-	GROUPPROOF_SOAK=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+soak: .venv/.set-up-dev ## run the long form of the proofs: thousands of seeds, every mutant, large bounds; SEED=... has another run again than the commit's
+	GROUPPROOF_SOAK=$(SEED) $(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=1200 $(ARGS)
 
 mutants: .venv/.set-up-dev ## mutate the machines: a sample of 400, each of which some test should kill
 	$(BIN)/python ci/mutants.py $(ARGS)
@@ -43,7 +48,7 @@ lock: .venv/.set-up-dev ## resolve the lock files anew from pyproject.toml
 	ci/lock
 
 clean: ## remove what can be made again
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .cache/bytecode .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.set-up-run: pyproject.toml ci/setup ci/uv.lock ci/requirements.lock

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.soaking import NAME, SEED, SOAKS, replay_line
 
 # A busy machine must not fail a property: time is judged by no example.
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), database=None, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.load_profile("ci" if SOAKS or os.environ.get("CI") else "local")
 
-SOAKS = os.environ.get("GROUPPROOF_SOAK") == "1"
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """In the soak everything that draws draws from its seed."""
+    if SOAKS:
+        config.option.hypothesis_seed = config.option.randomly_seed = SEED
+
+
+def pytest_report_header() -> str | None:
+    return f"soak: seed {NAME} ({SEED}), again by: make soak SEED={NAME}" if SOAKS else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -20,4 +31,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if (item.get_closest_marker("soak") is not None) != SOAKS]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        names = set(left_out)
+        items[:] = [item for item in items if item not in names]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if SOAKS and report.failed:
+        report.sections.append(("again by", replay_line(item.nodeid)))
+    return report
