@@ -12,7 +12,7 @@ from groupproof.harness.contract_lines import Answer
 from groupproof.harness.conversation import Ending
 from groupproof.harness.shim_process import Program
 
-__all__ = ["FAKE_SHIM", "Heard", "fake"]
+__all__ = ["FAKE_SHIM", "AlwaysUp", "Heard", "fake"]
 
 FAKE_SHIM = Path(__file__).with_name("fake_shim.py")
 
@@ -42,3 +42,13 @@ class Heard:
     def on_end(self, ending: Ending) -> None:
         self.endings.append(ending)
         self.ended.set()
+
+
+class AlwaysUp:
+    """Of brokers behind a network: they listen as long as it is open."""
+
+    def is_up(self, node_id: int) -> bool:
+        return True
+
+    async def turned(self, node_id: int) -> None:
+        await trio.sleep_forever()

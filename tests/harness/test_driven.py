@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import trio
+from tests.harness.driving import JOINED, kit, play
 
 from groupproof.coordinator.cluster import Cluster
-from groupproof.harness.driven import DrivenReference
+from groupproof.harness.driven import DrivenReference, NoMachines
+from groupproof.harness.plan import BreakBroker, Command, Mend, Pass
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.faults import Fault, Hold, Move, Selector
 from groupproof.protocol.trace import Recorder
@@ -45,11 +49,49 @@ def test_what_a_plan_does_reaches_the_cluster_and_its_machines() -> None:
     trio.run(main)
 
 
-def test_without_machines_nothing_breaks_and_all_is_whole() -> None:
+def test_the_reference_clusters_machines_are_its_own_and_each_is_broken_once_until_it_is_mended() -> None:
     async def main() -> None:
-        cluster = DrivenReference(Cluster(recorder=Recorder(lambda: 0)))
+        reference = Cluster(recorder=Recorder(lambda: 0))
+        cluster = DrivenReference(reference)
         await cluster.mend_broker(0)
-        with pytest.raises(BrokenEnvironment, match="broker 0 can't be broken here"):
-            await cluster.break_broker(0, "kill")
+        await cluster.break_broker(0, "kill")
+        assert not reference.is_up(0)
+        for node, how, why in (
+            (0, "pause", r"broker 0 is broken already \(kill\); mend it first"),
+            (1, "drown", "broker 1 can't be broken by 'drown'; the ways are pause, kill, slow-disk"),
+            (2, "kill", "no broker 2 is running here"),
+        ):
+            with pytest.raises(BrokenEnvironment, match=why):
+                await cluster.break_broker(node, how)
+        await cluster.mend_broker(0)
+        assert reference.is_up(0)
+        await cluster.break_broker(0, "slow-disk")
 
     trio.run(main)
+
+
+def test_machines_that_are_not_the_kits_are_whole_and_can_not_be_broken() -> None:
+    async def main() -> None:
+        await NoMachines().mend_broker(0)
+        with pytest.raises(BrokenEnvironment, match="broker 0 can't be broken here"):
+            await NoMachines().break_broker(0, "kill")
+
+    trio.run(main)
+
+
+def _commit(offset: int, **more: Any) -> Command:
+    return Command(member="m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, offset]]}, within_ms=60_000, **more)
+
+
+@pytest.mark.parametrize(("how", "waited_ms", "coordinators"), [("pause", 20_000, 1), ("kill", 0, 2), ("slow-disk", 500, 1)])
+def test_a_member_can_commit_again_after_its_coordinator_was_broken(how: str, waited_ms: int, coordinators: int) -> None:
+    breaks = BreakBroker(name="b", how=how)
+    trace = play([*JOINED, _commit(1), breaks, _commit(2, wait=False), Pass(ms=15_000), Mend(name="b"), Pass(ms=5_000), _commit(3)])
+
+    assert [seen.detail for seen in trace if seen.kind == "fault"] == ["triggered", "delivered", "healed"]
+    assert not kit(trace, "timeout")
+    delivered = next(seen for seen in trace if seen.detail == "delivered")
+    committed = [seen for seen in trace if seen.kind == "response" and seen.api == "OffsetCommit" and seen.error == 0]
+    after = next(seen for seen in committed if seen.seq > delivered.seq)
+    assert waited_ms <= (after.at_ns - delivered.at_ns) / 1e6 < waited_ms + 500
+    assert len({seen.node for seen in committed}) == coordinators

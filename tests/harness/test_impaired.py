@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import trio
+from tests.harness.fakes import AlwaysUp
 
 from groupproof.harness.impaired import Impairments
 from groupproof.harness.network import MemoryNetwork
@@ -33,7 +34,7 @@ BOTH = pytest.mark.parametrize("stream", [UPSTREAM, DOWNSTREAM])
 SOME = b"x" * 2_000
 
 
-class Echo:
+class Echo(AlwaysUp):
     """Two brokers that say again what they are told, and hang up at "bye"."""
 
     nodes = (0, 1)

@@ -5,12 +5,13 @@ import socket
 import pytest
 import trio
 import trio.testing
+from tests.harness.fakes import AlwaysUp
 
 from groupproof.harness.network import CALM_S, LoopbackNetwork, MemoryNetwork, Network, bootstrap_of
 from groupproof.harness.troubles import BrokenEnvironment
 
 
-class Echo:
+class Echo(AlwaysUp):
     """Two brokers that answer each message with their node and the message."""
 
     nodes = (0, 1)
@@ -114,5 +115,49 @@ def test_during_a_flood_requests_are_taken_up_slowly() -> None:
             began = trio.current_time()
             assert await said_by(network, addresses[0]) == b"0:hi"
             assert trio.current_time() - began >= CALM_S
+
+    trio.run(main)
+
+
+class Mortal(Echo):
+    """One that is killed and started again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_there = True
+        self.turn = trio.Event()
+
+    def is_up(self, node_id: int) -> bool:
+        return self.is_there or node_id == 1
+
+    async def turned(self, node_id: int) -> None:
+        await self.turn.wait()
+
+    def becomes(self, *, there: bool) -> None:
+        self.is_there = there
+        self.turn.set()
+        self.turn = trio.Event()
+
+
+@pytest.mark.parametrize("network", [MemoryNetwork(), LoopbackNetwork()], ids=["memory", "loopback"])
+def test_a_broker_that_is_down_refuses_and_is_back_at_its_port(network: MemoryNetwork | LoopbackNetwork) -> None:
+    async def main() -> None:
+        brokers = Mortal()
+        async with network.opened(brokers) as (address, other):
+            stream = await network.connect(*address)
+            await stream.send_all(b"a")
+            assert await stream.receive_some() == b"0:a"
+            brokers.becomes(there=False)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            with pytest.raises(OSError, match=r"nobody listens|all attempts"):
+                await network.connect(*address)
+            await (await network.connect(*other)).aclose()
+            brokers.becomes(there=True)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            again = await network.connect(*address)
+            await again.send_all(b"b")
+            assert await again.receive_some() == b"0:b"
+            for each in (stream, again):
+                await each.aclose()
 
     trio.run(main)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from tests.harness.fakes import AlwaysUp
 
 from groupproof.harness.network import LoopbackNetwork
 from groupproof.harness.relabelling import OwnerGone, Relabelled, owner_of_connection, with_client_id
@@ -108,7 +109,7 @@ def test_a_socket_that_is_closed_has_no_owner_and_neither_has_one_with_another_p
 
 
 def test_on_a_network_with_names_requests_come_under_the_owners_name() -> None:
-    class Listening:
+    class Listening(AlwaysUp):
         nodes = (0,)
         heard: list[str | None]
 

@@ -5,6 +5,7 @@ import socket
 import pytest
 import trio
 import trio.testing
+from tests.harness.fakes import AlwaysUp
 
 from groupproof.harness.network import LoopbackNetwork
 from groupproof.harness.streams import Wrapped
@@ -21,7 +22,7 @@ def test_a_wrapper_changes_nothing_of_a_stream() -> None:
 
 
 def test_a_wrapped_connection_can_be_reset() -> None:
-    class Resetting:
+    class Resetting(AlwaysUp):
         nodes = (0,)
 
         def advertise(self, node_id: int, host: str, port: int) -> None:

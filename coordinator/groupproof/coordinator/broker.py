@@ -18,6 +18,7 @@ from groupproof.coordinator.commits import OFFSET_REQUESTS, known_part, refused_
 from groupproof.coordinator.coordinators import Coordinators, Ticket
 from groupproof.coordinator.data import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
 from groupproof.coordinator.interception import Interception
+from groupproof.coordinator.machine import Machine
 from groupproof.coordinator.metadata import (
     World,
     api_versions,
@@ -82,7 +83,7 @@ class Peer(Protocol):
     number: int
     host: str
 
-    def end(self, reason: str) -> None: ...
+    def end(self, reason: str, by: str = ...) -> None: ...
 
     def waits(self, what: str) -> AbstractContextManager[None]:
         """Mark that the request under way waits for `what`."""
@@ -105,6 +106,7 @@ class Broker:
         frame_bytes_max: int,
         line: Line | None = None,
     ) -> None:
+        self.machine = Machine()
         self.line = line or Line()
         self.peers: set[Peer] = set()
         self.turn = trio.Lock() if self.line.locks else None

@@ -98,6 +98,9 @@ class Cluster:
 
         `peer` is the client's address as `host:port`.
         """
+        if not self.is_up(node_id):
+            await trio.aclose_forcefully(stream)
+            return
         await Connection(self._brokers[node_id], next(self._numbers), stream, peer).serve()
 
     # What a plan does to the cluster
@@ -130,6 +133,42 @@ class Cluster:
     def grow(self, topic: str, partitions: int) -> None:
         """Give `topic` that many partitions, creating it when it is new; raise `ValueError` where it has more."""
         self._topics.grow(topic, partitions)
+
+    # What befalls the brokers' machines
+
+    def is_up(self, node_id: int) -> bool:
+        """Tell whether the broker listens, as all do that were not killed."""
+        return self._world.nodes[node_id].is_up
+
+    async def turned(self, node_id: int) -> None:
+        """Return when the broker has been broken or mended."""
+        await self._brokers[node_id].machine.changed()
+
+    def pause(self, node_id: int) -> None:
+        """Let the broker take up nothing, answer nothing and fire no timer until it is mended; its connections stay."""
+        self._brokers[node_id].machine.pause()
+        self._coordinators.pause(node_id)
+
+    def kill(self, node_id: int) -> None:
+        """End the broker without a word: its connections break, and its groups go to the next one, or where it is the last wait for its return."""
+        self._world.nodes[node_id].is_up = False
+        broker = self._brokers[node_id]
+        broker.machine.kill()
+        for peer in tuple(broker.peers):
+            peer.end("the broker was killed", by="fault")
+        others = [node for node in (*self.nodes[node_id + 1 :], *self.nodes[:node_id]) if self.is_up(node)]
+        self._coordinators.lose(node_id, others[0] if others else None)
+
+    def slow_disk(self, node_id: int) -> None:
+        """Let each append to the broker's log take `WRITE_S` until it is mended."""
+        self._brokers[node_id].machine.slow_down()
+
+    def mend(self, node_id: int) -> None:
+        """Undo all of that; what a killed broker led alone comes back from its log, what went to another stays there."""
+        self._world.nodes[node_id].is_up = True
+        self._coordinators.load(node_id)
+        self._coordinators.resume(node_id)
+        self._brokers[node_id].machine.mend()
 
     def coordinator_node(self, group: str) -> int:
         """Return the node that coordinates `group`."""

@@ -265,7 +265,8 @@ class Connection:
 
     def _at_once(self, arrived: Arrived) -> bool:
         """Take the request up here and answer it, where nothing stands in the way; what is left to wait for is the other task's."""
-        if not (self._is_plain and arrived.wire.api in AT_ONCE and self._inbox.is_awaited and self.broker.interception.is_idle):
+        nothing_between = self._inbox.is_awaited and self.broker.interception.is_idle and self.broker.machine.is_whole
+        if not (self._is_plain and arrived.wire.api in AT_ONCE and nothing_between):
             return False
         answer = self.broker.take_up(arrived, self)
         if isinstance(answer, Parked):
@@ -324,6 +325,8 @@ class Connection:
         self.end(self._farewell, by="client")
 
     async def _turn(self, arrived: Arrived) -> None:
+        if not self.broker.machine.is_whole:
+            await self.broker.machine.ready(arrived.wire.api, arrived.wire.body)
         struck = self._strikes.on_request(arrived)
         body: Body | None = None
         taken_up = None
@@ -336,6 +339,8 @@ class Connection:
             body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
         if body is not None:
             body = await self._bent(arrived, dict(body))
+        if not self.broker.machine.runs:
+            await self.broker.machine.awake()
         if body is not None and self._is_open:
             await self._answer(arrived, body, struck)
 

@@ -68,6 +68,8 @@ class Coordinators:
         self._tickets: dict[Hashable, Ticket] = {}
         self._sleeping_until = math.inf
         self._wake = trio.Event()
+        self._still: set[int] = set()
+        self._homeless: dict[int, Stored] = {}
         self._machines = [
             Coordinator(
                 profile=profile, settings=settings, random=random.Random(f"{seed}/member ids/{node}"), node_id=node,
@@ -93,8 +95,8 @@ class Coordinators:
     async def run(self) -> None:
         """Fire the machines' timers when they are due; never returns."""
         while True:
-            deadlines = [deadline for machine in self._machines if (deadline := machine.next_deadline_ms()) is not None]
-            self._sleeping_until = min(deadlines, default=math.inf)
+            running = [machine for node, machine in enumerate(self._machines) if node not in self._still]
+            self._sleeping_until = min((deadline for each in running if (deadline := each.next_deadline_ms()) is not None), default=math.inf)
             self._wake = trio.Event()
             with trio.move_on_at(self._origin + self._sleeping_until / 1000):
                 await self._wake.wait()
@@ -104,7 +106,7 @@ class Coordinators:
     def _advance(self, node: int) -> None:
         now_ms = self.now_ms()
         deadline = self._machines[node].next_deadline_ms()
-        if deadline is not None and deadline <= now_ms:
+        if deadline is not None and deadline <= now_ms and node not in self._still:
             self._perform(node, self._advanced(node, now_ms))
 
     def _advanced(self, node: int, now_ms: int) -> Sequence[Output]:
@@ -121,6 +123,37 @@ class Coordinators:
         if deadline is not None:
             self._sleeping_until = deadline
             self._wake.set()
+
+    # Machines
+
+    def pause(self, node: int) -> None:
+        """Let no timer of the node fire until `resume`."""
+        self._still.add(node)
+
+    def resume(self, node: int) -> None:
+        """Let the node's timers fire again, those first that are over meanwhile."""
+        self._still.discard(node)
+        self._advance(node)
+        self._wake.set()
+
+    def lose(self, node: int, heir: int | None) -> None:
+        """Let a node end as by SIGKILL: its groups are loaded from the log by `heir`, or where there is none, when it is back."""
+        self._still.discard(node)
+        for partition in [partition for partition, owner in enumerate(self.owners) if owner == node]:
+            if heir is not None:
+                self.move(partition, Move(to=heir, parked="drop", state="kept"))
+                continue
+            self._homeless[partition] = self._machines[node].stored(partition)
+            self._perform(node, self._machines[node].unload(partition, self.now_ms(), "drop"))
+
+    def load(self, node: int) -> None:
+        """Let the first node that is back load what the log holds of the groups that had none."""
+        homeless, self._homeless = self._homeless, {}
+        for partition, stored in homeless.items():
+            self.owners[partition] = node
+            self.epochs[partition] += 1
+            self._perform(node, self._machines[node].load(partition, stored, self.now_ms()))
+        self._look_at_timers(node)
 
     # Requests
 

@@ -57,7 +57,7 @@ def _log(world: World, node_id: int, asked: Asked, index: int, epoch: int = -1) 
         return ErrorCode.UNKNOWN_TOPIC_ID.value
     if topic is None or log is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
-    if topic.leader_of(index, len(world.nodes)) != node_id:
+    if world.leader_of(topic, index) != node_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER.value
     return UNKNOWN_LEADER_EPOCH if epoch > _LEADER_EPOCH else log
 

@@ -47,6 +47,7 @@ class Node:
     node_id: int
     host: str = "127.0.0.1"
     port: int = 0
+    is_up: bool = True
 
 
 @dataclass(slots=True)
@@ -70,7 +71,13 @@ class World:
     @property
     def controller(self) -> int:
         """Kafka 4 tells clients any live broker; here the last one, so that it is not the coordinator of everything."""
-        return self.nodes[-1].node_id
+        return ([node for node in self.nodes if node.is_up] or self.nodes)[-1].node_id
+
+    def leader_of(self, topic: Topic, index: int) -> int:
+        """Return the node that leads a partition: its first, or the next after it that is there."""
+        first, count = topic.leader_of(index, len(self.nodes)), len(self.nodes)
+        there = ((first + step) % count for step in range(count) if self.nodes[(first + step) % count].is_up)
+        return next(there, first)
 
 
 def api_versions(world: World, body: Mapping[str, Any], version: int) -> Body:
@@ -112,7 +119,7 @@ def _topics(world: World, asked: Sequence[Mapping[str, Any]] | None, version: in
 
 
 def _brokers(world: World, name: str = "node_id") -> tuple[Body, ...]:
-    return tuple({name: node.node_id, "host": node.host, "port": node.port, "rack": None} for node in world.nodes)
+    return tuple({name: node.node_id, "host": node.host, "port": node.port, "rack": None} for node in world.nodes if node.is_up)
 
 
 def _asked(asked: Mapping[str, Any], world: World) -> Body:
@@ -140,7 +147,7 @@ def _no_topic(name: str | None, topic_id: str | None, code: int) -> Body:
 
 
 def _topic(topic: Topic, world: World) -> Body:
-    partitions = tuple(_partition(index, topic.leader_of(index, len(world.nodes)), 0) for index in range(len(topic.partitions)))
+    partitions = tuple(_partition(index, world.leader_of(topic, index), 0) for index in range(len(topic.partitions)))
     return _no_topic(topic.name, topic.topic_id, 0) | {"partitions": partitions}
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import trio
+
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.faults import Fault, Move
 
-__all__ = ["DrivenCluster", "DrivenReference", "Machines", "NoMachines"]
+__all__ = ["DrivenCluster", "DrivenReference", "Machines", "NoMachines", "ReferenceMachines"]
 
 
 class DrivenCluster(Protocol):
@@ -57,12 +59,37 @@ class NoMachines:
         return
 
 
+class ReferenceMachines:
+    """The machines of a reference cluster, which are its own."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._broken: dict[int, str] = {}
+
+    async def break_broker(self, node: int, how: str) -> None:
+        broken = {"pause": self._cluster.pause, "kill": self._cluster.kill, "slow-disk": self._cluster.slow_disk}
+        if node not in self._cluster.nodes:
+            raise BrokenEnvironment(f"no broker {node} is running here that could be broken")
+        if how not in broken:
+            raise BrokenEnvironment(f"broker {node} can't be broken by {how!r}; the ways are {', '.join(broken)}")
+        if node in self._broken:
+            raise BrokenEnvironment(f"broker {node} is broken already ({self._broken[node]}); mend it first")
+        self._broken[node] = how
+        broken[how](node)
+        await trio.lowlevel.checkpoint()
+
+    async def mend_broker(self, node: int) -> None:
+        if self._broken.pop(node, None) is not None:
+            self._cluster.mend(node)
+        await trio.lowlevel.checkpoint()
+
+
 class DrivenReference:
     """The reference cluster, of which a plan moves all groups' coordinators at once."""
 
     def __init__(self, cluster: Cluster, machines: Machines | None = None) -> None:
         self._cluster = cluster
-        self._machines = machines or NoMachines()
+        self._machines = machines or ReferenceMachines(cluster)
 
     def arm(self, fault: Fault) -> None:
         self._cluster.arm(fault)

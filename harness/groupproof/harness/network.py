@@ -22,7 +22,7 @@ from groupproof.harness.relabelling import OwnerGone, Relabelled, owner_of_conne
 from groupproof.harness.streams import Wrapped
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 
-__all__ = ["Address", "Brokers", "Entrance", "LoopbackNetwork", "MemoryNetwork", "Network", "bootstrap_of"]
+__all__ = ["Address", "Brokers", "Calmed", "Entrance", "InProcessNetwork", "LoopbackNetwork", "MemoryNetwork", "Network", "bootstrap_of"]
 
 Address = tuple[str, int]
 
@@ -40,6 +40,14 @@ class Brokers(Protocol):
 
     def advertise(self, node_id: int, host: str, port: int) -> None: ...
 
+    def is_up(self, node_id: int) -> bool:
+        """Tell whether the broker listens."""
+        ...
+
+    async def turned(self, node_id: int) -> None:
+        """Return when that may have changed."""
+        ...
+
     async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None: ...
 
 
@@ -55,9 +63,7 @@ class Entrance(Protocol):
 
 
 class Network(Protocol):
-    """Opens an address a broker for as long as the context lasts; each member has an entrance of its own."""
-
-    def opened(self, brokers: Brokers) -> AbstractAsyncContextManager[list[Address]]: ...
+    """The ways between members and brokers, as the driver knows them; each member has an entrance of its own."""
 
     async def entrance(self, member: str) -> Entrance: ...
 
@@ -68,6 +74,12 @@ class Network(Protocol):
     async def mend(self, name: str) -> Mapping[str, Any]:
         """End an impairment, and return what the receipt of its end tells; a name that is not impaired is no error."""
         ...
+
+
+class InProcessNetwork(Network, Protocol):
+    """Opens an address for each broker of a cluster in this process, for as long as the context lasts."""
+
+    def opened(self, brokers: Brokers) -> AbstractAsyncContextManager[list[Address]]: ...
 
 
 def bootstrap_of(addresses: Sequence[Address]) -> str:
@@ -100,10 +112,23 @@ class LoopbackNetwork:
                 port = int(listener.socket.getsockname()[1])
                 brokers.advertise(node, self.advertised, port)
                 self.addresses.append((self.advertised, port))
-                serve = partial(brokers.serve_connection, node)
-                nursery.start_soon(trio.serve_listeners, partial(self._serve, serve), [listener])
+                nursery.start_soon(self._listen, brokers, node, listener, nursery)
             yield self.addresses
             nursery.cancel_scope.cancel()
+
+    async def _listen(self, brokers: Brokers, node: int, listener: trio.SocketListener, connections: trio.Nursery) -> None:
+        """Take connections for a broker; while it is down its port refuses them."""
+        port = int(listener.socket.getsockname()[1])
+        serve = partial(self._serve, partial(brokers.serve_connection, node))
+        while True:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(partial(trio.serve_listeners, serve, [listener], handler_nursery=connections))
+                while brokers.is_up(node):
+                    await brokers.turned(node)
+                nursery.cancel_scope.cancel()
+            while not brokers.is_up(node):
+                await brokers.turned(node)
+            listener = _listener(self.bind, port)
 
     async def entrance(self, member: str) -> Entrance:
         """Return the same for every member."""
@@ -128,7 +153,7 @@ class LoopbackNetwork:
             await stream.aclose()
             return
         named = stream if name is None else Relabelled(stream, name)
-        await serve(_Calmed(named, self.is_flooded), f"{host}:{port}")
+        await serve(Calmed(named, self.is_flooded), f"{host}:{port}")
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         return await trio.open_tcp_stream(host, port)
@@ -147,7 +172,7 @@ def _listener(host: str, port: int) -> trio.SocketListener:
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
 
 
-class _Calmed(Wrapped):
+class Calmed(Wrapped):
     """A connection that is read slowly while there is a flood, so that one client without a pause costs the others no time."""
 
     def __init__(self, inner: trio.abc.Stream, is_flooded: Callable[[], bool]) -> None:
@@ -211,7 +236,7 @@ class MemoryNetwork:
         """Raise `ConnectionRefusedError` for an address nobody listens on, as a socket would, and for a way that is down."""
         await trio.lowlevel.checkpoint()
         node = self._nodes.get((host, port))
-        if node is None or self._nursery is None or self._brokers is None:
+        if node is None or self._nursery is None or self._brokers is None or not self._brokers.is_up(node):
             raise ConnectionRefusedError(f"nobody listens on {host}:{port}")
         ours, theirs = self._pair(member, node, self._nursery)
         self._connections += 1

@@ -118,3 +118,15 @@ def test_a_guarded_command_names_the_guard_and_its_plan() -> None:
 
     assert Path(argv[-2]).name == "guard.py"
     assert argv[-1] == '{"argv": ["java", "x"], "remove": ["/d"], "after": [["docker", "rm"]]}'
+
+
+def test_an_order_that_nobody_obeys_is_the_environments_fault(tmp_path: Path) -> None:
+    async def main() -> None:
+        process = await BrokerProcess.start(_command(tmp_path, "input(); print('ERROR no', file=__import__('sys').stderr); raise SystemExit(3)"))
+        try:
+            await process.order("pause")
+        finally:
+            await process.kill()
+
+    with pytest.raises(BrokenEnvironment, match=r"broker 0 can't be made to pause: "):
+        trio.run(main)

@@ -13,8 +13,10 @@ from groupproof.harness.brokers.folders import Folders
 from groupproof.harness.brokers.layout import CONTROLLER_ID, Layout, Node
 from groupproof.harness.brokers.ports import reserve_port
 from groupproof.harness.brokers.process import Command, guarded
+from groupproof.harness.brokers.question import asking
 from groupproof.harness.brokers.running_kafka import RunningKafka
 from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol.vocabulary import Api
 
 BROKER = Path(__file__).with_name("fake_kafka.py")
 
@@ -44,7 +46,7 @@ def _nodes(tmp_path: Path, *, brokers: int, zookeeper: bool = False) -> Layout:
 
 
 def _folders(tmp_path: Path) -> Folders:
-    (tmp_path / "data").mkdir()
+    (tmp_path / "data").mkdir(exist_ok=True)
     return Folders(data=tmp_path / "data", logs=tmp_path / "logs")
 
 
@@ -81,3 +83,51 @@ def test_a_broker_that_ends_while_it_starts_is_told_with_its_last_words(tmp_path
 
     with pytest.raises(BrokenEnvironment, match=r"did not come up: .*ended with status 1; its last words: ERROR the disk is full \(log: "):
         trio.run(main)
+
+
+async def _answers(running: RunningKafka, port: int) -> bool:
+    with trio.move_on_after(0.3):
+        async with asking(await running.connect("127.0.0.1", port)) as asker:
+            return len((await asker.ask(Api.METADATA, {"topics": ()}, newest=8))["brokers"]) == 2
+    return False
+
+
+@pytest.mark.slow
+def test_a_broker_can_be_paused_and_killed_and_comes_back_with_its_data_at_its_port(tmp_path: Path) -> None:
+    async def main() -> None:
+        layout = _nodes(tmp_path, brokers=2)
+        port = layout.brokers[1].port
+        data = layout.brokers[1].data
+        data.mkdir(parents=True)
+        running = RunningKafka(_Fake(), layout, _folders(tmp_path))
+        try:
+            await running.start()
+            await running.break_broker(1, "pause")
+            assert not await _answers(running, port)
+            await running.mend_broker(1)
+            assert await _answers(running, port)
+            await running.break_broker(1, "kill")
+            with pytest.raises(OSError, match="connect"):
+                await running.connect("127.0.0.1", port)
+            assert (data.is_dir(), running.deaths()) == (True, [])
+            for node, how, why in (
+                (1, "pause", r"broker 1 is broken already \(kill\); mend it first"),
+                (0, "drown", "broker 0 can't be broken by 'drown'; the ways are pause, kill"),
+                (CONTROLLER_ID, "kill", "no broker 100 is running here"),
+            ):
+                with pytest.raises(BrokenEnvironment, match=why):
+                    await running.break_broker(node, how)
+            await running.mend_broker(1)
+            assert await _answers(running, port)
+            await running.mend_broker(1)
+            await running.break_broker(1, "pause")
+        finally:
+            await running.end()
+        assert not data.exists()
+
+    trio.run(main)
+
+
+@pytest.mark.parametrize(("zookeeper", "brokers", "lease_s"), [(False, 1, 0.0), (False, 2, 0.0), (True, 2, 4.0), (True, 1, 19.0)])
+def test_a_killed_broker_is_started_again_when_zookeeper_has_given_it_up(tmp_path: Path, zookeeper: bool, brokers: int, lease_s: float) -> None:
+    assert _nodes(tmp_path, brokers=brokers, zookeeper=zookeeper).lease_s == lease_s

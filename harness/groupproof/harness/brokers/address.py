@@ -17,6 +17,7 @@ from groupproof.harness.brokers.question import GONE, NotSpoken, Ranges, version
 from groupproof.harness.brokers.readiness import Connect, create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
 from groupproof.harness.brokers.security import Connector
 from groupproof.harness.brokers.told import unmet_by
+from groupproof.harness.driven import NoMachines
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.spec.profiles import NEWEST, api_versions, default_profiles
@@ -104,7 +105,7 @@ class AddressedBrokers:
             self.say(f"left behind on {self.spec}: {each}")
 
 
-class _Running:
+class _Running(NoMachines):
     provided_by = "address"
 
     def __init__(self, connector: Connector, addresses: list[Address]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import trio
 
+from groupproof.harness.driven import Machines
 from groupproof.harness.network import Address
 
 __all__ = ["Address", "BrokerSubject", "CannotStop", "RunningCluster"]
@@ -21,8 +22,8 @@ class CannotStop(Exception):
     """A broker that is not ours to stop, or a node that is not there; `str()` says which. What needs it cannot be judged here."""
 
 
-class RunningCluster(Protocol):
-    """A cluster that answers group requests, for as long as its context lasts."""
+class RunningCluster(Machines, Protocol):
+    """A cluster that answers group requests, for as long as its context lasts; its machines can be broken where they are the kit's."""
 
     @property
     def addresses(self) -> list[Address]:

@@ -20,6 +20,10 @@ CONTROLLER_ID = 100
 # Where another broker can take over, it is to notice soon; but a machine that stalls for a moment must not move a group.
 _SESSION_MS = 3_000
 _ZOOKEEPER_UP_MS = 60_000
+# The default of releases from 2.5 on; before it was a third of that.
+_ZOOKEEPER_SESSION_MS = 18_000
+# ZooKeeper looks for sessions that are over once a tick.
+_EXPIRY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,13 @@ class Layout:
     @property
     def brokers(self) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes if node.port)
+
+    @property
+    def lease_s(self) -> float:
+        """Seconds for which ZooKeeper takes a killed broker to be alive, and refuses another of the same id; KRaft lets it wait by itself."""
+        if not self.zookeeper_port:
+            return 0.0
+        return (_SESSION_MS if len(self.brokers) > 1 else _ZOOKEEPER_SESSION_MS) / 1000 + _EXPIRY_S
 
     def properties(self, node: Node) -> dict[str, str]:
         """Return the node's server.properties."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from subprocess import PIPE, STDOUT
-from typing import IO
+from typing import IO, Any
 
 import trio
 
@@ -25,11 +26,26 @@ TAIL_BYTES = 32 << 10
 LINES_MAX = 6
 LINE_CHARS_MAX = 300
 _ENDING_S = 5.0
+_ORDER_S = 40.0
 
 
-def guarded(argv: Sequence[str], *, remove: Sequence[Path] = (), after: Sequence[Sequence[str]] = ()) -> tuple[str, ...]:
-    """Return the command that runs `argv` until its standard input ends; then `after` is run and the folders of `remove` are deleted."""
-    plan = {"argv": list(argv), "remove": [str(each) for each in remove], "after": [list(each) for each in after]}
+def guarded(
+    argv: Sequence[str],
+    *,
+    remove: Sequence[Path] = (),
+    after: Sequence[Sequence[str]] = (),
+    again: Sequence[str] = (),
+    orders: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[str, ...]:
+    """Return the command that runs `argv` until its standard input ends; then `after` is run and the folders of `remove` are deleted.
+
+    Started again it runs `again` instead; `orders` are what pauses, resumes and kills it, where signals are not enough.
+    """
+    plan: dict[str, Any] = {"argv": list(argv), "remove": [str(each) for each in remove], "after": [list(each) for each in after]}
+    if again:
+        plan["again"] = list(again)
+    if orders:
+        plan["orders"] = {name: list(each) for name, each in orders.items()}
     return (sys.executable, "-I", "-S", str(Path(__file__).with_name("guard.py")), json.dumps(plan))
 
 
@@ -60,21 +76,23 @@ class Command:
 class BrokerProcess:
     """A process in a session of its own. Its standard input stays open while it is wanted; it must end itself when that ends."""
 
-    def __init__(self, title: str, process: trio.Process, log: Path) -> None:
+    def __init__(self, title: str, process: trio.Process, input: trio.SocketStream, log: Path) -> None:
         self.title = title
         self.log = log
         self.was_stopped = False
         self._process = process
+        self._input = input
+        self._orders = trio.Lock()
         self._lines: AsyncGenerator[str, None] | None = None
 
     @classmethod
     async def start(cls, command: Command) -> BrokerProcess:
         """Start a program; raise `BrokenEnvironment` where that can't be."""
-        with _opened(command.log) as file:
+        with _opened(command.log) as file, _channel() as (ours, theirs):
             spawn = partial(
                 trio.lowlevel.open_process,
                 list(command.argv),
-                stdin=PIPE,
+                stdin=theirs.fileno(),
                 stdout=PIPE if command.speaks else file,
                 stderr=file if command.speaks else STDOUT,
                 start_new_session=True,
@@ -84,7 +102,7 @@ class BrokerProcess:
                 process = await spawn()
             except OSError as error:
                 raise BrokenEnvironment(f"can't start {command.title} by {command.argv[0]}: {error.strerror or error}") from error
-        return cls(command.title, process, command.log)
+            return cls(command.title, process, trio.SocketStream(trio.socket.from_stdlib_socket(ours)), command.log)
 
     @property
     def pid(self) -> int:
@@ -117,11 +135,25 @@ class BrokerProcess:
 
     async def say(self, line: str) -> None:
         """Write a line to its standard input; raise `BrokenEnvironment` when nobody reads it any more."""
-        assert self._process.stdin is not None
         try:
-            await self._process.stdin.send_all(line.encode() + b"\n")
+            await self._input.send_all(line.encode() + b"\n")
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise BrokenEnvironment(self.death() or f"{self.title} closed its standard input (log: {self.log})") from None
+
+    async def order(self, order: str) -> None:
+        """Have a guarded program paused, resumed, killed (what it wrote is kept) or started again, and return when that is done.
+
+        Raises `BrokenEnvironment` where it can't be, with why.
+        """
+        async with self._orders:
+            await self.say(order)
+            answer = b""
+            with trio.move_on_after(_ORDER_S):
+                while not answer.endswith(b"\n") and (some := await self._input.receive_some()):
+                    answer += some
+        if answer != b"done\n":
+            why = answer.decode(errors="replace").strip() or self.death() or f"nothing was answered within {_ORDER_S:g} s"
+            raise BrokenEnvironment(f"{self.title} can't be made to {order}: {why} (log: {self.log})")
 
     async def finish(self, within_s: float) -> bool:
         """Ask a guarded program to end in order; tell whether it did in time."""
@@ -135,8 +167,7 @@ class BrokerProcess:
         """End it at once, and wait until it is gone; one that has ended already is no error."""
         self.was_stopped = self.was_stopped or self.status is None
         with trio.CancelScope(shield=True):
-            if self._process.stdin is not None:
-                await self._process.stdin.aclose()
+            await self._input.aclose()
             with trio.move_on_after(within_s):
                 await self._process.wait()
             # What it left in its session, and itself where the end of its input was not enough.
@@ -147,6 +178,18 @@ class BrokerProcess:
                 await self._lines.aclose()
             if self._process.stdout is not None:
                 await self._process.stdout.aclose()
+
+
+@contextmanager
+def _channel() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Make a standard input that is answered on as well, since a guard says there what came of an order; our end stays open unless there is an error."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            yield ours, theirs
+        except BaseException:
+            ours.close()
+            raise
 
 
 def _opened(log: Path) -> IO[bytes]:

@@ -15,10 +15,10 @@ from groupproof.coordinator.settings import Settings, UnknownSetting
 from groupproof.coordinator.variant import REFERENCE, Variant
 from groupproof.coordinator.variants import UnknownVariant, variant_named
 from groupproof.harness.brokers.cluster import BrokerSubject, CannotStop, RunningCluster
+from groupproof.harness.driven import ReferenceMachines
 from groupproof.harness.network import Address, MemoryNetwork
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.version import release
-from groupproof.protocol.faults import Move
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["ReferenceBrokers", "as_variant"]
@@ -78,17 +78,16 @@ def _why_not(name: str, value: Any, profile: str) -> str | None:
     return None
 
 
-class _Running:
-    """Stands between the network and the cluster, so that a stopped broker's connections end and nobody reaches it any more."""
+class _Running(ReferenceMachines):
+    """Stands between the network and the cluster, of which a broker can be stopped for good."""
 
     provided_by = "in process"
 
     def __init__(self, cluster: Cluster, unmet: Mapping[str, str]) -> None:
+        super().__init__(cluster)
         self.network = MemoryNetwork()
         self.unmet = unmet
         self.opened: list[Address] = []
-        self._cluster = cluster
-        self._connections: dict[int, set[trio.CancelScope]] = {node: set() for node in cluster.nodes}
         self._stopped: set[int] = set()
         self._node_of: dict[Address, int] = {}
 
@@ -104,35 +103,28 @@ class _Running:
         self._node_of[host, port] = node_id
         self._cluster.advertise(node_id, host, port)
 
+    def is_up(self, node_id: int) -> bool:
+        return self._cluster.is_up(node_id)
+
+    async def turned(self, node_id: int) -> None:
+        await self._cluster.turned(node_id)
+
     async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
-        scope = trio.CancelScope()
-        if node_id in self._stopped:
-            scope.cancel()
-        self._connections[node_id].add(scope)
-        with scope:
-            await self._cluster.serve_connection(node_id, stream, peer)
-        self._connections[node_id].discard(scope)
-        if scope.cancelled_caught:
-            with trio.CancelScope(shield=True):
-                await trio.aclose_forcefully(stream)
+        await self._cluster.serve_connection(node_id, stream, peer)
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
-        if self._node_of.get((host, port)) in self._stopped:
-            raise ConnectionRefusedError(f"nobody listens on {host}:{port}")
         return await self.network.connect(host, port)
 
     async def stop(self, node_id: int) -> None:
         """Move the broker's groups to another, and end its connections without a word; raise `CannotStop`."""
-        others = [node for node in self._cluster.nodes if node != node_id and node not in self._stopped]
+        others = [node for node in self._cluster.nodes if node != node_id and self.is_up(node)]
         if node_id not in self._cluster.nodes or node_id in self._stopped:
             raise CannotStop(f"no broker {node_id} is running here")
         if not others:
             raise CannotStop(f"broker {node_id} is the last one")
         self._stopped.add(node_id)
-        for scope in tuple(self._connections[node_id]):
-            scope.cancel()
+        self._cluster.kill(node_id)
         await trio.lowlevel.checkpoint()
-        self._cluster.move(Move(to=others[0], parked="drop", state="kept"))
 
     def used(self, groups: Iterable[str]) -> None:
         """Nothing to note: the groups go with the cluster."""

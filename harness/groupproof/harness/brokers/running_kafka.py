@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import trio
 
@@ -15,8 +16,15 @@ from groupproof.harness.brokers.ports import LOOPBACK
 from groupproof.harness.brokers.process import BrokerProcess, Command
 from groupproof.harness.brokers.readiness import wait_until_coordinating, wait_until_up
 from groupproof.harness.network import Address
+from groupproof.harness.troubles import BrokenEnvironment
 
-__all__ = ["Distribution", "RunningKafka"]
+__all__ = ["BREAKS", "MENDED_S", "Distribution", "RunningKafka"]
+
+BREAKS: Final = ("pause", "kill")
+"""What can be done to a broker's machine."""
+
+MENDED_S: Final = 60.0
+"""How long a broker may take from its mending until it answers."""
 
 
 class Distribution(Protocol):
@@ -30,6 +38,12 @@ class Distribution(Protocol):
     def node(self, layout: Layout, node: Node, folders: Folders) -> Command: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Break:
+    how: str
+    since_s: float
+
+
 class RunningKafka:
     """Brokers are told apart by their node ids, 0 and up."""
 
@@ -37,6 +51,7 @@ class RunningKafka:
         self._distribution, self._layout, self._folders = distribution, layout, folders
         self._processes: dict[int | None, BrokerProcess] = {}
         self._stopped: set[int] = set()
+        self._broken: dict[int, _Break] = {}
         self.unmet: Mapping[str, str] = {}
 
     @property
@@ -70,6 +85,32 @@ class RunningKafka:
             raise CannotStop(f"broker {node_id} is the last one")
         self._stopped.add(node_id)
         await self._processes[node_id].kill()
+
+    async def break_broker(self, node: int, how: str) -> None:
+        """Stop a broker ("pause"), or end it by SIGKILL ("kill"), until it is mended; raise `BrokenEnvironment` for what can't be done."""
+        self._check_whole(node)
+        if how not in BREAKS:
+            raise BrokenEnvironment(f"broker {node} can't be broken by {how!r}; the ways are {', '.join(BREAKS)}")
+        self._broken[node] = _Break(how, trio.current_time())
+        await self._processes[node].order(how)
+
+    async def mend_broker(self, node: int) -> None:
+        """Let a paused broker go on, or start a killed one again with its data; return when it answers. Raise `BrokenEnvironment` where it does not."""
+        broken = self._broken.get(node)
+        if broken is None:
+            return
+        if broken.how == "kill":
+            await trio.sleep_until(broken.since_s + self._layout.lease_s)
+        await self._processes[node].order("start" if broken.how == "kill" else "resume")
+        del self._broken[node]
+        address = next((LOOPBACK, each.port) for each in self._layout.brokers if each.node_id == node)
+        await wait_until_up(self.connect, [address], self.deaths, within_s=MENDED_S, otherwise=f"broker {node} did not come back")
+
+    def _check_whole(self, node: int) -> None:
+        if node not in {each.node_id for each in self._layout.brokers} - self._stopped:
+            raise BrokenEnvironment(f"no broker {node} is running here that could be broken")
+        if node in self._broken:
+            raise BrokenEnvironment(f"broker {node} is broken already ({self._broken[node].how}); mend it first")
 
     async def finish(self, within_s: float) -> bool:
         """Let every broker end in order; tell whether all did in time."""

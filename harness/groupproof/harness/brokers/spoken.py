@@ -14,6 +14,7 @@ import trio
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
 from groupproof.harness.brokers.process import BrokerProcess, Command
 from groupproof.harness.brokers.readiness import wait_until_coordinating, wait_until_up
+from groupproof.harness.driven import NoMachines
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 
@@ -77,7 +78,7 @@ def _addresses(hello: Mapping[str, Any]) -> list[Address]:
     return [(host.strip("[]") or "127.0.0.1", int(port)) for host, _, port in (each.rpartition(":") for each in hello["addresses"])]
 
 
-class _Running:
+class _Running(NoMachines):
     def __init__(self, process: BrokerProcess, addresses: list[Address], provided_by: str, unmet: Mapping[str, str], first_node: int) -> None:
         self.provided_by, self.unmet = provided_by, unmet
         self._process = process
