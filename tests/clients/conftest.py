@@ -24,7 +24,7 @@ from groupproof.clients.settings import MemberSettings
 from groupproof.clients.shim import run_shim
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, Network, bootstrap_of
+from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, bootstrap_of
 from groupproof.protocol.messages import (
     CommittedPartition,
     CommittedTopic,
@@ -135,7 +135,7 @@ Story = Callable[[Pair], Coroutine[Any, Any, None]]
 
 
 @asynccontextmanager
-async def opened(network: Network, **cluster: Any) -> AsyncIterator[Pair]:
+async def opened(network: LoopbackNetwork | MemoryNetwork, **cluster: Any) -> AsyncIterator[Pair]:
     recorder = Recorder(lambda: round(trio.current_time() * 1e9), clock="virtual" if isinstance(network, MemoryNetwork) else "wall")
     wanted: Line = {"settings": COORDINATOR, "topics": {"t": 4}, "records": 20} | cluster
     made = Cluster(recorder=recorder, **wanted)
@@ -157,7 +157,7 @@ def in_real_time(story: Story, **cluster: Any) -> None:
     trio.run(_whole, story, LoopbackNetwork(), cluster)
 
 
-async def _whole(story: Story, network: Network, cluster: Line) -> None:
+async def _whole(story: Story, network: LoopbackNetwork | MemoryNetwork, cluster: Line) -> None:
     async with opened(network, **cluster) as pair:
         await story(pair)
 

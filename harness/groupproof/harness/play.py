@@ -19,13 +19,13 @@ from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.impaired import Impairments
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import LAG_MS_MAX, Judgement, judge_run
-from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, Network
+from groupproof.harness.network import InProcessNetwork, LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.plan import Impair
 from groupproof.harness.subjects import Subject
 from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Recorder, Trace
 
-__all__ = ["COORDINATOR_DEFAULTS", "Play", "Stage", "seed_of"]
+__all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Play", "Stage", "seed_of", "watch_lags"]
 
 COORDINATOR_DEFAULTS: Mapping[str, Any] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 """What every case's coordinator has, unless its plan says otherwise: real time is dear."""
@@ -66,7 +66,7 @@ class Stage:
         """Judge one run by the case's judges and those of every case."""
         return judge_run(case, trace, UNIVERSAL)
 
-    def network(self, recorder: Recorder, case: Case) -> Network:
+    def network(self, recorder: Recorder, case: Case) -> InProcessNetwork:
         if self.is_virtual:
             is_impaired = any(isinstance(step, Impair) for step in plan_of(case).steps)
             return MemoryNetwork(Impairments(random.Random(seed_of(self.seed, case.id))) if is_impaired else None)
@@ -84,7 +84,7 @@ class Stage:
         cluster = self._cluster(case, recorder)
         network = self.network(recorder, case)
         driver = self._driver(case, cluster, network, recorder, key=key, alone=alone)
-        stop = self._watch(recorder)
+        stop = watch_lags(self.canary, recorder)
         try:
             async with trio.open_nursery() as nursery:
                 await nursery.start(cluster.run)
@@ -129,16 +129,17 @@ class Stage:
             on_started=started,
         )
 
-    def _watch(self, recorder: Recorder) -> Callable[[], None]:
-        """Record the canary's lags that matter; return the function that ends it."""
-        if self.canary is None:
-            return lambda: None
 
-        def record(source: str, lag_ms: float) -> None:
-            if lag_ms >= LAG_MS_MAX:
-                recorder.record("event", who="kit", body={"name": "lag", "source": source, "lag_ms": round(lag_ms, 1)})
+def watch_lags(canary: Canary | None, recorder: Recorder) -> Callable[[], None]:
+    """Record the canary's lags that matter; return the function that ends it."""
+    if canary is None:
+        return lambda: None
 
-        return self.canary.listen(record)
+    def record(source: str, lag_ms: float) -> None:
+        if lag_ms >= LAG_MS_MAX:
+            recorder.record("event", who="kit", body={"name": "lag", "source": source, "lag_ms": round(lag_ms, 1)})
+
+    return canary.listen(record)
 
 
 def seed_of(seed: int, case: str) -> int:

@@ -142,6 +142,11 @@ class Whereabouts:
         """Raise `NoSuchBroker` where there is one broker alone."""
         return self._one(lambda node: node.node_id != node_id, "a second broker")
 
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the brokers that the cluster tells of."""
+        return tuple(node for _, node in sorted(self._nodes.items()))
+
     def node(self, node_id: int) -> Node:
         return self._nodes[node_id]
 
