@@ -57,10 +57,10 @@ class Find:
             return False
         return self.finding.proof is Proof.SAFETY or self.steadiness is not Steadiness.FLEETING
 
-    def show(self, case: Case, trace: Trace) -> None:
+    def show(self, finding: Finding, case: Case, trace: Trace) -> None:
         """Keep the plan where it is smaller than the one that was kept."""
         if size_of(plan_of(case)) < size_of(plan_of(self.case)):
-            self.case, self.trace = case, trace
+            self.finding, self.case, self.trace = finding, case, trace
 
 
 def kind_of(finding: Finding) -> str:
@@ -99,7 +99,7 @@ class Finds:
         for kind, finding in kinds.items():
             if kind in self.found:
                 self.found[kind].met += 1
-                self.found[kind].show(case, trace)
+                self.found[kind].show(finding, case, trace)
             elif self.reason(kind) is not None:
                 self.met[kind] = finding
                 self.excused[kind] += 1

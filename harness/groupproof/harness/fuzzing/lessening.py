@@ -11,10 +11,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.fuzzing.drawn_case import head_of, staying, with_healing
-from groupproof.harness.plan import Arm, Await, Command, Heal, Member, Pass, Plan, Release, Seen, Stable, Start, Step
+from groupproof.harness.plan import Arm, Await, Heal, Member, Pass, Plan, Release, Seen, Stable, Start, Step
+from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.faults import Fault, Hold, Selector
+from groupproof.protocol.trace import Trace
 
-__all__ = ["Attempt", "faults_of", "lessened", "lesser", "size_of"]
+__all__ = ["Attempt", "faults_of", "lessened", "lesser", "relevant", "size_of"]
 
 Attempt = Callable[[Sequence[Plan]], Awaitable[Sequence[bool]]]
 """Tells of each plan whether it still shows the failure."""
@@ -23,16 +25,29 @@ _SHORTEST_MS: Final = 200
 
 
 async def lessened(plan: Plan, attempt: Attempt) -> Plan:
-    """Return the smallest plan that was found to show the failure still."""
-    while True:
-        candidates = list(lesser(plan))
+    """Return the smallest plan that was found to show the failure still: first whole parts are left out, then single steps, then the rest is made plainer."""
+    tier = 0
+    while tier < len(_TIERS):
+        candidates = list(lesser(plan, tier))
         shows = await attempt(candidates) if candidates else ()
         found = sorted((each for each, does in zip(candidates, shows, strict=True) if does), key=size_of)
         if not found:
-            return plan
+            tier += 1
+            continue
         together = [each for each in _together(plan, found) if size_of(each) < size_of(found[0])]
         proven = [each for each, does in zip(together, await attempt(together), strict=True) if does] if together else []
         plan = min([*proven, found[0]], key=size_of)
+    return plan
+
+
+def relevant(plan: Plan, trace: Trace, finding: Finding) -> Plan:
+    """Return the plan without what cannot have led to a finding: faults that struck nothing before it, and steps that came after what proves it."""
+    until = len(trace) if finding.seq is None or finding.proof is not Proof.SAFETY else finding.seq
+    begun = [seen.body["index"] for seen in trace[:until] if seen.who == "kit" and seen.body.get("name") == "step"]
+    struck = {seen.fault for seen in trace[:until] if seen.kind == "fault" and seen.detail == "triggered"}
+    steps = head_of(plan).steps[: max(begun, default=-1) + 1]
+    made = _kept(head_of(plan), [step for step in steps if not isinstance(step, Arm) or step.fault.name in struck])
+    return with_healing(made) if _is_whole(made) else plan
 
 
 def size_of(plan: Plan) -> tuple[int, ...]:
@@ -50,11 +65,11 @@ def faults_of(plan: Plan) -> list[Fault]:
     return [step.fault for step in plan.steps if isinstance(step, Arm)]
 
 
-def lesser(plan: Plan) -> Iterator[Plan]:
-    """Yield plans that are smaller by one thing, or by several neighbours; each once, each with somebody under test who stays."""
+def lesser(plan: Plan, tier: int) -> Iterator[Plan]:
+    """Yield plans that are smaller in the way of a tier; each once, each with somebody under test who stays."""
     head = head_of(plan)
     seen = {repr(head)}
-    for made in (*_without(head), *_plainer(head)):
+    for made in _TIERS[tier](head):
         if repr(made) not in seen and _is_whole(made) and size_of(made) < size_of(head):
             seen.add(repr(made))
             yield with_healing(made)
@@ -68,15 +83,21 @@ def _is_whole(head: Plan) -> bool:
 # What is left out.
 
 
-def _without(head: Plan) -> Iterator[Plan]:
-    """Yield the plan without one member, without one fault, and without every part of its steps, halves first."""
+def _without_parts(head: Plan) -> Iterator[Plan]:
+    """Yield the plan without each member, each fault, and each half, quarter and eighth of its steps."""
     for member in head.members:
         yield _kept(head, [step for step in head.steps if _who(step) != member.name])
-    length = len(head.steps)
-    while length > 1:
-        length = (length + 1) // 2
+    for fault in faults_of(head):
+        yield _kept(head, [step for step in head.steps if not isinstance(step, Arm) or step.fault != fault])
+    for parts in (2, 4, 8):
+        length = -(-len(head.steps) // parts)
         for start in range(0, len(head.steps), length):
             yield _kept(head, [*head.steps[:start], *head.steps[start + length :]])
+
+
+def _without_steps(head: Plan) -> Iterator[Plan]:
+    for index in range(len(head.steps)):
+        yield _kept(head, [*head.steps[:index], *head.steps[index + 1 :]])
 
 
 def _together(plan: Plan, found: Sequence[Plan]) -> Iterator[Plan]:
@@ -141,9 +162,14 @@ def _waiting(step: Await, armed: set[str], started: Sequence[str]) -> Await | No
 
 
 def _plainer(head: Plan) -> Iterator[Plan]:
+    """Yield the plan with one thing put plainer, and with all settings but the assignors as they usually are."""
+    plain = tuple(
+        replace(member, settings={name: value for name, value in member.settings.items() if name == "assignors"}) for member in head.members
+    )
+    yield replace(head, members=plain, coordinator={}, topics={"t": 2})
     for index, step in enumerate(head.steps):
-        for plain in _plainer_step(step):
-            yield replace(head, steps=(*head.steps[:index], plain, *head.steps[index + 1 :]))
+        for plainer in _plainer_step(step):
+            yield replace(head, steps=(*head.steps[:index], plainer, *head.steps[index + 1 :]))
     for name in sorted({name for member in head.members for name in member.settings}):
         yield replace(head, members=tuple(_without_setting(member, name) for member in head.members))
     for name in head.coordinator:
@@ -160,8 +186,6 @@ def _without_setting(member: Member, name: str) -> Member:
 def _plainer_step(step: Step) -> Iterator[Step]:
     if isinstance(step, Pass) and step.ms > _SHORTEST_MS:
         yield replace(step, ms=max(_SHORTEST_MS, step.ms // 2))
-    elif isinstance(step, Command) and step.fields.get("offsets"):
-        return
     elif isinstance(step, Arm):
         yield from (replace(step, fault=fault) for fault in _plainer_faults(step.fault))
 
@@ -178,3 +202,6 @@ def _plainer_faults(fault: Fault) -> Iterator[Fault]:
 
 def _with(selector: Selector, name: str, value: Any) -> Selector:
     return replace(selector, **{name: value})
+
+
+_TIERS: Final[tuple[Callable[[Plan], Iterator[Plan]], ...]] = (_without_parts, _without_steps, _plainer)

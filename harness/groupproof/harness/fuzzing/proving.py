@@ -12,16 +12,15 @@ import trio
 from groupproof.harness.case import Case, plan_of
 from groupproof.harness.fuzzing.drawn_case import drawn_case
 from groupproof.harness.fuzzing.finds import Find, Steadiness, kinds_in
-from groupproof.harness.fuzzing.lessening import lessened, size_of
+from groupproof.harness.fuzzing.lessening import lessened, relevant, size_of
 from groupproof.harness.judging import Judgement, Ruling, rule_on
 from groupproof.harness.plan import Plan
-from groupproof.harness.verdicts import Verdict
+from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Trace
 
 __all__ = ["CONFIRMATIONS", "Played", "Prover"]
 
 CONFIRMATIONS: Final = 5
-_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +30,9 @@ class Played:
     judgement: Judgement | None
     trace: Trace
 
-    def shows(self, kind: str) -> bool:
-        return self.judgement is not None and kind in kinds_in(self.judgement)
+    def found(self, kind: str) -> Finding | None:
+        """Return the finding of that kind; None where the run does not show it."""
+        return None if self.judgement is None else kinds_in(self.judgement).get(kind)
 
 
 Play = Callable[[Case], Awaitable[Played]]
@@ -52,6 +52,7 @@ class Prover:
         """Make the find's plan as small as can be in that time (s), and find out how surely it shows."""
         began, shown = trio.current_time(), {repr(find.case): (find.case, find.trace)}
         with trio.move_on_after(within_s):
+            await self._attempt(find, [relevant(plan_of(find.case), find.trace, find.finding)] * 2, shown)
             await lessened(plan_of(find.case), lambda plans: self._attempt(find, plans, shown))
         find.shrunk_s = trio.current_time() - began
         await self._confirm(find, sorted(shown.values(), key=lambda each: size_of(plan_of(each[0]))))
@@ -61,17 +62,17 @@ class Prover:
         cases = [drawn_case(find.case.id, plan) for plan in plans]
         played = await _all(self._play, cases)
         for case, each in zip(cases, played, strict=True):
-            if each.shows(find.kind):
+            if (finding := each.found(find.kind)) is not None:
                 shown[repr(case)] = (case, each.trace)
-                find.show(case, each.trace)
-        return [each.shows(find.kind) for each in played]
+                find.show(finding, case, each.trace)
+        return [each.found(find.kind) is not None for each in played]
 
     async def _confirm(self, find: Find, smallest: Sequence[tuple[Case, Trace]]) -> None:
-        """Try the smallest plans again, from the smallest on, until one shows the failure most of the time; else keep the best."""
+        """Try the smallest plan again, and ever larger ones until one shows the failure most of the time; else keep the best."""
         best = -1
-        for case, trace in smallest[:_TRIES]:
+        for case, trace in (smallest[index] for index in _ever_further(len(smallest))):
             played = await _all(self._play, [case] * CONFIRMATIONS)
-            again = [each for each in played if each.shows(find.kind)]
+            again = [each for each in played if each.found(find.kind) is not None]
             if len(again) > best:
                 best = len(again)
                 find.case, find.trace = case, again[0].trace if again else trace
@@ -79,8 +80,13 @@ class Prover:
             if 2 * best > CONFIRMATIONS:
                 break
         find.steadiness = Steadiness.STABLE if best == CONFIRMATIONS else Steadiness.TIMING if best > 0 else Steadiness.FLEETING
-        if any(each.shows(find.kind) for each in await _all(self._reference, [find.case] * 2)):
+        if any(each.found(find.kind) is not None for each in await _all(self._reference, [find.case] * 2)):
             find.steadiness = Steadiness.OURS
+
+
+def _ever_further(count: int) -> list[int]:
+    """Return 0, 1, 3, 7 and so on as far as there are so many, and the last."""
+    return sorted({min(2**step - 1, count - 1) for step in range(count.bit_length() + 1)})
 
 
 async def _all(play: Play, cases: Sequence[Case]) -> list[Played]:
