@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupproof.coordinator.answers import FORMS, error_answer, is_too_long, join_error
+from groupproof.coordinator.group import Group
 from groupproof.coordinator.inputs import Input
+from groupproof.coordinator.members import Member
 from groupproof.coordinator.outputs import Arrival
 from groupproof.coordinator.settings import Settings
+from groupproof.protocol.admin_messages import DescribedGroup, DescribedMember, DescribeGroupsResponse
 from groupproof.protocol.messages import (
     CommitPartition,
     CommitTopic,
     FetchGroup,
     FetchTopic,
     HeartbeatResponse,
+    JoinGroupResponse,
+    JoinMember,
+    JoinProtocol,
     LeaveGroupResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -21,7 +29,7 @@ from groupproof.protocol.messages import (
     SyncGroupResponse,
 )
 from groupproof.protocol.spec import Form, On
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 FIELDS = {"join_error_generation": -1}
 ERROR = ErrorCode.NOT_COORDINATOR
@@ -30,6 +38,61 @@ ERROR = ErrorCode.NOT_COORDINATOR
 def _input(on: On, version: int = 5) -> Input:
     arrival = Arrival(token=1, api_version=version, client_id="c", client_host="h")
     return Input(on=on, now_ms=0, settings=Settings(), group_id="g", arrival=arrival)
+
+
+def _group() -> Group:
+    """A group led by the static member `a-2`, that was `a-1`, with a dynamic member `m`."""
+    group = Group(group_id="g", state=GroupState.STABLE, generation=3, protocol_type="consumer", protocol_name="range")
+    for member_id, instance in (("a-2", "a"), ("m", None)):
+        protocols = tuple(JoinProtocol(name=name, metadata=f"{member_id}/{name}".encode()) for name in ("sticky", "range"))
+        group.members.add(
+            Member(
+                member_id=member_id, group_instance_id=instance, client_id=f"c-{member_id}", client_host=f"h-{member_id}", session_timeout_ms=1,
+                rebalance_timeout_ms=2, protocol_type="consumer", protocols=protocols, assignment=f"mine/{member_id}".encode(),
+            )
+        )  # fmt: skip
+    return group
+
+
+def _of(form: Form, member_id: str, answered_id: str | None = None) -> object:
+    """Return the form's answer to this member of the group."""
+    on = _input(On.JOIN_GROUP, 9)
+    on.group, on.member_id, on.answered_id, on.old_leader, on.refusal, on.operations = _group(), member_id, answered_id, "a-1", ERROR, 7
+    return FORMS[form](on)
+
+
+JOINED = JoinGroupResponse(generation_id=3, protocol_type="consumer", protocol_name="range", leader="a-2")
+LISTED = (JoinMember(member_id="a-2", group_instance_id="a", metadata=b"a-2/range"), JoinMember(member_id="m", metadata=b"m/range"))
+DESCRIBED = tuple(
+    DescribedMember(member_id=each, group_instance_id=instance, client_id=f"c-{each}", client_host=f"h-{each}")
+    for each, instance in (("a-2", "a"), ("m", None))
+)
+TOLD = DescribedGroup(group_id="g", group_state="Stable", protocol_type="consumer", authorized_operations=7)
+
+
+def _described(protocol: str, *members: tuple[bytes, bytes]) -> DescribeGroupsResponse:
+    """Return the description with these subscriptions and assignments."""
+    told = tuple(replace(each, member_metadata=data, member_assignment=given) for each, (data, given) in zip(DESCRIBED, members, strict=True))
+    return DescribeGroupsResponse(groups=(replace(TOLD, protocol_data=protocol, members=told),))
+
+
+@pytest.mark.parametrize(("form", "member_id", "answered_id", "expected"), [
+    (Form.CURRENT_GENERATION, "a-2", None, replace(JOINED, member_id="a-2", members=LISTED)),
+    (Form.CURRENT_GENERATION, "m", None, replace(JOINED, member_id="m")),
+    (Form.OLD_LEADER, "", "a-2", replace(JOINED, leader="a-1", member_id="a-2")),
+    (Form.SKIP_ASSIGNMENT, "", "a-2", replace(JOINED, member_id="a-2", members=LISTED, skip_assignment=True)),
+    (Form.SKIP_ASSIGNMENT, "", "m", replace(JOINED, member_id="m")),
+    (Form.NOT_APPENDED, "m", "m", JoinGroupResponse(error_code=16, generation_id=-1)),
+    (Form.OLD_LEADER_NOT_APPENDED, "m", "m", replace(JOINED, error_code=16)),
+    (Form.OWN_ASSIGNMENT, "m", None, SyncGroupResponse(protocol_type="consumer", protocol_name="range", assignment=b"mine/m")),
+    (Form.DESCRIBED_STABLE, "", None, _described("range", (b"a-2/range", b"mine/a-2"), (b"m/range", b"mine/m"))),
+    (Form.DESCRIBED_BY_ASSIGNMENT, "", None, _described("range", (b"mine/a-2", b"mine/a-2"), (b"mine/m", b"mine/m"))),
+    (Form.DESCRIBED, "", None, _described("", (b"", b"mine/a-2"), (b"", b"mine/m"))),
+    (Form.DESCRIBED_BARE, "", None, _described("", (b"", b""), (b"", b""))),
+    (Form.DESCRIBED_DEAD, "", None, DescribeGroupsResponse(groups=(DescribedGroup(group_id="g", group_state="Dead", authorized_operations=7),))),
+])  # fmt: skip
+def test_a_form_that_carries_more_than_a_code_carries_it_in_full(form: Form, member_id: str, answered_id: str | None, expected: object) -> None:
+    assert _of(form, member_id, answered_id) == expected
 
 
 def test_names_and_functions_match_one_to_one() -> None:

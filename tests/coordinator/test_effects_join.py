@@ -31,6 +31,14 @@ def test_a_newcomer_is_one_until_its_first_join_phase_ends(scene: Scene) -> None
     assert not group.members.by_id[newcomer].is_new
 
 
+def test_a_static_newcomer_that_comes_back_is_no_newcomer(scene: Scene) -> None:
+    scene.join(instance="a", version=5)
+    scene.join(instance="a", version=5)
+    (member,) = scene.coordinator._engine.groups["g"].members
+
+    assert not member.is_new
+
+
 @pytest.mark.requirement("LEAVE-08")
 def test_who_is_removed_while_joining_is_told_without_an_id(scene: Scene) -> None:
     asked = scene.join()

@@ -353,10 +353,11 @@ def test_an_open_transaction_keeps_the_offset_and_the_group(scene_of: Callable[.
 
 
 @pytest.mark.requirement("COMMIT-26")
-def test_a_commit_of_v2_to_v4_may_name_its_own_retention(scene_of: Callable[..., Scene]) -> None:
+@pytest.mark.parametrize("retention_ms", [0, 10_000])
+def test_a_commit_of_v2_to_v4_may_name_its_own_retention(scene_of: Callable[..., Scene], retention_ms: int) -> None:
     scene = scene_of(offsets_retention_minutes=60, offsets_retention_check_interval_ms=1_000)
     topics = (CommitTopic(name="t", partitions=(CommitPartition(partition_index=0, committed_offset=5),)),)
-    scene.send(OffsetCommitRequest(group_id="g", retention_time_ms=10_000, topics=topics), 4, OffsetCommitResponse)
+    scene.send(OffsetCommitRequest(group_id="g", retention_time_ms=retention_ms, topics=topics), 4, OffsetCommitResponse)
     scene.commit(partitions=(1,))
     scene.after(10_000)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.coordinator.offsets import Offsets
-from groupproof.protocol.messages import CommitPartition, FetchTopic
+from groupproof.protocol.messages import CommitPartition, FetchedPartition, FetchTopic
 
 
 def _committed(*commits: tuple[str, int, int, int]) -> Offsets:
@@ -78,3 +78,19 @@ def test_deleting_a_partition_leaves_the_others() -> None:
     offsets.materialise(1)
 
     assert list(offsets.by_partition) == [("t", 1)]
+
+
+def test_a_transaction_of_which_nothing_is_here_ends_without_harm() -> None:
+    offsets = _committed(("t", 0, 1, 0))
+    offsets.drop_pending(7)
+    offsets.materialise(7)
+
+    assert offsets.by_partition["t", 0].offset == 1
+
+
+def test_everything_that_a_commit_says_is_fetched() -> None:
+    offsets = Offsets()
+    said = CommitPartition(partition_index=4, committed_offset=9, committed_leader_epoch=2, committed_metadata="mine")
+    offsets.commit("t", said, 0)
+
+    assert offsets.fetch(None)[0].partitions == (FetchedPartition(partition_index=4, committed_offset=9, committed_leader_epoch=2, metadata="mine"),)

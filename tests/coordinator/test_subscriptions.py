@@ -18,6 +18,10 @@ def test_subscriptions_of_every_version_can_be_read(version: int) -> None:
     assert topics_of(encode_subscription(subscription)) == frozenset({"t", "été"})
 
 
+def test_a_topic_that_is_not_utf_8_is_read_as_java_reads_it() -> None:
+    assert topics_of(b"\0\0\0\0\0\1\0\2t\xff\0\0\0\0") == frozenset({"t\N{REPLACEMENT CHARACTER}"})
+
+
 @pytest.mark.parametrize("data", [
     b"", b"\0", b"\0\0", b"\0\0\0\0", b"\0\0\0\0\0\0", b"\0\0\0\0\0\1\0",
 ])  # fmt: skip

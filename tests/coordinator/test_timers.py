@@ -35,6 +35,13 @@ def test_arming_again_moves_the_deadline_either_way() -> None:
     assert [timers.pop_due(99), timers.pop_due(99)] == [(A, 20), None]
 
 
+def test_a_timer_may_be_due_at_the_very_beginning() -> None:
+    timers = Timers()
+    timers.arm(A, 0)
+
+    assert timers.pop_due(0) == (A, 0)
+
+
 def test_a_timer_that_was_put_off_to_an_instant_is_not_before_it() -> None:
     timers = Timers()
     timers.arm(A, 10)
