@@ -40,13 +40,14 @@ SUBSCRIBE = {
     "auto_commit": False, "auto_offset_reset": "earliest", "on_revoked": {"sleep_ms": 100, "commit": True},
 }  # fmt: skip
 SCENARIO = {
-    "title": "The coordinator is cut off while the group completes its rebalance", "requirements": ["SYNC-01", "LIVE-01"], "members": 5,
-    "partitions": 20, "phase": [
-        {"name": "faulty", "until": {"completed_rebalances": 20}, "faults": [
-            {"kind": "partition", "between": ["coordinator", "minority"], "when": "CompletingRebalance"}, {"kind": "slow", "latency_ms": 400},
+    "title": "A minority is cut off while the network is slow", "story": "A switch is overloaded.", "requirements": ["SYNC-01"], "members": 5,
+    "partitions": 20, "settings": {"session_timeout_ms": "session"}, "durations": {"long": {"virtual": "5m", "wire": "7s"}}, "phase": [
+        {"name": "faulty", "until": {"settled": "majority"}, "faults": [
+            {"kind": "partition", "between": ["brokers", "minority"]}, {"kind": "slow", "latency": 400},
         ]},
-        {"name": "healed", "converges_within_ms": 30_000},
+        {"name": "healed", "converges_within": "bound"},
     ],
+    "expect": [{"says": "It bites.", "sees": "answered", "error": [25, "ILLEGAL_GENERATION"], "who": "minority"}],
 }  # fmt: skip
 ACTIONS = (Answer(error_code=79, body={"member_id": "m"}), Hold(), Hold(ms=5), Silence(), Cut(reset=True), Duplicate(), Move(to=1, parked="drop"))
 SCHEDULE: dict[str, Any] = {
