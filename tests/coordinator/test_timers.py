@@ -79,6 +79,8 @@ def test_arming_over_and_over_costs_no_memory() -> None:
         timers.arm(A, now_ms + 10_000)
 
     assert len(timers) == timers.entries == 1
+    timers.arm(A, 10_000)
+    assert len(timers) == timers.entries == 1
 
 
 @given(st.lists(st.tuples(st.sampled_from([A, B, PHASE]), st.sampled_from(["arm", "cancel", "pop", "peek"]), st.integers(0, 30)), max_size=60))
