@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import trio
 
 from groupproof.chaos import toxiproxy_server
-from groupproof.chaos.toxiproxy_server import IMAGE, Program, provision_toxiproxy, running_toxiproxy
+from groupproof.chaos.toxiproxy_server import IMAGE, OWN_IMAGE, Program, provision_toxiproxy, running_toxiproxy
 from groupproof.harness.troubles import BrokenEnvironment
 
 
@@ -23,10 +24,20 @@ def test_the_official_image_is_taken_where_an_engine_has_it(monkeypatch: pytest.
 
     assert program.provided_by == f"docker ({IMAGE})"
     assert plan["argv"] == [
-        "docker", "run", "--rm", "--name", "groupproof-toxiproxy-4711", "--network", "host", IMAGE,
+        "docker", "run", "--name", "groupproof-toxiproxy-4711", "--label", f"groupproof.pid={os.getpid()}", "--network", "host", IMAGE,
         "-host", "127.0.0.1", "-port", "4711", "-seed", "7", "-proxy-metrics",
     ]  # fmt: skip
-    assert plan["after"] == [["docker", "rm", "--force", "groupproof-toxiproxy-4711"]]
+    assert plan["after"] == [["docker", "rm", "--force", "--volumes", "groupproof-toxiproxy-4711"]]
+
+
+def test_an_image_built_here_is_taken_where_containers_are_wanted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(toxiproxy_server, "has_image", lambda name, *_, **__: name == OWN_IMAGE)
+    monkeypatch.setenv("GROUPPROOF_PROVIDER", "docker")
+    assert provision_toxiproxy(tmp_path, print).provided_by == f"docker ({OWN_IMAGE})"
+
+    no_image(monkeypatch)
+    with pytest.raises(BrokenEnvironment, match="Toxiproxy is in no image here"):
+        provision_toxiproxy(tmp_path, print)
 
 
 def test_else_the_program_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,15 +14,17 @@ from typing import Final
 from groupproof.chaos.toxiproxy import Toxiproxy
 from groupproof.clients.store import ProvisionError, Say, entry
 from groupproof.harness.brokers.folders import folders
-from groupproof.harness.brokers.images import has_image
+from groupproof.harness.brokers.images import contained, has_image, wants_containers
 from groupproof.harness.brokers.ports import LOOPBACK, reserve_port
 from groupproof.harness.brokers.process import BrokerProcess, Command, guarded
 from groupproof.harness.troubles import BrokenEnvironment
 
-__all__ = ["IMAGE", "RELEASE", "Program", "provision_toxiproxy", "running_toxiproxy"]
+__all__ = ["IMAGE", "OWN_IMAGE", "RELEASE", "Program", "build_toxiproxy", "provision_toxiproxy", "running_toxiproxy"]
 
 RELEASE: Final = "2.12.0"
 IMAGE: Final = f"ghcr.io/shopify/toxiproxy:{RELEASE}"
+OWN_IMAGE: Final = f"groupproof/toxiproxy:{RELEASE}"
+"""The same, built here where that one can't be had: make images."""
 _MODULE: Final = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{RELEASE}"
 _BUILD_S: Final = 600
 _HINT: Final = "install Go (https://go.dev/dl), put toxiproxy-server on PATH, or start a Docker engine"
@@ -42,22 +44,33 @@ class Program:
         if self.container is None:
             return Command(title="toxiproxy", argv=guarded((*self.argv, *flags)), log=log)
         name = f"{self.container}-{port}"
-        argv = ("docker", "run", "--rm", "--name", name, "--network", "host", *self.argv, *flags)
-        return Command(title="toxiproxy", argv=guarded(argv, after=[("docker", "rm", "--force", name)]), log=log)
+        return Command(title="toxiproxy", argv=contained(name, [*self.argv, *flags]), log=log)
 
 
 def provision_toxiproxy(cache: Path, say: Say, *, pulls: bool = True) -> Program:
-    """Return the first that is there: the official image, `toxiproxy-server` on PATH, a build; raise `BrokenEnvironment`."""
-    if has_image(IMAGE, say, pulls=pulls):
-        return Program(argv=(IMAGE,), provided_by=f"docker ({IMAGE})", container="groupproof-toxiproxy")
+    """Return the first that is there: the official image, `toxiproxy-server` on PATH, a build; where the user wants containers, an image built here.
+
+    Raises `BrokenEnvironment`.
+    """
+    chosen = wants_containers()
+    images = {None: (IMAGE,), True: (IMAGE, OWN_IMAGE), False: ()}[chosen]
+    for image in images:
+        if has_image(image, say, pulls=pulls and image == IMAGE):
+            return Program(argv=(image,), provided_by=f"docker ({image})", container="groupproof-toxiproxy")
+    if chosen:
+        raise BrokenEnvironment("Toxiproxy is in no image here: start an engine that can pull it, or build one by `make images`")
     on_path = shutil.which("toxiproxy-server")
     if on_path is not None:
         return Program(argv=(on_path,), provided_by=f"PATH ({on_path})")
+    return Program(argv=(str(build_toxiproxy(cache, say)),), provided_by=f"go (toxiproxy {RELEASE})")
+
+
+def build_toxiproxy(cache: Path, say: Say) -> Path:
+    """Return the server as Go builds it, built in the cache where it is not there; raise `BrokenEnvironment`."""
     try:
-        folder = entry(cache, f"go/toxiproxy-{RELEASE}", lambda folder: _build(folder, say), say)
+        return entry(cache, f"go/toxiproxy-{RELEASE}", lambda folder: _build(folder, say), say) / "server"
     except ProvisionError as error:
         raise BrokenEnvironment(str(error)) from error
-    return Program(argv=(str(folder / "server"),), provided_by=f"go (toxiproxy {RELEASE})")
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from groupproof.harness.brokers import apache_kafka as module
 from groupproof.harness.brokers.apache_kafka import ApacheKafka
 from groupproof.harness.brokers.docker_kafka import Image
 from groupproof.harness.brokers.folders import Folders
+from groupproof.harness.troubles import BrokenEnvironment
 
 
 def _subject(tmp_path: Path, release: str = "4.1.0", **more: Any) -> ApacheKafka:
@@ -61,6 +62,13 @@ def test_the_image_is_taken_where_there_is_one_else_the_jars(
     monkeypatch.setattr(module, "is_fetched", lambda *_: is_cached)
 
     assert _subject(tmp_path, release, provider=provider)._provision().provided_by == expected
+
+
+def test_who_asks_for_a_container_is_given_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "provision_docker", lambda *_, **__: None)
+
+    with pytest.raises(BrokenEnvironment, match=r"apache-kafka 4\.1\.0 is in no image here: .* `make images`"):
+        _subject(tmp_path, "4.1.0", provider="docker")._provision()
 
 
 @pytest.mark.parametrize("is_new", [True, False])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ def test_without_the_image_there_is_none(docker: Path) -> None:
     assert provision_docker("4.1.0", print, pulls=False) is None
 
 
+def test_one_that_was_built_here_is_taken_where_the_official_one_cannot_be_pulled(docker: Path) -> None:
+    program = docker / "bin" / "docker"
+    program.write_text(program.read_text().replace('case "$*" in', 'case "$*" in pull*) exit 1;;').replace("$word*", "*$word*"))
+    (docker / "refuses").write_text(" apache/kafka\n")
+
+    assert provision_docker("4.1.0", print, pulls=True) == Image(name="groupproof/apache-kafka:4.1.0")
+    assert provision_docker("4.1.0", print, pulls=False) is None
+
+
 def test_a_node_is_a_container_on_the_hosts_loopback_that_is_removed_at_the_end(tmp_path: Path) -> None:
     own = Folders(data=tmp_path / "run-1", logs=tmp_path / "logs")
     own.data.mkdir()
@@ -32,7 +42,7 @@ def test_a_node_is_a_container_on_the_hosts_loopback_that_is_removed_at_the_end(
     command = Image(name="apache/kafka:4.1.0").node(layout, node, own)
     plan = json.loads(command.argv[-1])
 
-    assert plan["argv"][:7] == ["docker", "run", "--rm", "--name", "run-1-0", "--network", "host"]
+    assert plan["argv"][:8] == ["docker", "run", "--name", "run-1-0", "--label", f"groupproof.pid={os.getpid()}", "--network", "host"]
     assert plan["argv"][-1] == "apache/kafka:4.1.0"
     assert plan["after"] == [["docker", "rm", "--force", "--volumes", "run-1-0"]]
     text = (own.data / "config-0" / "server.properties").read_text()

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from groupproof.harness.brokers.images import has_image
+from groupproof.harness.brokers.images import PROVIDER, contained, has_image, wants_containers
+from groupproof.harness.troubles import WrongUsage
 
 NAME = "apache/kafka:4.1.0"
 
@@ -45,3 +47,27 @@ def test_a_registry_out_of_reach_is_told(docker: Path) -> None:
 
     assert not has_image(NAME, said.append, pulls=True)
     assert said[-1] == f"{NAME} can't be pulled here"
+
+
+@pytest.mark.parametrize(("said", "wanted"), [(None, None), ("", None), ("docker", True), ("local", False)])
+def test_a_user_chooses_between_containers_and_processes(monkeypatch: pytest.MonkeyPatch, said: str | None, wanted: bool | None) -> None:
+    monkeypatch.delenv(PROVIDER, raising=False)
+    if said is not None:
+        monkeypatch.setenv(PROVIDER, said)
+
+    assert wants_containers() is wanted
+
+
+def test_another_word_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROVIDER, "podman")
+    with pytest.raises(WrongUsage, match="GROUPPROOF_PROVIDER=podman: say docker, or local"):
+        wants_containers()
+
+
+def test_a_container_is_paused_killed_and_started_again_by_its_name_and_goes_with_its_guard() -> None:
+    plan = json.loads(contained("c1", ["image", "--flag"], options=["--env", "A=b"], remove=[Path("/d")])[-1])
+
+    assert plan["argv"][-4:] == ["--env", "A=b", "image", "--flag"]
+    assert plan["orders"] == {"pause": ["docker", "pause", "c1"], "resume": ["docker", "unpause", "c1"], "kill": ["docker", "kill", "c1"]}
+    assert plan["again"] == ["docker", "start", "--attach", "c1"]
+    assert (plan["after"], plan["remove"]) == ([["docker", "rm", "--force", "--volumes", "c1"]], ["/d"])

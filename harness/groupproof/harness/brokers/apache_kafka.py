@@ -80,6 +80,10 @@ class ApacheKafka:
             image = provision_docker(self.release, self.say, pulls=self.provider == "docker" or not is_fetched(self.release, self.cache))
             if image is not None:
                 return image
+        if self.provider == "docker":
+            raise BrokenEnvironment(
+                f"apache-kafka {self.release} is in no image here: start an engine that can pull it, or build one by `make images`"
+            )
         return provision_maven(self.release, self.cache, self.say)
 
     async def _train(self, jars: Jars) -> None:

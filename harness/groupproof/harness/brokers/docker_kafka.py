@@ -1,4 +1,4 @@
-"""Apache Kafka by its official Docker image, where an engine and the image are there: one container a node, on the host's loopback."""
+"""Apache Kafka by its official Docker image, or one built here that is configured alike: one container a node, on the host's loopback."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from groupproof.clients.store import Say
 from groupproof.harness.brokers.folders import Folders
-from groupproof.harness.brokers.images import has_image
+from groupproof.harness.brokers.images import contained, has_image
 from groupproof.harness.brokers.layout import Layout, Node, rendered
-from groupproof.harness.brokers.process import Command, guarded
+from groupproof.harness.brokers.process import Command
 from groupproof.harness.brokers.releases import releases
 from groupproof.harness.troubles import BrokenEnvironment
 
@@ -42,17 +42,19 @@ class Image:
         # The user of the image is another than this one.
         config.chmod(0o755)
         folders.data.chmod(0o755)
-        container = f"{folders.data.name}-{node.node_id}"
-        argv = (
-            "docker", "run", "--rm", "--name", container, "--network", "host", "--volume", f"{config}:{_CONFIGURED}:ro",
-            "--env", f"CLUSTER_ID={_CLUSTER_ID}", "--env", "KAFKA_HEAP_OPTS=-Xmx512m", self.name,
+        argv = contained(
+            f"{folders.data.name}-{node.node_id}", [self.name], remove=[config],
+            options=["--volume", f"{config}:{_CONFIGURED}:ro", "--env", f"CLUSTER_ID={_CLUSTER_ID}", "--env", "KAFKA_HEAP_OPTS=-Xmx512m"],
         )  # fmt: skip
-        remove = ("docker", "rm", "--force", "--volumes", container)
-        log = folders.logs / f"{node.title.replace(' ', '-')}.log"
-        return Command(title=node.title, argv=guarded(argv, remove=[config], after=[remove]), log=log)
+        return Command(title=node.title, argv=argv, log=folders.logs / f"{node.title.replace(' ', '-')}.log")
 
 
 def provision_docker(release: str, say: Say, *, pulls: bool) -> Image | None:
-    """Return the official image of `release`, pulled where `pulls` allows it; None where there is no engine, or no way to the image."""
-    name = releases().image.format(release=release)
-    return Image(name=name) if has_image(name, say, pulls=pulls) else None
+    """Return the official image of `release`, pulled where `pulls` allows it, else the one that was built here; None where there is neither.
+
+    The latter is taken only where a pull was tried: where jars are at hand, they are quicker.
+    """
+    official, own = releases().image.format(release=release), releases().own_image.format(release=release)
+    if has_image(official, say, pulls=pulls):
+        return Image(name=official)
+    return Image(name=own) if pulls and has_image(own, say, pulls=False) else None

@@ -1,17 +1,36 @@
-"""Whether a container engine runs here, and has an image or can pull it."""
+"""Whether a container engine runs here, and has an image or can pull it; and how the containers of the kit are run and removed."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from groupproof.clients.store import Say
+from groupproof.harness.brokers.process import guarded
+from groupproof.harness.troubles import WrongUsage
 
-__all__ = ["has_image"]
+__all__ = ["LABEL", "PROVIDER", "contained", "has_image", "wants_containers"]
+
+PROVIDER: Final = "GROUPPROOF_PROVIDER"
+"""The variable by which a user chooses between containers ("docker") and processes of this machine ("local"); unset, whichever is at hand."""
+
+LABEL: Final = "groupproof.pid"
+"""The label of each container that a run makes; its value is the number of the run's process."""
 
 _ENGINE_S: Final = 15
 _PULL_S: Final = 300
+
+
+def wants_containers() -> bool | None:
+    """Return what the user chose, None where they did not; raise `WrongUsage` for another word."""
+    chosen = os.environ.get(PROVIDER, "")
+    if chosen not in ("", "docker", "local"):
+        raise WrongUsage(f"{PROVIDER}={chosen}: say docker, or local, or leave it unset for whichever is at hand")
+    return None if chosen == "" else chosen == "docker"
 
 
 def has_image(name: str, say: Say, *, pulls: bool) -> bool:
@@ -27,6 +46,17 @@ def has_image(name: str, say: Say, *, pulls: bool) -> bool:
         return True
     say(f"{name} can't be pulled here")
     return False
+
+
+def contained(name: str, image: Sequence[str], *, options: Sequence[str] = (), remove: Sequence[Path] = ()) -> tuple[str, ...]:
+    """Return the guarded command that runs a container called `name` on the host's network; `image` is followed by its program's arguments.
+
+    The container goes when the guard ends, and not before, so that it can be killed and started again with what it wrote. Then `remove` is deleted.
+    """
+    run = ("docker", "run", "--name", name, "--label", f"{LABEL}={os.getpid()}", "--network", "host", *options, *image)
+    orders = {"pause": ("docker", "pause", name), "resume": ("docker", "unpause", name), "kill": ("docker", "kill", name)}
+    after = [("docker", "rm", "--force", "--volumes", name)]
+    return guarded(run, remove=remove, after=after, again=("docker", "start", "--attach", name), orders=orders)
 
 
 def _succeeds(*argv: str, within_s: float) -> bool:

@@ -15,6 +15,7 @@ from groupproof.clients.store import Say, default_cache
 from groupproof.harness.brokers.address import AddressedBrokers
 from groupproof.harness.brokers.apache_kafka import ApacheKafka
 from groupproof.harness.brokers.cluster import BrokerSubject
+from groupproof.harness.brokers.images import wants_containers
 from groupproof.harness.brokers.kfake import Kfake, pinned
 from groupproof.harness.brokers.librdkafka_mock import LibrdkafkaMock
 from groupproof.harness.brokers.properties import Security, parse_properties, security_of
@@ -119,6 +120,7 @@ def _unknown(spec: str, name: str) -> str:
 def _apache_kafka(wanted: Wanted) -> BrokerSubject:
     release, is_new = releases().with_new(wanted.release or releases().default)
     releases().needs_of(release)
+    chosen = {None: None, True: "docker", False: "maven"}[wants_containers()]
     return ApacheKafka(
         release=release,
         is_new=is_new,
@@ -126,7 +128,7 @@ def _apache_kafka(wanted: Wanted) -> BrokerSubject:
         cache=wanted.cache,
         say=wanted.say,
         asked_profile=wanted.profile,
-        provider=wanted.provider,
+        provider=wanted.provider or chosen,
         logs=wanted.logs,
     )
 

@@ -62,6 +62,7 @@ class Releases:
     known: tuple[str, ...]
     images: SpecifierSet
     image: str
+    own_image: str
     main_class: str
     settings: Mapping[str, str]
     new: NewCoordinator
@@ -101,6 +102,7 @@ def releases() -> Releases:
         known=tuple(data["known"]),
         images=SpecifierSet(data["images"]),
         image=data["image"],
+        own_image=data["own_image"],
         main_class=data["main_class"],
         settings=data["settings"],
         new=NewCoordinator(releases=SpecifierSet(data["new"]["releases"]), settings=data["new"]["settings"]),
