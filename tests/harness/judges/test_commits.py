@@ -174,3 +174,19 @@ def test_auto_commit_commits_before_the_rejoin(commits: bool, expected: Verdict)
     story.join(member=ID, generation=2)
 
     assert verdict(commits_before_joining("m0", after="newcomer", requirement="CLIENT-62"), story.end()) is expected
+
+
+def test_what_a_cooperative_assignment_took_away_may_be_committed_until_it_is_handed_over() -> None:
+    def handing_over(at_ms: float) -> Story:
+        story = Story()
+        story.join(protocol="cooperative-sticky")
+        story.sync(gets=[("t", 0), ("t", 1)])
+        story.partitions("assigned", ("t", 0), ("t", 1))
+        story.join(member=ID, generation=2, protocol="cooperative-sticky")
+        story.sync(member=ID, generation=2, gets=[("t", 0)])
+        story.partitions("revoked", ("t", 1))
+        story.at(at_ms).commit(("t", 1, 5), generation=2)
+        return story.end()
+
+    assert verdict(commits_are_own, handing_over(100)) is Verdict.OK
+    assert verdict(commits_are_own, handing_over(2_000)) is Verdict.NON_STRICT

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue
-from groupproof.harness.judges.ownership import REPORTING_MS
+from groupproof.harness.judges.ownership import REPORTING_MS, holdings, holds_at
 from groupproof.harness.judges.reading import accepted, clients, committed_offsets, explicit_offsets, knew, moment
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -46,13 +46,18 @@ def _accepted_before(ev: Evidence, request: Observation, before: Observation) ->
 
 
 def commits_are_own(ev: Evidence) -> Iterator[Finding]:
-    """Judge that what a client commits by itself is its own in the generation it names: else it overwrites another's progress (COMMIT-27)."""
+    """Judge that what a client commits by itself is its own in the generation it names: else it overwrites another's progress (COMMIT-27).
+
+    What a cooperative assignment took away is still its own until it has handed it over.
+    """
     claim = Claim(requirement="COMMIT-27", expected="A member commits only for partitions that its generation assigned to it.")
+    held = holdings(ev)
     for client in clients(ev):
         asked = {(topic, partition) for topic, partition, _ in explicit_offsets(ev, client)}
         for request in ev.requests(Api.OFFSET_COMMIT, client):
             foreign = {(topic, partition) for topic, partition, _ in request.offsets} - asked - _assigned(ev, client, request)
             others = {partition for other in clients(ev) if other != client for partition in _assigned(ev, other, request)}
+            foreign -= {each.partition for each in held if each.client == client and holds_at(each, request)} - others
             if request.member and foreign and accepted(ev, request):
                 verdict = Verdict.FAILED if foreign & others else Verdict.NON_STRICT
                 yield claim.found(verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)))

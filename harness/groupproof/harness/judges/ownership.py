@@ -19,7 +19,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "REPORTING_MS", "Holding", "claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "owners_never_overlap", "records_come_to_owners_only",
+    "REPORTING_MS", "Holding", "claims_nothing", "holdings", "holds_at", "keeps_partitions", "names_owned_partitions", "owners_never_overlap", "records_come_to_owners_only",
     "revokes_before_joining", "tells_no_revocation",
 ]  # fmt: skip
 
@@ -133,11 +133,11 @@ def records_come_to_owners_only(ev: Evidence) -> Iterator[Finding]:
             continue
         for partition in partitions_of(seen):
             mine = [each for each in held if each.client == seen.client and each.partition == partition]
-            if mine and not any(_holds_at(each, seen) for each in mine):
+            if mine and not any(holds_at(each, seen) for each in mine):
                 yield claim.failed("Records of a partition that was taken away were delivered.", seen, detail=str(partition))
 
 
-def _holds_at(holding: Holding, seen: Observation) -> bool:
+def holds_at(holding: Holding, seen: Observation) -> bool:
     """Tell whether a holding covers `seen`; a poll that ran while the callback came may be told of just after it."""
     return elapsed_ms(holding.since, seen) >= -REPORTING_MS and (holding.until is None or elapsed_ms(holding.until, seen) <= REPORTING_MS)
 
