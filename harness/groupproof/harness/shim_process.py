@@ -14,10 +14,12 @@ from subprocess import PIPE
 
 import trio
 
+from groupproof.harness.container import Container
 from groupproof.harness.contract_lines import LINE_BYTES_MAX
 from groupproof.harness.conversation import Conversation, Ending
 from groupproof.harness.stderr_log import StderrLog
 from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.harness.warden import warden
 
 __all__ = ["Program", "ShimProcess", "lines_of"]
 
@@ -68,6 +70,7 @@ class ShimProcess:
         self.ended = trio.Event()
         self._grace_s = grace_s
         self._process: trio.Process | None = None
+        self._argv, self._container = Container.of(program.argv)
         self._stdin_lock = trio.StrictFIFOLock()
 
     @property
@@ -77,6 +80,7 @@ class ShimProcess:
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Raise `BrokenEnvironment` when the program can't be started."""
         process = self._process = await self._spawn()
+        self._keep(process)
         task_status.started()
         try:
             async with trio.open_nursery() as nursery:
@@ -84,11 +88,12 @@ class ShimProcess:
                 nursery.start_soon(self._read_stderr, process)
                 await process.wait()
                 # What the process left in its group would hold its streams open, and is not to stay anyway.
-                self.signal(signal.SIGKILL)
+                self._signal_group(signal.SIGKILL)
                 nursery.cancel_scope.deadline = trio.current_time() + DRAIN_S
         finally:
             with trio.CancelScope(shield=True):
                 await self._end(process)
+                await self._let_go(process)
             self.conversation.end(Ending(status=process.returncode, stderr=self.stderr.last()))
             self.ended.set()
 
@@ -96,7 +101,7 @@ class ShimProcess:
         program = self.program
         spawn = partial(
             trio.lowlevel.open_process,
-            list(program.argv),
+            list(self._argv),
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
@@ -128,8 +133,26 @@ class ShimProcess:
         async with self._stdin_lock:
             await self._process.stdin.send_all(line.encode() + b"\n")
 
+    def _keep(self, process: trio.Process) -> None:
+        """See to it that not even SIGKILL of the kit leaves the process behind, be it stopped at the time."""
+        warden.keep("group", process.pid)
+        if self._container is not None:
+            warden.keep("container", self._container.name)
+
+    async def _let_go(self, process: trio.Process) -> None:
+        warden.let_go("group", process.pid)
+        if self._container is not None:
+            await trio.to_thread.run_sync(self._container.remove)
+            warden.let_go("container", self._container.name)
+
     def signal(self, number: int) -> None:
-        """Signal the whole process group; one that has gone is no error."""
+        """Signal the whole process group, or the container that it runs; one that has gone is no error."""
+        if self._container is not None:
+            self._container.signal(number)
+        if self._container is None or number != signal.SIGSTOP:
+            self._signal_group(number)
+
+    def _signal_group(self, number: int) -> None:
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
@@ -143,7 +166,7 @@ class ShimProcess:
             self.signal(signal.SIGTERM)
             with trio.move_on_after(self._grace_s):
                 await process.wait()
-        self.signal(signal.SIGKILL)
+        self._signal_group(signal.SIGKILL)
         await process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:

@@ -1,0 +1,98 @@
+"""Who outlives the kit for a moment: a process that ends what the kit was told to end and could not, because it was killed itself.
+
+A client's process that is stopped (SIGSTOP) does not see its standard input end, and would stand there for ever; so would a container that is paused.
+The warden holds the other end of a pipe. When that closes, it kills the process groups and removes the containers that are still in its keeping.
+Run by its path, this file is that process: it reads lines, `+ group 4711`, `- group 4711`, `+ container NAME`, `- container NAME`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import IO
+
+__all__ = ["Warden", "main", "warden"]
+
+_REMOVAL_S = 30
+
+
+def main(lines: Iterable[str]) -> None:
+    """Follow `lines` to their end, then end what is kept."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    kept: dict[tuple[str, str], None] = {}
+    for line in lines:
+        sign, kind, name = line.split()
+        if sign == "+":
+            kept[kind, name] = None
+        else:
+            kept.pop((kind, name), None)
+    for kind, name in kept:
+        if kind == "group":
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(int(name), signal.SIGKILL)
+    containers = [name for kind, name in kept if kind == "container"]
+    if containers:
+        with suppress(OSError, subprocess.SubprocessError):
+            argv = ["docker", "rm", "--force", "--volumes", *containers]
+            subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_REMOVAL_S, check=False)
+
+
+class Warden:
+    """The kit's end of the pipe. The process starts with the first that is kept; one that is gone is started anew, and told all."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, None] = {}
+        self._process: subprocess.Popen[str] | None = None
+
+    def keep(self, kind: str, name: object) -> None:
+        """Take a process `group` or a `container` in keeping."""
+        self._kept[f"{kind} {name}"] = None
+        if self._process is None or self._process.poll() is not None:
+            argv = [sys.executable, "-I", "-S", __file__]
+            self._process = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+            )
+            self._tell(*(f"+ {each}" for each in self._kept))
+        else:
+            self._tell(f"+ {kind} {name}")
+
+    def let_go(self, kind: str, name: object) -> None:
+        """Keep it no more: it has ended."""
+        self._kept.pop(f"{kind} {name}", None)
+        self._tell(f"- {kind} {name}")
+
+    def close(self) -> None:
+        """Let the process end what is still kept, and wait for it."""
+        if self._process is not None:
+            with suppress(OSError):
+                self._input.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_REMOVAL_S)
+        self._process = None
+
+    def _tell(self, *lines: str) -> None:
+        with suppress(BrokenPipeError):
+            self._input.write("".join(f"{line}\n" for line in lines))
+            self._input.flush()
+
+    @property
+    def _input(self) -> IO[str]:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+
+warden = Warden()
+"""The one of this process."""
+
+atexit.register(warden.close)
+
+
+if __name__ == "__main__":
+    main(sys.stdin)
