@@ -8,8 +8,9 @@ import pytest
 
 from groupproof.clients.errands import ERRANDS_MAX
 from groupproof.clients.outputs import CallbackKind, Committed, Fetched
-from groupproof.clients.policy import Policy
+from groupproof.clients.policy import Override, Policy
 from groupproof.protocol.messages import FetchedPartition, FetchedTopic
+from groupproof.protocol.spec.classic_member import Effect
 from groupproof.protocol.vocabulary import Api, MemberState
 
 if TYPE_CHECKING:
@@ -306,3 +307,16 @@ def test_a_client_that_counts_wrongly_commits_so_by_itself_too(bench: type[Bench
     b.advance(5000, polling=True)
 
     assert b.message(COMMIT).topics[0].partitions[0].committed_offset == 6
+
+
+def test_what_waits_to_be_tried_again_ends_in_the_instant_in_which_the_member_fails(bench: type[Bench]) -> None:
+    b = bench(Policy(overrides=(Override(api=Api.HEARTBEAT, effects=(Effect.RAISE,)),)))
+    b.stable(0)
+    b.advance(1000)
+    commit(b)
+    b.answer(COMMIT, 14)
+    coordinator = b.member.coordinator
+    assert coordinator is not None
+    b.do(b.member.disconnected(coordinator, b.now))
+
+    assert ends(b) == [(1, "DISCONNECTED")]

@@ -119,3 +119,13 @@ def test_a_second_batch_counts_from_where_it_begins() -> None:
     made.answered(1, answer(1, records(5, 2)))
 
     assert [(each.first, each.last) for each in made.deliver(frozenset({T0, T1}), 3)] == [(5, 6), (5, 5)]
+
+
+def test_an_answer_without_records_is_an_answer() -> None:
+    made = fetching(p0=5)
+    asked(made, T0)
+    empty = answer(0, b"")
+    empty["responses"][0]["partitions"][0]["records"] = None
+
+    assert made.answered(0, empty) is False
+    assert made.positions == {T0: 5}
