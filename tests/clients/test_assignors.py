@@ -116,6 +116,14 @@ def test_static_members_are_sorted_before_dynamic_ones() -> None:
     assert [each.member_id for each in in_order(members)] == ["b", "c", "a"]
 
 
+def test_the_longer_shares_of_a_topic_of_its_own_go_by_member_not_by_partition() -> None:
+    members = [GroupMember(member_id=each, topics=("t",), rack=each) for each in "abc"]
+    racks = tuple(map(frozenset, "bbaa"))
+    given = ASSIGNORS["range"](members, Cluster(partitions={"t": 4}, replica_racks={"t": racks}))
+
+    assert given == {"a": [("t", 2), ("t", 3)], "b": [("t", 0)], "c": [("t", 1)]}
+
+
 @st.composite
 def groups(draw: st.DrawFn) -> tuple[list[GroupMember], Cluster]:
     counts = {name: draw(st.integers(0, 5)) for name in NAMES}
