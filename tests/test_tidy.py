@@ -51,7 +51,7 @@ SYNONYMS = {
     "toxic": "fault",
     "ttl": "session_timeout",
 }
-SPOKEN_BY = {"toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/toxiproxy.py")}
+SPOKEN_BY = {"toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/toxiproxy.py", "chaos/groupproof/chaos/network.py")}
 
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")
 REASONED = re.compile(r"#\s*(type:\s*ignore\[[\w, -]+\]|noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)[\s:#–-]*(?P<reason>.*)")

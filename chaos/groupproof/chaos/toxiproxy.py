@@ -123,24 +123,33 @@ class Proxy:
                 for each in added:
                     await self.remove(each)
 
-    async def add(self, toxic: Toxic) -> None:
+    async def add(self, toxic: Toxic, name: str = "") -> None:
+        """Let a toxic act under `name`, else under one of its kind and stream, of which a proxy has one at most."""
         given = {
-            "type": toxic.kind, "name": toxic.name, "stream": toxic.stream, "toxicity": toxic.toxicity, "attributes": dict(toxic.attributes),
+            "type": toxic.kind, "name": name or toxic.name, "stream": toxic.stream, "toxicity": toxic.toxicity,
+            "attributes": dict(toxic.attributes),
         }  # fmt: skip
-        await self._server.call(f"add {toxic.name} to {self.name}", lambda: self._made.add_toxic(**given))
+        await self._server.call(f"add {given['name']} to {self.name}", lambda: self._made.add_toxic(**given))
 
-    async def remove(self, toxic: Toxic) -> None:
-        await self._server.call(f"remove {toxic.name} from {self.name}", lambda: self._made.destroy_toxic(toxic.name))
+    async def remove(self, toxic: Toxic, name: str = "") -> None:
+        called = name or toxic.name
+        await self._server.call(f"remove {called} from {self.name}", lambda: self._made.destroy_toxic(called))
 
     @asynccontextmanager
     async def down(self) -> AsyncIterator[None]:
         """Cut every connection and accept none for as long as the context lasts."""
-        await self._server.call(f"take {self.name} down", self._made.disable)
+        await self.disable()
         try:
             yield
         finally:
             with trio.CancelScope(shield=True):
-                await self._server.call(f"bring {self.name} up", self._made.enable)
+                await self.enable()
+
+    async def disable(self) -> None:
+        await self._server.call(f"take {self.name} down", self._made.disable)
+
+    async def enable(self) -> None:
+        await self._server.call(f"bring {self.name} up", self._made.enable)
 
     async def traffic(self) -> Traffic:
         return await self._server.traffic(self.name)

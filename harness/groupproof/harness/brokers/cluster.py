@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import trio
 
 from groupproof.harness.driven import Machines
 from groupproof.harness.network import Address
+from groupproof.protocol.faults import Move
 
-__all__ = ["Address", "BrokerSubject", "CannotStop", "RunningCluster"]
+__all__ = ["Address", "BrokerSubject", "CannotStop", "RunningCluster", "Steered"]
 
 
 class CannotStop(Exception):
@@ -58,6 +59,19 @@ class RunningCluster(Machines, Protocol):
 
     def logs(self) -> list[Path]:
         """Return the files that the brokers log to; they outlive the cluster."""
+        ...
+
+
+@runtime_checkable
+class Steered(Protocol):
+    """A cluster in this process, whose coordinators go where they are told."""
+
+    def move_group(self, group: str, move: Move) -> None:
+        """Move one group's coordinator; raise `BrokenEnvironment` where it can't go."""
+        ...
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Give a topic so many partitions; raise `ValueError` where it has more."""
         ...
 
 

@@ -13,7 +13,17 @@ from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
-__all__ = ["UP_S", "Connect", "create_topics", "delete_groups", "delete_topics", "groups_over", "wait_until_coordinating", "wait_until_up"]
+__all__ = [
+    "UP_S",
+    "Connect",
+    "controller_of",
+    "create_topics",
+    "delete_groups",
+    "delete_topics",
+    "groups_over",
+    "wait_until_coordinating",
+    "wait_until_up",
+]
 
 Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 
@@ -114,7 +124,7 @@ async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[st
     async def check() -> None:
         async with asking(await connect(*bootstrap)) as asker:
             missing = {name: topics[name] for name, has in (await _partitions(asker, topics)).items() if has == 0}
-            controller = await _controller(asker, bootstrap)
+            controller = await controller_of(asker, bootstrap)
         if missing:
             async with asking(await connect(*controller)) as asker:
                 made.extend(await _create(asker, missing, replicas))
@@ -131,7 +141,7 @@ async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[st
     return made
 
 
-async def _controller(asker: Asker, otherwise: Address) -> Address:
+async def controller_of(asker: Asker, otherwise: Address) -> Address:
     """Return the address of the broker that makes and deletes topics: older releases pass no such request on."""
     answer = await asker.ask(Api.METADATA, {"topics": ()}, newest=8)
     chosen = (each for each in answer["brokers"] if each["node_id"] == answer.get("controller_id"))
@@ -171,7 +181,7 @@ async def delete_topics(connect: Connect, bootstrap: Address, names: Sequence[st
     if not names:
         return []
     async with asking(await connect(*bootstrap)) as asker:
-        controller = await _controller(asker, bootstrap)
+        controller = await controller_of(asker, bootstrap)
     async with asking(await connect(*controller)) as asker:
         answer = await asker.ask(Api.DELETE_TOPICS, {"topic_names": tuple(names), "timeout_ms": _CREATE_MS}, newest=5)
     return [

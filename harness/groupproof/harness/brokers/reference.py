@@ -17,8 +17,9 @@ from groupproof.coordinator.variants import UnknownVariant, variant_named
 from groupproof.harness.brokers.cluster import BrokerSubject, CannotStop, RunningCluster
 from groupproof.harness.driven import ReferenceMachines
 from groupproof.harness.network import Address, MemoryNetwork
-from groupproof.harness.troubles import WrongUsage
+from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.harness.version import release
+from groupproof.protocol.faults import Move
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["ReferenceBrokers", "as_variant"]
@@ -125,6 +126,16 @@ class _Running(ReferenceMachines):
         self._stopped.add(node_id)
         self._cluster.kill(node_id)
         await trio.lowlevel.checkpoint()
+
+    def move_group(self, group: str, move: Move) -> None:
+        """Move one group's coordinator; raise `BrokenEnvironment` where it can't go."""
+        try:
+            self._cluster.move(move, group)
+        except ValueError as error:
+            raise BrokenEnvironment(str(error)) from error
+
+    def grow(self, topic: str, partitions: int) -> None:
+        self._cluster.grow(topic, partitions)
 
     def used(self, groups: Iterable[str]) -> None:
         """Nothing to note: the groups go with the cluster."""

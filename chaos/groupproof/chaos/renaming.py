@@ -1,0 +1,96 @@
+"""Names of its own for each case, so that several share one cluster: a plan with them, and what was seen with the plan's names again. Pure.
+
+A name is changed wherever it stands by itself: in columns, in bodies, and in the subscriptions and assignments that bodies hold as bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from groupproof.harness.actor import DEFAULTS
+from groupproof.harness.plan import Grow, Plan, plan_from_json, plan_to_json
+from groupproof.protocol.subscription import (
+    SubscriptionError,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from groupproof.protocol.trace import Observation
+
+__all__ = ["Renaming", "groups_of", "topics_of"]
+
+
+def groups_of(plan: Plan) -> tuple[str, ...]:
+    """Return the groups of the plan's members, in the order of the members."""
+    return tuple(dict.fromkeys(str(member.settings.get("group", DEFAULTS["group"])) for member in plan.members))
+
+
+def topics_of(plan: Plan) -> tuple[str, ...]:
+    """Return the topics that the plan declares, grows or subscribes to."""
+    subscribed = (topic for member in plan.members for topic in member.settings.get("topics", DEFAULTS["topics"]))
+    return tuple(dict.fromkeys([*plan.topics, *(step.topic for step in plan.steps if isinstance(step, Grow)), *subscribed]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renaming:
+    """`real` maps the plan's names to those on the cluster."""
+
+    real: Mapping[str, str]
+
+    @classmethod
+    def of(cls, plan: Plan, key: str, *, is_free: Callable[[str], bool] = lambda _: True) -> Renaming:
+        """Return names that end in `key`; `is_free` tells whether a group may be called so, another of the same key is tried otherwise."""
+        groups = {group: next(name for name in _tries(group, key) if is_free(name)) for group in groups_of(plan)}
+        return cls(real={**{topic: f"{topic}-{key}" for topic in topics_of(plan)}, **groups})
+
+    def plan(self, plan: Plan) -> Plan:
+        """Return the plan with real names; each member names its group and its topics."""
+        named = {name: DEFAULTS[name] for name in ("group", "topics")}
+        members = tuple(replace(member, settings={**named, **member.settings}) for member in plan.members)
+        value = plan_to_json(replace(plan, members=members))
+        return plan_from_json({name: each if name == "coordinator" else _renamed(each, self.real) for name, each in value.items()})
+
+    def seen(self, seen: Observation) -> Observation:
+        """Return what was seen with the plan's names."""
+        back = {real: name for name, real in self.real.items()}
+        return replace(
+            seen,
+            group=back.get(seen.group, seen.group) if seen.group is not None else None,
+            partitions=tuple((back.get(topic, topic), index) for topic, index in seen.partitions),
+            offsets=tuple((back.get(topic, topic), index, offset) for topic, index, offset in seen.offsets),
+            body=_renamed(seen.body, back),
+        )
+
+
+def _tries(group: str, key: str) -> Any:
+    yield f"{group}-{key}"
+    for number in range(1, 1_000):
+        yield f"{group}-{key}-{number}"
+    yield f"{group}-{key}-shared"
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Mapping):
+        return {names.get(name, name): _blob(name, each, names) if isinstance(each, bytes) else _renamed(each, names) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_renamed(each, names) for each in value)
+    return value
+
+
+def _blob(name: str, blob: bytes, names: Mapping[str, str]) -> bytes:
+    """Return a subscription or an assignment with other topics; bytes that are neither stay as they are."""
+    with suppress(SubscriptionError):
+        if name == "metadata":
+            told = decode_subscription(blob)
+            owned = tuple((names.get(topic, topic), index) for topic, index in told.owned)
+            return encode_subscription(replace(told, topics=tuple(names.get(topic, topic) for topic in told.topics), owned=owned))
+        if name == "assignment" and blob:
+            given = decode_assignment(blob)
+            return encode_assignment(replace(given, partitions=tuple((names.get(topic, topic), index) for topic, index in given.partitions)))
+    return blob
