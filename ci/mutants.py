@@ -1,6 +1,6 @@
 """Mutate the pure machines by mutmut's operators, a sample drawn by a seed, and say which mutants no test of theirs kills.
 
-`make mutants` draws 400; `make mutants ARGS="--sample 50 --seed 7 --only groupproof.coordinator.timers"` draws among some. The committed tree is laid
+`make mutants` draws 400; `make mutants ARGS="--sample 50 --seed 7 8 --only groupproof.coordinator.timers"` draws among some, twice. The committed tree is laid
 out anew under `.cache/mutants`, its machines with every mutant in them; one pytest collects their tests once and tries each mutant in a fork of its own
 (`killing.py`), for mutmut's own runner, which collects anew for each, takes many times as long. What the tests let live and mypy refuses is killed, too:
 `make check` would stop it. Survivors that `tests/power/survivors.toml` explains (code that does the same, or a word of a message) don't count; more than
@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Return 0 when at least 95 in 100 of the mutants that count are killed, else 1; 3 when none could be tried."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=400, help="how many mutants to draw (400)")
-    parser.add_argument("--seed", type=int, default=1, help="which ones (1)")
+    parser.add_argument("--seed", type=int, default=[1], nargs="+", help="which ones (1); several draw as many samples")
     parser.add_argument("--only", default="groupproof.", help="draw among the mutants whose name begins so")
     parser.add_argument("--jobs", type=int, default=2, help="how many to try side by side (2)")
     wanted = parser.parse_args(arguments)
@@ -174,18 +174,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     modules = [f"groupproof.{component}.{module}" for component, names in MACHINES.items() for module in names]
     with ProcessPoolExecutor(wanted.jobs) as pool:
         mutants = {each.name: each for made in pool.map(_mutate, modules) for each in made}
-    drawn = sampled([name for name in mutants if name.startswith(wanted.only)], wanted.sample, wanted.seed)
+    names = [name for name in mutants if name.startswith(wanted.only)]
+    samples = {seed: sampled(names, wanted.sample, seed) for seed in wanted.seed}
+    drawn = list(dict.fromkeys(name for sample in samples.values() for name in sample))
     outcomes = _tried(drawn, wanted.jobs)
     if not drawn or len(outcomes) < len(drawn):
         print(f"{len(drawn)} mutants drawn, {len(outcomes)} tried; see {STAGE}/pytest.log", file=sys.stderr)
         return 3
     passed = [name for name in drawn if outcomes[name] != "killed"]
     stopped = _refused(passed).intersection(passed)
-    alive = [mutants[name] for name in passed if name not in stopped]
-    lines, code = told(
-        len(drawn) - len(passed), len(stopped), len(alive), unexplained(alive, tomllib.loads(EXPLAINED.read_text()).get("explained", []))
-    )
-    print("\n".join(lines))
+    return max(_tell(seed, [mutants[name] for name in sample], passed, stopped) for seed, sample in samples.items())
+
+
+def _tell(seed: int, sample: Sequence[Mutant], passed: Collection[str], stopped: Collection[str]) -> int:
+    """Print what became of a sample, and return the exit code."""
+    alive = [each for each in sample if each.name in passed and each.name not in stopped]
+    open_ = unexplained(alive, tomllib.loads(EXPLAINED.read_text()).get("explained", []))
+    ill_typed = sum(each.name in stopped for each in sample)
+    lines, code = told(len(sample) - len(alive) - ill_typed, ill_typed, len(alive), open_)
+    print("\n".join([*lines[:-1], f"seed {seed}: {lines[-1]}"]))
     return code
 
 
