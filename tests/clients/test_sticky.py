@@ -94,3 +94,11 @@ def test_members_of_a_rack_are_dealt_its_partitions_in_turn() -> None:
     assert {member: [number for _, number in given] for member, given in sticky_assign(members, cluster).items()} == {
         "m0": [0, 3, 6], "m1": [1, 4], "m2": [2, 5],
     }  # fmt: skip
+
+
+def test_nobody_gets_more_than_its_share_for_the_sake_of_its_rack() -> None:
+    members = [GroupMember(member_id=each, topics=("t",), rack=each) for each in "ab"]
+    cluster = Cluster(partitions={"t": 4}, replica_racks={"t": tuple(map(frozenset, "aaab"))})
+    dealt = sticky_assign(members, cluster)
+
+    assert {member: sorted(number for _, number in owned) for member, owned in dealt.items()} == {"a": [0, 1], "b": [2, 3]}
