@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from mutmut.mutation.file_mutation import mutate_file_contents
 
-__all__ = ["MACHINES", "Mutant", "main", "mutated", "refused", "sampled", "told", "unexplained"]
+__all__ = ["MACHINES", "Mutant", "main", "mutated", "refused", "sampled", "stale", "told", "unexplained"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 STAGE: Final = ROOT / ".cache/mutants"
@@ -94,6 +94,13 @@ def unexplained(survivors: Iterable[Mutant], explained: Sequence[Mapping[str, An
     """Leave out what the table explains; one reason may be for several changes of a line."""
     known = {(each["function"], each["was"], now) for each in explained for now in each["now"]}
     return [each for each in survivors if (each.function, each.was, each.now) not in known]
+
+
+def stale(explained: Sequence[Mapping[str, Any]], mutants: Iterable[Mutant]) -> list[str]:
+    """Return a line for each explanation of what is no mutant any more, because the code has changed."""
+    known = {(each.function, each.was, each.now) for each in mutants}
+    changes = [(each["function"], each["was"], now) for each in explained for now in each["now"]]
+    return [f"explains nothing  {function}\n  + {now}" for function, was, now in changes if (function, was, now) not in known]
 
 
 def refused(code: str, complaints: Iterable[tuple[int, str]]) -> set[str]:
@@ -183,13 +190,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
     passed = [name for name in drawn if outcomes[name] != "killed"]
     stopped = _refused(passed).intersection(passed)
-    return max(_tell(seed, [mutants[name] for name in sample], passed, stopped) for seed, sample in samples.items())
+    explained = tomllib.loads(EXPLAINED.read_text())["explained"]
+    print("\n".join(stale(explained, mutants.values())))
+    return max(_tell(seed, [mutants[name] for name in sample], passed, stopped, explained) for seed, sample in samples.items())
 
 
-def _tell(seed: int, sample: Sequence[Mutant], passed: Collection[str], stopped: Collection[str]) -> int:
+def _tell(seed: int, sample: Sequence[Mutant], passed: Collection[str], stopped: Collection[str], explained: Sequence[Mapping[str, Any]]) -> int:
     """Print what became of a sample, and return the exit code."""
     alive = [each for each in sample if each.name in passed and each.name not in stopped]
-    open_ = unexplained(alive, tomllib.loads(EXPLAINED.read_text()).get("explained", []))
+    open_ = unexplained(alive, explained)
     ill_typed = sum(each.name in stopped for each in sample)
     lines, code = told(len(sample) - len(alive) - ill_typed, ill_typed, len(alive), open_)
     print("\n".join([*lines[:-1], f"seed {seed}: {lines[-1]}"]))
