@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.case import Case
-from groupproof.harness.judges.aftermath import SETTLES_MS, ends_up_a_member, ids_are_given_up_for_a_reason
+from groupproof.harness.judges.aftermath import HEEDS_MS, SETTLES_MS, ends_up_a_member, ids_are_given_up_for_a_reason, refusals_are_heeded
 from groupproof.harness.plan import Arm, Command, Heal, Mark, Plan, Start, Step
 from groupproof.harness.steps import answered, command, heal, mark, passing, stable
 from groupproof.harness.verdicts import Level
@@ -24,7 +24,7 @@ _HEALING: Final = "healing"
 _HEALED: Final = "healed"
 _CALM: Final = "calm"
 _BEAT_MS: Final = 4_000
-_CALM_MS: Final = 1_200
+_CALM_MS: Final = HEEDS_MS + 500
 
 
 def drawn_case(name: str, plan: Plan) -> Case:
@@ -37,7 +37,7 @@ def drawn_case(name: str, plan: Plan) -> Case:
         requirements=("CLIENT-30", "CLIENT-10", "CLIENT-11"),
         level=Level.MUST,
         plan=plan,
-        judges=(ids_are_given_up_for_a_reason, *(ends_up_a_member(name, after=_HEALED) for name in judged)),
+        judges=(ids_are_given_up_for_a_reason, refusals_are_heeded(_HEALED), *(ends_up_a_member(name, after=_HEALED) for name in judged)),
         needs=frozenset({"classic"}),
     )
 

@@ -26,6 +26,7 @@ TIME_MS_MAX: Final = 12_000
 """How long the holds and pauses of a plan may be together, in milliseconds."""
 
 _SETTLED_MS: Final = 12_000
+_TAKEN_UP_MS: Final = 200
 _STRUCK_MS: Final = 2_500
 _POLL_MS: Final = 10_000
 _SHORT_MS: Final = 3_000
@@ -163,6 +164,7 @@ class _Author:
             self._start(name)
             if is_slow or name == names[-1]:
                 self.steps.append(stable(*self.started, within_ms=_SETTLED_MS, go_on=True))
+        self.steps.append(passing(_TAKEN_UP_MS))
 
     def _turn(self) -> None:
         if self.drawer.chance(4):

@@ -17,13 +17,17 @@ from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, 
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
 
-__all__ = ["SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason"]
+__all__ = ["HEEDS_MS", "SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason", "refusals_are_heeded"]
 
 SETTLES_MS: Final = 30_000
 """Within which a group has settled after the healing: a ghost's session and a whole join phase of plans whose timeouts are ten seconds at most,
 and the longest backoff before a connection is tried again."""
 
+HEEDS_MS: Final = 2_000
+"""How long a client may heartbeat on with a membership that was refused, once its application polls again."""
+
 _SILENT_MS: Final = 8_000
+_REFUSALS: Final = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)
 _ALIVE = frozenset({ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
 _TITLES = frozenset(api.title for api in MEMBER_APIS)
 
@@ -70,6 +74,35 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
         elif seen.who == "link" and seen.body.get("name") == "closed":
             what = ("CLIENT-05", "its connection was closed")
     return what if elapsed_ms(heard, join) < join.body.get("session_timeout_ms", 0) else None
+
+
+def refusals_are_heeded(after: str) -> Judge:
+    """Judge that from an instant on no client goes on with a membership that a Heartbeat was refused for: it joins again, or falls out.
+
+    Such an answer may be the first word of what others know already; who goes on beside it works on partitions of others.
+    """
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        for client in clients(ev):
+            for refused in ev.responses(Api.HEARTBEAT, client, before=ev.closing):
+                if refused.error in _REFUSALS and (seen := _went_on(ev, client, refused, since)) is not None:
+                    requirement = reaction(Api.HEARTBEAT, refused.error, Phase.CURRENT).requirements[0]
+                    claim = Claim(requirement=requirement, expected="A membership that was refused is given up, and the client joins again.")
+                    yield claim.failed(f"It heartbeats on after {error_named(refused.error)}, and does not join again.", seen, proof=Proof.LIVENESS)
+                    break
+
+    return judge
+
+
+def _went_on(ev: Evidence, client: str, refused: Observation, since: Observation) -> Observation | None:
+    """Return a Heartbeat of the refused membership that comes long after the refusal, with no JoinGroup between."""
+    if next(ev.select("request", Api.JOIN_GROUP, client, after=refused.seq, before=ev.closing), None) is not None:
+        return None
+    begun = max(refused, since, key=lambda seen: seen.seq)
+    beats = ev.select("request", Api.HEARTBEAT, client, after=begun.seq, before=ev.closing)
+    same = (seen for seen in beats if (seen.member, seen.generation) == (refused.member, refused.generation))
+    return next((seen for seen in same if elapsed_ms(begun, seen) > HEEDS_MS), None)
 
 
 def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = SETTLES_MS) -> Judge:
