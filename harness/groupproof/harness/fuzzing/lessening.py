@@ -118,26 +118,21 @@ def _kept(head: Plan, steps: Iterable[Step]) -> Plan:
 
 
 def _tidied(steps: Sequence[Step]) -> Iterator[Step]:
-    armed = {step.fault.name for step in steps if isinstance(step, Arm)}
+    starting = {step.member for step in steps if isinstance(step, Start)}
+    armed = {step.fault.name for step in steps if isinstance(step, Arm) and step.fault.selector.client in (None, *starting)}
     started: list[str] = []
     for step in steps:
         if isinstance(step, Start):
             started.append(step.member)
-        elif (
-            (isinstance(step, Heal | Release) and step.fault not in armed)
-            or (isinstance(step, Arm) and step.fault.selector.client not in (None, *_starting(steps)))
-            or _who(step) not in (None, *started)
-        ):
+        if isinstance(step, Arm) and step.fault.name not in armed:
             continue
-        elif isinstance(step, Await):
-            if (waiting := _waiting(step, armed, started)) is None:
-                continue
-            step = waiting
-        yield step
-
-
-def _starting(steps: Sequence[Step]) -> list[str]:
-    return [step.member for step in steps if isinstance(step, Start)]
+        if isinstance(step, Heal | Release) and step.fault not in armed:
+            continue
+        if _who(step) not in (None, *started):
+            continue
+        left = _waiting(step, armed, started) if isinstance(step, Await) else step
+        if left is not None:
+            yield left
 
 
 def _who(step: Step) -> str | None:

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from groupproof.harness.fuzzing.drawn_case import PREFIX, drawn_case, head_of, staying, with_healing
+from groupproof.harness.plan import Heal, Mark, Plan
+from groupproof.harness.steps import answers, close, command, company, heal, start, subject
+from groupproof.protocol.vocabulary import Api
+
+STEPS = (
+    *start("m0", "m1", "z0"),
+    answers("f1", Api.HEARTBEAT, 27, client="m0"),
+    answers("f2", Api.HEARTBEAT, 22, client="m0"),
+    heal("f2"),
+    command("m0", "pause", wait=False),
+    command("m1", "pause", wait=False),
+    command("m1", "resume", wait=False),
+    close("m1", wait=False),
+)
+HEAD = Plan(members=(subject("m0"), subject("m1"), company("z0")), steps=STEPS)
+
+
+def test_every_fault_is_healed_once_and_every_application_polls_again() -> None:
+    plan = with_healing(HEAD)
+    tail = plan.steps[len(STEPS) :]
+
+    assert head_of(plan) == HEAD
+    assert head_of(HEAD) == HEAD
+    assert [step.fault for step in tail if isinstance(step, Heal)] == ["f1"]
+    assert [step for step in tail if getattr(step, "command", "") == "resume"] == [command("m0", "resume", wait=False)]
+    assert [step.name for step in tail if isinstance(step, Mark)] == ["healing", "healed", "calm"]
+
+
+def test_those_stay_who_were_started_and_not_closed() -> None:
+    assert staying(STEPS) == ["m0", "z0"]
+
+
+def test_a_case_judges_each_member_under_test_that_stays() -> None:
+    case = drawn_case("1-7", with_healing(HEAD))
+
+    assert case.id == f"{PREFIX}1-7" == drawn_case(case.id, HEAD).id
+    assert len(case.judges) == 3
+    assert case.requirements

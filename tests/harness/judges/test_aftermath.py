@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judges.story import ID, Story, findings, verdict
+
+from groupproof.harness.evidence import NotReached
+from groupproof.harness.judges.aftermath import HEEDS_MS, SETTLES_MS, ends_up_a_member, ids_are_given_up_for_a_reason, refusals_are_heeded
+from groupproof.harness.verdicts import Proof, Verdict
+from groupproof.protocol.vocabulary import Api
+
+SESSION = {"session_timeout_ms": 6_000, "protocols": ()}
+SETTLED = ends_up_a_member("m0", after="healed")
+HEEDED = refusals_are_heeded("healed")
+
+
+def anew(story: Story, *, instance: str | None = None) -> Story:
+    story.answer(story.request(Api.JOIN_GROUP, body={**SESSION, "group_instance_id": instance}, instance=instance), error=79)
+    return story.end(30_000)
+
+
+def joins_anew_after(api: Api, error: int, *, member: str = ID) -> Story:
+    story = Story().member()
+    story.at(300).said(api, member=member, generation=1, error=error)
+    return anew(story)
+
+
+@pytest.mark.parametrize(
+    ("api", "error", "told"),
+    [
+        (Api.OFFSET_COMMIT, 27, "OffsetCommit was answered REBALANCE_IN_PROGRESS"),
+        (Api.HEARTBEAT, 22, "Heartbeat was answered ILLEGAL_GENERATION"),
+        (Api.SYNC_GROUP, 22, "SyncGroup was answered ILLEGAL_GENERATION"),
+    ],
+)
+def test_an_id_given_up_at_an_answer_that_does_not_call_for_it_is_named_with_the_answer(api: Api, error: int, told: str) -> None:
+    (found,) = findings(ids_are_given_up_for_a_reason, joins_anew_after(api, error))
+
+    assert found.verdict is Verdict.NON_STRICT
+    assert found.observed == f"After {told} it joined again with the empty member id."
+
+
+@pytest.mark.parametrize(("api", "error"), [(Api.HEARTBEAT, 25), (Api.SYNC_GROUP, 25), (Api.OFFSET_COMMIT, 25), (Api.JOIN_GROUP, 81)])
+def test_an_id_may_be_given_up_when_it_is_unknown_or_the_client_had_to_end(api: Api, error: int) -> None:
+    assert findings(ids_are_given_up_for_a_reason, joins_anew_after(api, error)) == []
+
+
+def test_being_unknown_excuses_nobody_who_asked_without_the_id() -> None:
+    story = Story().member()
+    story.at(300).beat(error=22)
+    story.beat(member="", error=25)
+
+    (found,) = findings(ids_are_given_up_for_a_reason, anew(story))
+    assert "Heartbeat was answered ILLEGAL_GENERATION" in found.observed
+
+
+def test_who_left_or_was_not_heard_for_a_session_or_is_an_instance_begins_anew() -> None:
+    left, late, instance = Story().member(), Story().member(), Story().member()
+    left.leave()
+    late.at(7_000)
+
+    assert findings(ids_are_given_up_for_a_reason, anew(left)) == []
+    assert findings(ids_are_given_up_for_a_reason, anew(late)) == []
+    assert findings(ids_are_given_up_for_a_reason, anew(instance, instance="i0")) == []
+
+
+def test_a_pending_id_leaves_no_ghost_and_a_lost_connection_is_a_mishap_of_its_own() -> None:
+    pending, cut = Story(), Story().member()
+    pending.join(error=79)
+    cut.see("event", who="link", client="m0", connection=1, body={"name": "closed"})
+
+    assert findings(ids_are_given_up_for_a_reason, anew(pending)) == []
+    (found,) = findings(ids_are_given_up_for_a_reason, anew(cut))
+    assert found.observed == "After its connection was closed it joined again with the empty member id."
+
+
+def healed(story: Story) -> Story:
+    return story.at(1_000).mark("healed")
+
+
+def test_a_member_that_heartbeats_in_the_newest_generation_is_settled() -> None:
+    story = healed(Story().member())
+    story.beat()
+
+    assert verdict(SETTLED, story.end(2_000)) is Verdict.OK
+
+
+def test_a_member_of_an_older_generation_is_not() -> None:
+    story = healed(Story().member())
+    story.join("m1", gets="m1-1", generation=2)
+    story.at(SETTLES_MS + 900)
+    story.beat()
+
+    (found,) = findings(SETTLED, story.end(SETTLES_MS + 1_100))
+    assert (found.verdict, found.proof) == (Verdict.FAILED, Proof.LIVENESS)
+    assert found.observed == "It still sends Heartbeat, and is not settled."
+
+
+@pytest.mark.parametrize(("spoke", "observed"), [(True, "It fell silent: its last word was SyncGroup."), (False, "It never spoke to the group.")])
+def test_silence_is_told_with_the_last_word(spoke: bool, observed: str) -> None:
+    story = healed(Story().member() if spoke else Story())
+
+    (found,) = findings(SETTLED, story.end(SETTLES_MS + 1_100))
+    assert found.observed == observed
+
+
+def test_a_run_that_ended_early_settles_nothing() -> None:
+    with pytest.raises(NotReached, match="before m0 had to be settled"):
+        findings(SETTLED, healed(Story().member()).end(2_000))
+
+
+@pytest.mark.parametrize(("told", "expected"), [(True, Verdict.OK), (False, Verdict.FAILED)])
+def test_who_was_told_what_ends_a_client_may_end_if_it_tells(told: bool, expected: Verdict) -> None:
+    story = Story().member()
+    story.at(500).beat(error=82)
+    if told:
+        story.tell("error", error="FENCED_INSTANCE_ID")
+
+    assert verdict(SETTLED, healed(story).end(SETTLES_MS + 1_100)) is expected
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "rejoins", "expected"),
+    [(HEEDS_MS + 100, False, Verdict.FAILED), (HEEDS_MS - 500, False, Verdict.OK), (HEEDS_MS + 100, True, Verdict.OK)],
+)
+def test_a_refused_membership_is_not_heartbeated_on_with(after_ms: int, rejoins: bool, expected: Verdict) -> None:
+    story = Story().member()
+    story.at(500).beat(error=22)
+    if rejoins:
+        story.join(member=ID)
+    story = healed(story).at(1_000 + after_ms)
+    story.beat()
+
+    assert verdict(HEEDED, story.end()) is expected

@@ -1,0 +1,73 @@
+"""Power of drawn plans: what they find of the planted bugs, in virtual time, and that they never fail a client that keeps the protocol.
+
+The gate has a handful of plans against the reference; `make soak` draws others for each commit, for every legal variant and every planted bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.harness.virtual import judged
+from tests.soaking import SEED
+
+from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
+from groupproof.harness.case import Case
+from groupproof.harness.fuzzing.drawn_case import drawn_case
+from groupproof.harness.fuzzing.hypothesised import drawn
+from groupproof.harness.fuzzing.planning import Traits, plan_drawn
+from groupproof.harness.verdicts import Verdict
+from groupproof.harness.virtual_time import Stuck
+
+TRAITS = Traits(
+    capabilities={"classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"},
+    profile="kafka-4.1",
+)
+ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.BROKEN)
+PLANS_OF_GATE = 8
+PLANS_OF_LEGAL = 60
+PLANS_OF_BUG = 100
+FOUND_MIN = 0.7
+
+
+def cases(count: int, seed: int) -> Iterator[Case]:
+    for number, plan in enumerate(drawn(lambda drawer: plan_drawn(drawer, TRAITS), seed=seed, count=count)):
+        yield drawn_case(f"{seed:x}-{number}", plan)
+
+
+def wrong(case: Case, variant: str | None, *verdicts: Verdict) -> list[str]:
+    judgement = judged(case, variant=variant)[1]
+    if judgement.verdict is Verdict.BROKEN:
+        return [judgement.reason]
+    return [f"{case.id}: {each.requirement}: {each.observed} {each.detail}" for each in judgement.findings if each.verdict in verdicts]
+
+
+def found_after(variant: str, count: int, seed: int) -> int | None:
+    """Return how many plans it takes until one shows the bug; None where none of them does."""
+    for number, case in enumerate(cases(count, seed), 1):
+        try:
+            if wrong(case, variant, *ADVERSE):
+                return number
+        except Stuck:
+            return number
+    return None
+
+
+def test_the_reference_goes_through_drawn_plans_without_a_finding() -> None:
+    assert [found for case in cases(PLANS_OF_GATE, seed=7) for found in wrong(case, None, *ADVERSE)] == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("variant", [None, *(variant.name for variant in LEGAL)])
+def test_a_legal_variant_is_never_failed_by_a_drawn_plan(variant: str | None) -> None:
+    verdicts = ADVERSE if variant is None else (Verdict.FAILED, Verdict.BROKEN)
+
+    assert [found for case in cases(PLANS_OF_LEGAL, SEED) for found in wrong(case, variant, *verdicts)] == [], VARIANTS[variant or "join-v3"].says
+
+
+@pytest.mark.soak
+def test_most_planted_bugs_are_found_by_a_hundred_drawn_plans() -> None:
+    found = {each.name: found_after(each.name, PLANS_OF_BUG, SEED) for each in MISBEHAVIOURS}
+    missed = sorted(name for name, after in found.items() if after is None)
+
+    assert 1 - len(missed) / len(found) >= FOUND_MIN, f"{len(missed)} of {len(found)} were missed: {', '.join(missed)}"
