@@ -3,12 +3,15 @@ BIN := .venv/bin
 SEED = $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup certify test soak mutants bench check format docs lock clean
+.PHONY: help setup images certify test soak mutants bench check format docs lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.set-up-run ## make .venv with .venv/bin/groupproof, from the lock file
+
+images: .venv/.set-up-dev ## build images of Apache Kafka, Toxiproxy (or what IMAGES names) out of this machine's files, where the official ones can't be had
+	$(BIN)/python -m groupproof.chaos.images $(IMAGES)
 
 certify: .venv/.set-up-run ## put the registered clients in front of the reference coordinator; reports in reports/
 	$(BIN)/python ci/certify.py $(CLIENTS)

@@ -13,7 +13,7 @@ from groupproof.clients.store import Say
 from groupproof.harness.brokers.process import guarded
 from groupproof.harness.troubles import WrongUsage
 
-__all__ = ["LABEL", "PROVIDER", "contained", "has_image", "wants_containers"]
+__all__ = ["LABEL", "PROVIDER", "contained", "has_engine", "has_image", "wants_containers"]
 
 PROVIDER: Final = "GROUPPROOF_PROVIDER"
 """The variable by which a user chooses between containers ("docker") and processes of this machine ("local"); unset, whichever is at hand."""
@@ -33,9 +33,14 @@ def wants_containers() -> bool | None:
     return None if chosen == "" else chosen == "docker"
 
 
+def has_engine() -> bool:
+    """Tell whether a container engine answers, and a docker program to ask it."""
+    return shutil.which("docker") is not None and _succeeds("docker", "version", "--format", "{{.Server.Version}}", within_s=_ENGINE_S)
+
+
 def has_image(name: str, say: Say, *, pulls: bool) -> bool:
     """Tell whether the image is here, pulled where `pulls` allows it; False where there is no engine, or no way to the image."""
-    if shutil.which("docker") is None or not _succeeds("docker", "version", "--format", "{{.Server.Version}}", within_s=_ENGINE_S):
+    if not has_engine():
         return False
     if _succeeds("docker", "image", "inspect", name, within_s=_ENGINE_S):
         return True

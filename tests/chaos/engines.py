@@ -1,0 +1,21 @@
+"""The container engine for tests that need one: absent, they say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from groupproof.chaos.containers import Engine, engine
+from groupproof.harness.troubles import BrokenEnvironment
+
+__all__ = ["running_engine"]
+
+
+@pytest.fixture(scope="session")
+def running_engine() -> Iterator[Engine]:
+    try:
+        with engine() as on:
+            yield on
+    except BrokenEnvironment as error:
+        pytest.skip(f"absent: {error}")

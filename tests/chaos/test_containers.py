@@ -1,0 +1,110 @@
+"""A container on a real engine: built from nothing, paused, killed, started again with what it wrote, and gone with its guard."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+from tests.chaos.engines import running_engine
+
+from groupproof.chaos.containers import Engine, engine
+from groupproof.chaos.rootfs import RootFs
+from groupproof.harness.brokers.images import LABEL, contained, has_image
+from groupproof.harness.brokers.process import BrokerProcess, Command
+from groupproof.harness.troubles import BrokenEnvironment
+
+__all__ = ["running_engine"]
+
+IMAGE = f"groupproof/test-of-{os.getpid()}"
+TELLING = 'echo "$0 after $(cat /tmp/told)"; echo up >/tmp/told; while :; do sleep 1; done'
+
+
+@pytest.fixture(scope="module")
+def image(running_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An image that has a shell, cat and sleep."""
+    folder = tmp_path_factory.mktemp("image")
+    files = RootFs(folder / "files.tar")
+    for program in ("sh", "cat", "sleep"):
+        found = shutil.which(program)
+        assert found is not None
+        files.add(Path(found), f"/bin/{program}")
+    files.add_libraries()
+    files.write()
+    (folder / "Dockerfile").write_text('FROM scratch\nADD files.tar /\nENV PATH=/bin\nUSER 1000:1000\nENTRYPOINT ["/bin/sh", "-c"]\n')
+    running_engine.build(IMAGE, folder)
+    yield IMAGE
+    subprocess.run(["docker", "rmi", "--force", IMAGE], check=True, capture_output=True)
+
+
+def _state(name: str) -> str:
+    argv = ["docker", "ps", "--all", "--filter", f"name=^{name}$", "--format", "{{.State}}"]
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_a_container_is_paused_killed_and_started_again_with_what_it_wrote_and_is_gone_with_its_guard(image: str, tmp_path: Path) -> None:
+    name = f"groupproof-test-{os.getpid()}"
+    command = Command(title="a container", argv=contained(name, [image, TELLING, "says"]), log=tmp_path / "log", speaks=True)
+
+    async def main() -> None:
+        process = await BrokerProcess.start(command)
+        try:
+            assert await process.heard() == "says after "
+            await process.order("pause")
+            assert _state(name) == "paused"
+            await process.order("resume")
+            assert _state(name) == "running"
+            await process.order("kill")
+            assert (_state(name), process.death()) == ("exited", None)
+            await process.order("start")
+            assert await process.heard() == "says after up"
+            with pytest.raises(BrokenEnvironment, match=r"can't be made to resume: resume failed: .* is not paused"):
+                await process.order("resume")
+            await process.order("pause")
+        finally:
+            await process.kill(within_s=30)
+        assert _state(name) == ""
+
+    trio.run(main)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_what_runs_have_left_is_swept_and_what_belongs_to_one_that_goes_on_stays(image: str, running_engine: Engine) -> None:
+    with subprocess.Popen(["true"]) as gone:
+        pass
+    owners = {f"groupproof-left-{os.getpid()}": gone.pid, f"groupproof-kept-{os.getpid()}": os.getpid()}
+    try:
+        for name, pid in owners.items():
+            argv = ["docker", "run", "--detach", "--name", name, "--label", f"{LABEL}={pid}", "--network", "none", image, "sleep 600"]
+            subprocess.run(argv, check=True, capture_output=True)
+        assert running_engine.owned().items() >= owners.items()
+        left, kept = owners
+        assert left in running_engine.sweep()
+        assert (_state(left), _state(kept)) == ("", "running")
+    finally:
+        subprocess.run(["docker", "rm", "--force", *owners], check=False, capture_output=True)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_an_image_that_cannot_be_built_is_told_with_the_engines_words(running_engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("FROM scratch\nCOPY missing /\n")
+
+    with pytest.raises(BrokenEnvironment, match=r"groupproof/none can't be built: .*missing"):
+        running_engine.build("groupproof/none", tmp_path)
+    assert not running_engine.has("groupproof/none")
+    assert not has_image("groupproof/none", print, pulls=False)
+
+
+def test_without_an_engine_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+
+    with pytest.raises(BrokenEnvironment, match="no container engine answers: install Docker and start its daemon"), engine():
+        pytest.fail("one answers")
