@@ -27,7 +27,7 @@ __all__ = ["affordable", "pytest_addoption", "pytest_configure"]
 
 SUITE_S: Final = 2.0
 OWN_FACTOR: Final = 0.1
-CPU_S_MAX: Final = 20  # of one mutant: it loops
+CPU_S_MAX: Final = 8  # of one mutant: it loops
 WALL_S_MAX: Final = 180  # of one mutant: it waits for what never comes
 SURVIVED, KILLED, BROKE = range(3)
 OUTCOMES: Final = ("survived", "killed", "broke")
