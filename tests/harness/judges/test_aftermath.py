@@ -53,6 +53,21 @@ def test_being_unknown_excuses_nobody_who_asked_without_the_id() -> None:
     assert "Heartbeat was answered ILLEGAL_GENERATION" in found.observed
 
 
+def test_of_several_answers_the_one_that_costs_the_generation_is_named_and_none_from_before_the_id_was_last_used() -> None:
+    story = Story().member()
+    story.at(300).beat(error=15)
+    story.at(900).beat(error=22)
+    story.sync(error=27)
+    unused = Story().member()
+    unused.at(300).beat(error=22)
+    unused.at(900).beat(error=27)
+
+    (found,) = findings(ids_are_given_up_for_a_reason, anew(story))
+    (later,) = findings(ids_are_given_up_for_a_reason, anew(unused))
+    assert "Heartbeat was answered ILLEGAL_GENERATION" in found.observed
+    assert "Heartbeat was answered REBALANCE_IN_PROGRESS" in later.observed
+
+
 def test_who_left_or_was_not_heard_for_a_session_or_is_an_instance_begins_anew() -> None:
     left, late, instance = Story().member(), Story().member(), Story().member()
     left.leave()

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end
-from groupproof.harness.judges.reading import GROUP_REQUESTS, clients, given, instance_of, moment, surfaced
+from groupproof.harness.judges.reading import GROUP_REQUESTS, SLACK_MS, clients, given, instance_of, moment, surfaced
 from groupproof.harness.verdicts import Finding, Proof
-from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, reaction
+from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, Reaction, reaction
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
 
@@ -55,25 +55,43 @@ def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
 
 def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
     """Return the requirement and the mishap after which `client` gave its id up; None where it may."""
-    heard, what = since, ("CLIENT-10", "nothing that calls for it")
-    for seen in ev.trace[since.seq + 1 : join.seq]:
-        if seen.client != client:
-            continue
+    heard, mishaps, held = since, list[Observation](), since
+    for seen in (each for each in ev.trace[since.seq + 1 : join.seq] if each.client == client):
         if seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title:
             return None
-        if seen.kind == "response" and seen.api in _TITLES:
-            row = reaction(api_named(seen.api), seen.error or 0, Phase.CURRENT)
-            if seen.member == "":
-                # Who asks without the id has given it up already, whatever that is answered.
-                continue
-            if Effect.DROP_ID in row or Effect.RAISE in row:
+        if seen.kind == "request" and seen.member and seen.member == since.member:
+            held = seen
+        elif seen.kind == "response" and seen.api in _TITLES and seen.member != "":
+            # Who asks without the id has given it up already, whatever that is answered.
+            if _gives_up(seen):
                 return None
             heard = seen if seen.error in _ALIVE and seen.api != Api.FIND_COORDINATOR.title else heard
-            if seen.error:
-                what = (row.requirements[0], f"{seen.api} was answered {error_named(seen.error)}")
+            mishaps += [seen] if seen.error else []
         elif seen.who == "link" and seen.body.get("name") == "closed":
-            what = ("CLIENT-05", "its connection was closed")
-    return what if elapsed_ms(heard, join) < join.body.get("session_timeout_ms", 0) else None
+            mishaps.append(seen)
+    if elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0):
+        return None
+    return _likeliest([seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps)
+
+
+def _gives_up(answer: Observation) -> bool:
+    row = _row(answer)
+    return Effect.DROP_ID in row or Effect.RAISE in row
+
+
+def _row(answer: Observation) -> Reaction:
+    return reaction(api_named(answer.api or ""), answer.error or 0, Phase.CURRENT)
+
+
+def _likeliest(mishaps: Sequence[Observation]) -> tuple[str, str]:
+    """Return what the id was probably given up for: an answer that costs the generation, or else the last mishap."""
+    if not mishaps:
+        return "CLIENT-10", "nothing that calls for it"
+    answers = [seen for seen in mishaps if seen.kind == "response"]
+    likeliest = next((seen for seen in answers if Effect.DROP_GENERATION in _row(seen)), mishaps[-1])
+    if likeliest.kind != "response":
+        return "CLIENT-05", "its connection was closed"
+    return _row(likeliest).requirements[0], f"{likeliest.api} was answered {error_named(likeliest.error or 0)}"
 
 
 def refusals_are_heeded(after: str) -> Judge:
@@ -145,7 +163,7 @@ def _settled(ev: Evidence, client: str, since: Observation) -> Observation | Non
 def _ended_rightly(ev: Evidence, client: str) -> Observation | None:
     """Return what told the application, after an answer at which a client may end."""
     for seen in ev.select("response", None, client, before=ev.closing):
-        if seen.api in _TITLES and Effect.RAISE in reaction(api_named(seen.api), seen.error or 0, Phase.CURRENT):
+        if seen.api in _TITLES and Effect.RAISE in _row(seen):
             return surfaced(ev, client, seen.seq)
     return None
 

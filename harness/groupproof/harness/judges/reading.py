@@ -15,9 +15,29 @@ from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
-    "COOPERATIVE", "GROUP_REQUESTS", "Given", "accepted", "assignments_of", "clients", "committed_offsets", "error_of", "explicit_offsets",
-    "given", "group_requests", "instance_of", "joined_generation", "knew", "moment", "newest", "origin", "partitions_of", "subscription_of",
-    "subscriptions_of", "surfaced", "synced",
+    "COOPERATIVE",
+    "GROUP_REQUESTS",
+    "SLACK_MS",
+    "Given",
+    "accepted",
+    "assignments_of",
+    "clients",
+    "committed_offsets",
+    "error_of",
+    "explicit_offsets",
+    "given",
+    "group_requests",
+    "instance_of",
+    "joined_generation",
+    "knew",
+    "moment",
+    "newest",
+    "origin",
+    "partitions_of",
+    "subscription_of",
+    "subscriptions_of",
+    "surfaced",
+    "synced",
 ]  # fmt: skip
 
 GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
