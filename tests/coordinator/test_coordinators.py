@@ -34,7 +34,7 @@ def _submit(coordinators: Coordinators, message: GroupRequest, token: int = 1, o
     return ticket
 
 
-@pytest.mark.parametrize(("group", "partition"), [("g", 3), ("test-group", 12), ("my-group", 36), ("polygenelubricants", 0)])
+@pytest.mark.parametrize(("group", "partition"), [("g", 3), ("test-group", 12), ("my-group", 12), ("polygenelubricants", 0)])
 @virtually
 async def test_a_group_is_coordinated_by_the_owner_of_its_offsets_partition(group: str, partition: int) -> None:
     coordinators, _ = _made(nodes=3)

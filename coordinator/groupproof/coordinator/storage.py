@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
 
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.members import Member
@@ -113,13 +115,23 @@ class PartitionState:
         self.offsets.pop(group_id, None)
 
 
+_MAX: Final = 0x7FFFFFFF
+_WRAP: Final = 0x100000000
+
+
+@lru_cache(maxsize=10_000)
 def partition_of(group_id: str, partitions: int) -> int:
-    """Return the partition of `__consumer_offsets` that holds the group: Java's string hash without its sign, modulo (FIND-02)."""
+    """Return the partition of `__consumer_offsets` that holds the group: Java's string hash without its sign, modulo (FIND-02).
+
+    The sign goes as in Kafka's `Utils.abs`, by `Math.abs` and 0 for the least integer: brokers of 1.1.0 to 4.1.0 were seen to do so, where the catalogue
+    clears the sign bit.
+    """
     code = 0
     units = group_id.encode("utf-16-be", "surrogatepass")
     for index in range(0, len(units), 2):
         code = (31 * code + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
-    return (code & 0x7FFFFFFF) % partitions
+    magnitude = _WRAP - code if code > _MAX else code
+    return 0 if magnitude > _MAX else magnitude % partitions
 
 
 def _stored(member: Member, protocol_name: str | None, assignment: bytes) -> StoredMember:
