@@ -9,15 +9,19 @@ from hypothesis import strategies as st
 
 from groupproof.protocol.faults import (
     Answer,
+    Corrupt,
     Cut,
+    Drop,
     Duplicate,
     Fault,
     Frame,
     FrameFilter,
     Hold,
     Move,
+    Reorder,
     Selector,
     Silence,
+    corrupted,
     fault_from_json,
     fault_to_json,
 )
@@ -42,6 +46,9 @@ actions = st.one_of(
     st.just(Silence()),
     st.builds(Cut, reset=st.booleans()),
     st.just(Duplicate()),
+    st.just(Drop()),
+    st.builds(Corrupt, seed=st.integers(), bytes=st.integers(min_value=1, max_value=9)),
+    st.builds(Reorder, ms=st.none() | st.integers(min_value=0)),
     st.builds(Move, to=st.none() | st.integers(0, 3), parked=st.sampled_from(["answer", "drop"]), state=st.sampled_from(["kept", "lost"])),
 )
 faults = st.builds(Fault, name=st.text(min_size=1, max_size=5), selector=selectors, action=actions)
@@ -171,3 +178,23 @@ def test_a_response_can_be_selected_by_the_error_it_carries() -> None:
     quiet, rebalance = (Frame(api="Heartbeat", direction="response", error=code) for code in (0, 27))
 
     assert strikes(frame_filter, [HEARTBEAT, quiet, rebalance]) == [None, None, "f"]
+
+
+@given(st.binary(max_size=40), st.integers(), st.integers(1, 50), st.sampled_from(["request", "response"]))
+def test_a_corrupted_frame_has_its_length_and_its_header_and_so_many_other_bytes(body: bytes, seed: int, changes: int, direction: str) -> None:
+    header = b"\x00\x0c\x00\x04\x00\x00\x00\x01\x00\x03app\x00" if direction == "request" else b"\x00\x00\x00\x01\x00"
+    changed = corrupted(header + body, Corrupt(seed=seed, bytes=changes), direction)
+
+    if not body:
+        assert changed is None
+        return
+    assert changed is not None
+    assert changed == corrupted(header + body, Corrupt(seed=seed, bytes=changes), direction)
+    assert (changed[: len(header)], len(changed)) == (header, len(header + body))
+    assert 1 <= sum(one != other for one, other in zip(changed, header + body, strict=True)) <= changes
+
+
+def test_another_seed_changes_another_byte() -> None:
+    frame = bytes(100)
+
+    assert len({corrupted(frame, Corrupt(seed=seed), "response") for seed in range(20)}) > 10

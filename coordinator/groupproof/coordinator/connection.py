@@ -333,8 +333,12 @@ class Connection:
         if struck is not None:
             arrived = replace(arrived, columns={**arrived.columns, "fault": struck.fault.name})
             body = await self._strikes.before_processing(struck, arrived)
+            if struck.drops:
+                return
+            arrived = self._strikes.altered(struck, arrived)
             if struck.repeats:
                 taken_up = partial(self._strikes.taken_up_twice, struck)
+        self._strikes.passed(arrived, "request")
         if body is None:
             body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
         if body is not None:
@@ -360,13 +364,15 @@ class Connection:
         struck_now = self._strikes.on_response(arrived, columns)
         if struck_now is not None:
             said, body = body, await self._strikes.before_sending(struck_now, arrived, body)
+            if struck_now.drops:
+                return
             columns = columns if body is said else response_columns(api, asked, body)
             columns["fault"] = struck_now.fault.name
         strikes = [each for each in (struck, struck_now) if each is not None]
         # Recorded before its bytes leave: whatever the client does because of it comes after it in the trace, however late this loop is.
         self.broker.recorder.record("response", **{**arrived.columns, **columns})
         try:
-            data = frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body))
+            data = frame(self._strikes.spoilt(struck_now, write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
             async with self.broker.turn or contextlib.nullcontext():
                 await self._send(self.broker.line.sends(arrived, data), api)
         except (Ended, trio.BrokenResourceError, trio.ClosedResourceError) as error:
@@ -374,6 +380,7 @@ class Connection:
             self._strikes.sent(strikes, failure=str(error) or "the connection broke")
             raise
         self._strikes.sent(strikes)
+        self._strikes.passed(arrived, "response")
 
     def _tell_unsent(self, arrived: Arrived) -> None:
         self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})

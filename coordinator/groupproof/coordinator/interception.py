@@ -5,9 +5,11 @@ kind `fault`; their stage stands in `detail` and in `body["stage"]`:
 
 * armed: from now on the filter counts frames for it;
 * triggered: a frame was struck (the columns say which);
-* delivered: it took effect. A hold or a silence: the frame is withheld from an open connection. A cut: the connection is closed. A move:
-  the coordinator is elsewhere. A duplicate: the coordinator took the request up twice. An answer: the peer took its bytes;
-* released: `body["held"]` frames go on, because someone said so or because the hold's time was over (`body["by"]`);
+* delivered: it took effect. A hold, a silence or a reordering: the frame is withheld from an open connection. A cut: the connection is closed.
+  A move: the coordinator is elsewhere. A duplicate: the coordinator took the request up twice. A drop: the frame goes no further. An answer, or
+  a frame that was corrupted: the peer took its bytes;
+* released: `body["held"]` frames go on, because someone said so, because the hold's time was over, or because another frame has passed
+  (`body["by"]`);
 * healed: disarmed, and what it held goes on;
 * failed: it could not be performed, and `body["why"]` says why. Then nothing was done to the frame, or the peer was gone before the
   fault's answer could reach it: such a fault strikes the next match instead.
@@ -32,6 +34,7 @@ class _Hold:
     def __init__(self) -> None:
         self.opened = trio.Event()
         self.held = 0
+        self.connections: set[int | None] = set()
 
 
 class Interception:
@@ -43,6 +46,7 @@ class Interception:
         self._armed: dict[str, Fault] = {}
         self._holds: dict[str, _Hold] = {}
         self._silences: dict[str, _Hold] = {}
+        self._reorders: dict[str, _Hold] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -61,13 +65,14 @@ class Interception:
     def release(self, name: str) -> None:
         """Let go the frames that `name` holds; it stays armed."""
         fault = self._armed[name]
-        self.receipt(fault, "released", body={"held": self._open(self._holds, name), "by": "release"})
+        held = self._open(self._holds, name) + self._open(self._reorders, name)
+        self.receipt(fault, "released", body={"held": held, "by": "release"})
 
     def heal(self, name: str) -> None:
         """Disarm `name` and let go what it holds; healing twice is no error."""
         fault = self._armed.pop(name, None)
         self._filter.disarm(name)
-        held = self._open(self._holds, name) + self._open(self._silences, name)
+        held = sum(self._open(gates, name) for gates in (self._holds, self._silences, self._reorders))
         if fault is not None:
             self.receipt(fault, "healed", body={"held": held})
 
@@ -90,6 +95,20 @@ class Interception:
         if waited.cancelled_caught:
             self.receipt(fault, "released", columns, body={"held": 1, "by": "time", "after_ms": ms})
 
+    async def reorder(self, fault: Fault, ms: int | None, columns: Mapping[str, Any]) -> None:
+        """Wait until a frame of the same kind has passed on another connection, or for `ms`; the frame is withheld meanwhile."""
+        with trio.move_on_after(float("inf") if ms is None else ms / 1000) as waited:
+            await self._wait(self._reorders, fault, columns)
+        if waited.cancelled_caught:
+            self.receipt(fault, "released", columns, body={"held": 1, "by": "time", "after_ms": ms})
+
+    def passed(self, api: str, direction: str, connection: int | None) -> None:
+        """Take note that such a frame goes on: what waits for it on other connections goes on after it."""
+        for name, gate in list(self._reorders.items()):
+            on = self._armed[name].selector
+            if (on.api, on.direction) == (api, direction) and connection not in gate.connections:
+                self.receipt(self._armed[name], "released", body={"held": self._open(self._reorders, name), "by": "passing"})
+
     async def silence(self, fault: Fault, columns: Mapping[str, Any]) -> None:
         """Wait until `fault` is healed."""
         await self._wait(self._silences, fault, columns)
@@ -97,6 +116,7 @@ class Interception:
     async def _wait(self, gates: dict[str, _Hold], fault: Fault, columns: Mapping[str, Any]) -> None:
         gate = gates.setdefault(fault.name, _Hold())
         gate.held += 1
+        gate.connections.add(columns.get("connection"))
         self.receipt(fault, "delivered", columns)
         try:
             await gate.opened.wait()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from groupproof.coordinator.broker import Arrived, Broker
-from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Frame, Hold, Move, Silence
+from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Frame, Hold, Move, Reorder, Silence, corrupted
 from groupproof.protocol.refusals import refusal
-from groupproof.protocol.wire import write_response
+from groupproof.protocol.wire import WireError, read_request, write_request, write_response
 
 __all__ = ["Severed", "Strikes", "Struck"]
 
@@ -22,7 +22,7 @@ Body = Mapping[str, Any]
 
 
 class Severed(Exception):
-    """A fault has cut the connection; `str()` is the reason."""
+    """A fault has ended the connection; `str()` is the reason."""
 
 
 class Line(Protocol):
@@ -47,6 +47,10 @@ class Struck:
     @property
     def repeats(self) -> bool:
         return isinstance(self.fault.action, Duplicate)
+
+    @property
+    def drops(self) -> bool:
+        return isinstance(self.fault.action, Drop)
 
 
 class Strikes:
@@ -90,6 +94,36 @@ class Strikes:
         await self._perform(struck, arrived)
         return said
 
+    def altered(self, struck: Struck, arrived: Arrived) -> Arrived:
+        """Return the request as a fault has corrupted it; raise `Severed` where nobody can read it any more, as Kafka ends a connection then."""
+        action, wire = struck.fault.action, arrived.wire
+        if not isinstance(action, Corrupt):
+            return arrived
+        payload = corrupted(write_request(wire.api, wire.version, wire.correlation, wire.client_id, wire.body), action, "request")
+        if payload is None:
+            self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": "the frame has no body"})
+            return arrived
+        self._interception.receipt(struck.fault, "delivered", struck.columns)
+        try:
+            return replace(arrived, wire=read_request(payload))
+        except WireError as error:
+            raise Severed(str(error)) from error
+
+    def spoilt(self, struck: Struck | None, payload: bytes) -> bytes:
+        """Return an answer's bytes as they leave."""
+        if struck is None or not isinstance(struck.fault.action, Corrupt):
+            return payload
+        changed = corrupted(payload, struck.fault.action, "response")
+        if changed is None:
+            self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": "the frame has no body"})
+            return payload
+        struck.answers = True
+        return changed
+
+    def passed(self, arrived: Arrived, direction: str) -> None:
+        """Take note that a frame goes on, for what waits for that on other connections."""
+        self._interception.passed(arrived.wire.api.title, direction, arrived.columns.get("connection"))
+
     def taken_up_twice(self, struck: Struck) -> None:
         """Prove that the broker took the request up twice."""
         self._interception.receipt(struck.fault, "delivered", struck.columns)
@@ -130,6 +164,11 @@ class Strikes:
         elif isinstance(action, Silence):
             with self._line.waits("fault"):
                 await self._interception.silence(fault, struck.columns)
+        elif isinstance(action, Reorder):
+            with self._line.waits("fault"):
+                await self._interception.reorder(fault, action.ms, struck.columns)
+        elif isinstance(action, Drop):
+            self._interception.receipt(fault, "delivered", struck.columns)
         elif isinstance(action, Cut):
             reason = f"fault {fault.name} cut it"
             await self._line.close(reason, "fault", reset=action.reset)

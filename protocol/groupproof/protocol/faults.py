@@ -7,11 +7,13 @@ action, and records the receipt. Faults are data, so that a plan, a schedule fil
 from __future__ import annotations
 
 import base64
+import zlib
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 __all__ = [
-    "Answer", "Cut", "Duplicate", "Fault", "Frame", "FrameFilter", "Hold", "Move", "Selector", "Silence", "fault_from_json", "fault_to_json",
+    "Action", "Answer", "Corrupt", "Cut", "Drop", "Duplicate", "Fault", "Frame", "FrameFilter", "Hold", "Move", "Reorder", "Selector", "Silence",
+    "corrupted", "fault_from_json", "fault_to_json",
 ]  # fmt: skip
 
 
@@ -111,6 +113,30 @@ class Duplicate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """Swallow the frame: a request never reaches the coordinator, an answer never the client. The connection lives on."""
+
+    kind: ClassVar[str] = "drop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrupt:
+    """Change `bytes` bytes of the frame's body, which `seed` chooses; the header stays, so that the frame is taken for what it is."""
+
+    kind: ClassVar[str] = "corrupt"
+    seed: int = 0
+    bytes: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reorder:
+    """Keep the frame back until one of the same API and direction has passed on another connection, or for `ms`."""
+
+    kind: ClassVar[str] = "reorder"
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """Move the coordinator to node `to` (None: the next one) before this frame goes on.
 
@@ -124,8 +150,28 @@ class Move:
     state: str = "kept"
 
 
-Action = Answer | Hold | Silence | Cut | Duplicate | Move
-_ACTIONS: dict[str, type[Any]] = {action.kind: action for action in (Answer, Hold, Silence, Cut, Duplicate, Move)}
+Action = Answer | Hold | Silence | Cut | Duplicate | Drop | Corrupt | Reorder | Move
+_ACTIONS: dict[str, type[Any]] = {action.kind: action for action in get_args(Action)}
+
+_CORRELATION_BYTES = 4
+_CLIENT_ID_AT = 8  # after API key, version and correlation
+
+
+def corrupted(payload: bytes, action: Corrupt, direction: str) -> bytes | None:
+    """Return the frame's payload with other bytes in its body; None for a frame that has no body to speak of."""
+    start = _CORRELATION_BYTES
+    if direction == "request":
+        length = int.from_bytes(payload[_CLIENT_ID_AT : _CLIENT_ID_AT + 2], "big", signed=True)
+        start = _CLIENT_ID_AT + 2 + max(length, 0)
+    start += 1  # the count of tagged fields in the header of newer versions
+    if start >= len(payload) or action.bytes < 1:
+        return None
+    changed = bytearray(payload)
+    for number in range(min(action.bytes, len(payload) - start)):
+        chosen = zlib.crc32(f"{action.seed}/{number}".encode())
+        at = start + (chosen + number) % (len(payload) - start)
+        changed[at] = payload[at] ^ (chosen % 255 + 1)
+    return bytes(changed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

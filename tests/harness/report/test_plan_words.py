@@ -6,7 +6,7 @@ from groupproof.harness.case import plan_of
 from groupproof.harness.plan import Await, BreakBroker, Command, Grow, Impair, Member, Mend, MoveCoordinator, Pass, Plan, Seen, Settled, Stable, Step
 from groupproof.harness.report.plan_words import condition_in_words, fault_in_words, members_in_words, plan_in_words
 from groupproof.harness.suites import CASES
-from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.faults import Action, Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Selector, Silence
 from groupproof.protocol.toxics import down, latency, reset_peer
 
 
@@ -23,6 +23,9 @@ from groupproof.protocol.toxics import down, latency, reset_peer
         (Cut(reset=True), Selector(api="SyncGroup", direction="response"),
          "resets the connection after the coordinator acted, before the next answer to SyncGroup leaves"),
         (Duplicate(), Selector(api="JoinGroup"), "lets the coordinator process the next JoinGroup twice"),
+        (Drop(), Selector(api="SyncGroup", direction="response"), "swallows the next answer to SyncGroup"),
+        (Corrupt(seed=3, bytes=2), Selector(api="SyncGroup"), "changes 2 bytes in the next SyncGroup (seed 3)"),
+        (Reorder(ms=500), Selector(api="SyncGroup"), "keeps the next SyncGroup until such a one has passed on another connection, at most 500 ms"),
         (Move(to=1, parked="drop", state="lost"), Selector(api="Heartbeat"),
          "moves the coordinator to node 1 (connections of parked requests are closed, and the group's state is lost) before the next Heartbeat"),
         (Answer(error_code=0), Selector(api="JoinGroup", direction="response", error=79),

@@ -7,7 +7,7 @@ import pytest
 
 from groupproof.harness.tap.fault_words import faults_of
 from groupproof.harness.troubles import WrongUsage
-from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence, fault_to_json
+from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Selector, fault_to_json
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,11 @@ from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move
         ("heartbeat, nth=3, answer=REBALANCE_IN_PROGRESS", Selector(api="Heartbeat", nth=3), Answer(error_code=27)),
         ("JoinGroup,response,group=g,hold=500", Selector(api="JoinGroup", direction="response", group="g"), Hold(ms=500)),
         ("SyncGroup,role=leader,hold", Selector(api="SyncGroup", role="leader"), Hold()),
-        ("Fetch,client=app,count=2,drop", Selector(api="Fetch", client="app", count=2), Silence()),
+        ("Fetch,client=app,count=2,drop", Selector(api="Fetch", client="app", count=2), Drop()),
+        ("Heartbeat,corrupt=7", Selector(api="Heartbeat"), Corrupt(seed=7)),
+        ("Heartbeat,reorder", Selector(api="Heartbeat"), Reorder()),
+        ("JoinGroup,reorder=300", Selector(api="JoinGroup"), Reorder(ms=300)),
+        ("JoinGroup,state=Stable,corrupt", Selector(api="JoinGroup", state="Stable"), Corrupt()),
         ("OffsetCommit,cut", Selector(api="OffsetCommit"), Cut()),
         ("OffsetCommit,response,error=0,reset", Selector(api="OffsetCommit", direction="response", error=0), Cut(reset=True)),
         ("LeaveGroup,node=1,duplicate", Selector(api="LeaveGroup", node=1), Duplicate()),

@@ -31,7 +31,7 @@ from groupproof.harness.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.report.svg import time_label
-from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Selector, Silence
 from groupproof.protocol.toxics import DOWNSTREAM, TOXICS, Toxic
 from groupproof.protocol.vocabulary import error_named
 
@@ -73,6 +73,14 @@ def fault_in_words(fault: Fault) -> str:
         return f"{how} the connection after the coordinator acted, before {frame} leaves" if is_answer else f"{how} the connection at {frame}, unseen"
     if isinstance(action, Duplicate):
         return f"lets the coordinator process {frame} twice"
+    if isinstance(action, Drop):
+        return f"swallows {frame}"
+    if isinstance(action, Corrupt):
+        return f"changes {action.bytes} bytes in {frame} (seed {action.seed})"
+    if isinstance(action, Reorder):
+        return f"keeps {frame} until such a one has passed on another connection" + (
+            "" if action.ms is None else f", at most {time_label(action.ms)}"
+        )
     return f"{_move(action)} before {frame}"
 
 

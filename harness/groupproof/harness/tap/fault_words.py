@@ -1,7 +1,8 @@
 """The faults of a tap out of what a user writes: a file of faults as schedules have them, or a few words. Pure but for reading the file.
 
 Words stand between commas: the API, `response` for its answers, what the frame must be (`nth=2`, `client=app`, `group=g`, …), and what is
-done: `answer=27` or `answer=REBALANCE_IN_PROGRESS`, `hold` or `hold=MS`, `silence`, `drop` (no answer ever comes), `cut`, `reset`, `duplicate`.
+done: `answer=27` or `answer=REBALANCE_IN_PROGRESS`, `hold` or `hold=MS`, `silence` (no answer ever comes on its connection), `drop` (the frame is
+swallowed), `cut`, `reset`, `duplicate`, `corrupt` or `corrupt=SEED`, `reorder` or `reorder=MS` (it waits until another connection's has passed).
 """
 
 from __future__ import annotations
@@ -13,7 +14,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupproof.harness.troubles import WrongUsage
-from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence, fault_from_json
+from groupproof.protocol.faults import (
+    Action,
+    Answer,
+    Corrupt,
+    Cut,
+    Drop,
+    Duplicate,
+    Fault,
+    Hold,
+    Move,
+    Reorder,
+    Selector,
+    Silence,
+    fault_from_json,
+)
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["faults_of"]
@@ -21,9 +36,12 @@ __all__ = ["faults_of"]
 _NUMBERS: Final = ("nth", "count", "generation", "node", "error")
 _TEXTS: Final = ("client", "group", "member", "instance", "role", "state")
 _PLAIN: Final[dict[str, Action]] = {
-    "silence": Silence(), "drop": Silence(), "cut": Cut(), "reset": Cut(reset=True), "duplicate": Duplicate(), "hold": Hold(),
+    "silence": Silence(), "drop": Drop(), "cut": Cut(), "reset": Cut(reset=True), "duplicate": Duplicate(), "hold": Hold(), "corrupt": Corrupt(),
+    "reorder": Reorder(),
 }  # fmt: skip
-_ACTIONS: Final = ("answer=CODE", "hold", "hold=MS", "silence", "drop", "cut", "reset", "duplicate")
+_ACTIONS: Final = (
+    "answer=CODE", "hold", "hold=MS", "silence", "drop", "cut", "reset", "duplicate", "corrupt", "corrupt=SEED", "reorder", "reorder=MS",
+)  # fmt: skip
 _TITLES: Final = {api.title.lower(): api.title for api in Api}
 
 
@@ -93,6 +111,10 @@ def _action(written: str, word: str, key: str, value: str) -> Action:
         return Answer(error_code=_code(word, value))
     if key == "hold" and value:
         return Hold(ms=_number(word, value))
+    if key == "reorder" and value:
+        return Reorder(ms=_number(word, value))
+    if key == "corrupt" and value:
+        return Corrupt(seed=_number(word, value))
     if word in _PLAIN:
         return _PLAIN[word]
     known = [*_NUMBERS, *_TEXTS, "name", "response"]

@@ -11,6 +11,7 @@ import logging
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, Protocol
 
 import trio
@@ -22,7 +23,7 @@ from groupproof.harness.tap.ledger import Entry, Ledger
 from groupproof.harness.tap.passing import STOPPED, answer_of, correlation_of, passing_of
 from groupproof.harness.tap.striking import Striking, answer_columns
 from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.protocol.faults import Answer, Cut, Duplicate, Fault, Hold, Move, Silence
+from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Silence
 from groupproof.protocol.framing import Framer, FramingError, frame
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
@@ -210,8 +211,14 @@ class TapLink:
             await self._ask(entry)
             await self._ask(Entry(passing=entry.passing, columns=entry.columns, fault=fault, is_repeat=True))
             return True
+        if isinstance(fault.action, Corrupt):
+            payload = self._striking.spoilt(fault, entry, entry.passing.payload, "request")
+            await self._ask(entry if payload is None else replace(entry, passing=replace(entry.passing, payload=payload)))
+            if payload is not None:
+                self._striking.receipt(fault, "delivered", entry)
+            return True
         await self._perform(fault, entry)
-        return False
+        return isinstance(fault.action, Drop)
 
     async def _ask(self, entry: Entry) -> None:
         if entry.passing.is_answered:
@@ -221,6 +228,7 @@ class TapLink:
             await self._broker.send_all(frame(entry.passing.payload))
         except _BROKEN as error:
             raise Ended(f"the broker broke the connection: {error.__cause__ or error}", "upstream") from error
+        self._striking.passed(entry, "request")
 
     async def _wave(self) -> None:
         """Pass on that the client has closed its side; what was sent is still the broker's to take up, and its answers are nobody's."""
@@ -294,6 +302,11 @@ class TapLink:
         if fault is not None:
             struck = Entry(passing=entry.passing, columns={**answer_columns(entry, told), "fault": fault.name}, fault=fault)
             own = await self._strike_answer(fault, struck, body)
+            if isinstance(fault.action, Drop):
+                return
+            if isinstance(fault.action, Corrupt) and (spoilt := self._striking.spoilt(fault, struck, payload, "response")) is not None:
+                payload = spoilt
+                given.append(fault)
             if own is not None:
                 body, payload = own, write_response(wire.api, wire.version, wire.correlation, own)
                 told = response_columns(wire.api, wire.body, body)
@@ -313,6 +326,7 @@ class TapLink:
             for fault in given:
                 self._striking.interception.unreceived(fault, entry.columns, str(ended))
             raise
+        self._striking.passed(entry, "response")
         for fault in given:
             self._striking.receipt(fault, "delivered", entry)
 
@@ -337,10 +351,15 @@ class TapLink:
         elif isinstance(action, Silence):
             with self._withheld():
                 await self._striking.interception.silence(fault, entry.columns)
+        elif isinstance(action, Reorder):
+            with self._withheld():
+                await self._striking.interception.reorder(fault, action.ms, entry.columns)
         elif isinstance(action, Move):
             with self._withheld():
                 await self._striking.move(fault, entry)
-        else:
+        elif isinstance(action, Drop):
+            self._striking.receipt(fault, "delivered", entry)
+        elif not isinstance(action, Corrupt):
             self._striking.receipt(fault, "failed", entry, why=f"{action.kind} can't be done to this frame")
 
     @contextlib.contextmanager

@@ -13,7 +13,7 @@ from groupproof.coordinator.interception import Interception
 from groupproof.harness.tap.insight import Insight
 from groupproof.harness.tap.ledger import Entry
 from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.protocol.faults import Answer, Fault, Frame, Move
+from groupproof.protocol.faults import Answer, Corrupt, Fault, Frame, Move, corrupted
 from groupproof.protocol.refusals import refusal
 from groupproof.protocol.wire import WireRequest, write_response
 
@@ -58,6 +58,20 @@ class Striking:
             self.receipt(fault, "failed", entry, why=str(error))
             return None
         return body
+
+    def passed(self, entry: Entry, direction: str) -> None:
+        """Take note that a frame goes on, for what waits for that on other connections."""
+        wire = entry.passing.wire
+        if wire is not None:
+            self.interception.passed(wire.api.title, direction, entry.columns.get("connection"))
+
+    def spoilt(self, fault: Fault, entry: Entry, payload: bytes, direction: str) -> bytes | None:
+        """Return the frame as the fault corrupts it; None, with a receipt that says why, where it has no body."""
+        assert isinstance(fault.action, Corrupt)
+        changed = corrupted(payload, fault.action, direction)
+        if changed is None:
+            self.receipt(fault, "failed", entry, why="the frame has no body")
+        return changed
 
     async def move(self, fault: Fault, entry: Entry) -> None:
         """Move the coordinator of the frame's group, before the frame goes on."""
