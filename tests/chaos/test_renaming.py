@@ -60,6 +60,7 @@ def test_a_group_whose_name_is_taken_has_another() -> None:
     names = Renaming.of(PLAN, "c1", is_free=lambda group: group not in ("g-c1", "g-c1-1"))
 
     assert (names.real["g"], names.real["h"]) == ("g-c1-2", "h-c1")
+    assert Renaming.of(PLAN, "c1", is_free=lambda group: False).real["g"] == "g-c1"
 
 
 def test_what_is_seen_has_the_plan_s_names_also_in_its_blobs() -> None:

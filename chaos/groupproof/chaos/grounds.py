@@ -25,6 +25,10 @@ CLUSTERS_MAX: Final = 2
 """How many clusters are up at once."""
 
 
+_DEFAULTS: Final[Mapping[str, Any]] = {**COORDINATOR_DEFAULTS, "offsets.topic.num.partitions": 16}
+"""Partitions enough for the groups of many cases to be apart, and few enough to be loaded soon."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """What a cluster must be like; `only` is the run of a case that has it for itself."""
@@ -36,7 +40,7 @@ class World:
 
 def world_of(plan: Plan, key: str, *, moves_by_killing: bool = False) -> World:
     """Return the cluster that a plan needs; one that breaks brokers would break others' cases too."""
-    settings = tuple(sorted({**COORDINATOR_DEFAULTS, **plan.coordinator}.items()))
+    settings = tuple(sorted({**_DEFAULTS, **plan.coordinator}.items()))
     breaks = any(isinstance(step, BreakBroker) or (moves_by_killing and _moves(step)) for step in plan.steps)
     return World(settings=settings, brokers=plan.brokers, only=key if breaks else None)
 

@@ -46,17 +46,26 @@ async def move_group(running: RunningCluster, where: Whereabouts, group: str, mo
         return
     if move.state != "kept":
         raise BrokenEnvironment("a real broker keeps the group's state when its coordinator moves; only the reference can lose it")
-    before = (await where.coordinator_of(group)).node_id
     try:
-        partition = await _partition(running, group)
+        partition = await _agreed(running, where, group)
         target = _target(partition, move.to)
         if where.speaks(Api.ALTER_PARTITION_REASSIGNMENTS) and where.speaks(Api.ELECT_LEADERS):
             await _elect(running, group, partition, target)
-            await where.coordinator_of(group, other_than=before)
+            await where.coordinator_of(group, other_than=partition.leader)
         else:
             await _take_over(running, where, group, partition.leader)
     except (*GONE, NotSpoken) as error:
         raise BrokenEnvironment(f"the coordinator of {group} can't be moved: {str(error) or type(error).__name__}") from error
+
+
+async def _agreed(running: RunningCluster, where: Whereabouts, group: str) -> _Partition:
+    """Return the group's partition, once the brokers are of one mind who leads it: after a start, leaders are still put where they belong."""
+    for _ in range(_LOOKS):
+        coordinator, partition = await where.coordinator_of(group), await _partition(running, group)
+        if partition.leader == coordinator.node_id:
+            return partition
+        await trio.sleep(_PAUSE_S)
+    raise BrokenEnvironment(f"the coordinator of {group} can't be moved: the brokers do not agree on who it is")
 
 
 async def offsets_partitions(running: RunningCluster) -> int:

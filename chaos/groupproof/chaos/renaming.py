@@ -5,10 +5,10 @@ A name is changed wherever it stands by itself: in columns, in bodies, and in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from groupproof.harness.actor import DEFAULTS
 from groupproof.harness.plan import Grow, Plan, plan_from_json, plan_to_json
@@ -22,6 +22,8 @@ from groupproof.protocol.subscription import (
 from groupproof.protocol.trace import Observation
 
 __all__ = ["Renaming", "groups_of", "topics_of"]
+
+_TRIES: Final = 200
 
 
 def groups_of(plan: Plan) -> tuple[str, ...]:
@@ -43,8 +45,8 @@ class Renaming:
 
     @classmethod
     def of(cls, plan: Plan, key: str, *, is_free: Callable[[str], bool] = lambda _: True) -> Renaming:
-        """Return names that end in `key`; `is_free` tells whether a group may be called so, another of the same key is tried otherwise."""
-        groups = {group: next(name for name in _tries(group, key) if is_free(name)) for group in groups_of(plan)}
+        """Return names that end in `key`; where a group should not be called so (`is_free`), others of the same key are tried."""
+        groups = {group: next(filter(is_free, _tries(group, key)), f"{group}-{key}") for group in groups_of(plan)}
         return cls(real={**{topic: f"{topic}-{key}" for topic in topics_of(plan)}, **groups})
 
     def plan(self, plan: Plan) -> Plan:
@@ -66,11 +68,10 @@ class Renaming:
         )
 
 
-def _tries(group: str, key: str) -> Any:
+def _tries(group: str, key: str) -> Iterator[str]:
     yield f"{group}-{key}"
-    for number in range(1, 1_000):
+    for number in range(1, _TRIES):
         yield f"{group}-{key}-{number}"
-    yield f"{group}-{key}-shared"
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
