@@ -15,7 +15,7 @@ from groupproof.clients.policy import Policy
 from groupproof.clients.requests import Pending, Requests
 from groupproof.clients.settings import MemberSettings
 from groupproof.protocol.messages import GroupRequest, JoinGroupResponse
-from groupproof.protocol.spec.classic_member import Answer, Effect, Lapse, Phase
+from groupproof.protocol.spec.classic_member import Answer, Effect, Lapse, Phase, reaction
 from groupproof.protocol.vocabulary import Api, MemberState, error_named
 
 __all__ = ["NO_GENERATION", "Core", "answer_named"]
@@ -36,6 +36,7 @@ class Core:
 
     def __init__(self, settings: MemberSettings, policy: Policy, draw: Callable[[], float]) -> None:
         self.settings, self.policy, self.draw = settings, policy, draw
+        self.reaction = policy.reaction if policy.overrides else reaction
         self.requests = Requests()
         self.out: list[Output] = []
         self.stranded: deque[Pending] = deque()
@@ -196,7 +197,7 @@ class Core:
         """Do one effect; ACCEPT, BACK_OFF, RETRY, FAIL and IGNORE are the business of the part that sent the request."""
         if effect is Effect.RENEW_SESSION:
             self._reported = 0
-            self.session_ms = now_ms + self.session_timeout_ms
+            self.session_ms = now_ms + self.settings.session_timeout_ms
         elif effect is Effect.DROP_GENERATION:
             self.drop_generation()
         elif effect is Effect.DROP_ID:

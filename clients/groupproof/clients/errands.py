@@ -58,15 +58,15 @@ class Errands:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._errands: list[_Errand] = []
+        self.under_way: list[_Errand] = []
         self._auto_ms: int | None = None
 
     @property
     def is_idle(self) -> bool:
-        return not self._errands
+        return not self.under_way
 
     def is_committing(self, token: Hashable) -> bool:
-        return any(errand.token == token and errand.mode != "fetch" for errand in self._errands)
+        return any(errand.token == token and errand.mode != "fetch" for errand in self.under_way)
 
     def own_positions(self) -> dict[Partition, int]:
         """Return the positions of the partitions owned, or of all the consumer ever had for a client that commits what it gave away."""
@@ -85,10 +85,10 @@ class Errands:
     def _add(self, token: Hashable, offsets: Mapping[Partition, int], now_ms: int, mode: str, timeout_ms: int | None) -> None:
         timeout_ms = self._core.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
         errand = _Errand(token=token, mode=mode, offsets=dict(offsets), deadline_ms=now_ms + timeout_ms)
-        if len(self._errands) >= ERRANDS_MAX:
+        if len(self.under_way) >= ERRANDS_MAX:
             self._tell(errand, f"TOO_MANY_REQUESTS ({ERRANDS_MAX} are under way)")
             return
-        self._errands.append(errand)
+        self.under_way.append(errand)
 
     def auto_commit(self, now_ms: int) -> None:
         """Commit the positions if auto.commit.interval.ms is over and nothing of the kind is under way; called from polls only."""
@@ -105,16 +105,16 @@ class Errands:
 
     def step(self, now_ms: int) -> None:
         """Send what can be sent, and end what is out of time."""
-        for errand in tuple(self._errands):
+        for errand in tuple(self.under_way):
             if errand.request_id is None:
                 self._try(errand, now_ms)
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do but for answers and the coordinator."""
-        if not self._errands:
+        if not self.under_way:
             return None
         has_coordinator = self._core.has_coordinator
-        waiting = [each for each in self._errands if each.request_id is None]
+        waiting = [each for each in self.under_way if each.request_id is None]
         return min((each.not_before_ms if has_coordinator else each.deadline_ms for each in waiting), default=None)
 
     def next_poll_ms(self) -> int | None:
@@ -123,7 +123,7 @@ class Errands:
         return self._auto_ms if is_waiting and self._core.state is MemberState.STABLE else None
 
     def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
-        errand = next((each for each in self._errands if each.request_id == pending.request_id), None)
+        errand = next((each for each in self.under_way if each.request_id == pending.request_id), None)
         if errand is None or Effect.IGNORE in reaction:  # ignored: and waits on, for an answer that has come
             return
         errand.request_id = None
@@ -188,7 +188,7 @@ class Errands:
             self._auto_ms = now_ms + self._core.backoff_ms()
 
     def _end(self, errand: _Errand, error: str | None, response: object = None) -> None:
-        self._errands.remove(errand)
+        self.under_way.remove(errand)
         self._tell(errand, error, response)
 
     def _tell(self, errand: _Errand, error: str | None, response: object = None) -> None:

@@ -29,6 +29,7 @@ class Heartbeats:
         self._next_ms = 0
         self._poll_ends_ms: int | None = None
         self._request: HeartbeatRequest | None = None
+        self._steady_ms = max(1, round(core.settings.heartbeat_interval_ms * core.policy.heartbeat_factor))
 
     def polled(self, now_ms: int) -> None:
         """Note the application's poll (CLIENT-61)."""
@@ -81,9 +82,9 @@ class Heartbeats:
         """Tell whether the timers run: of a member with a generation, whose coordinator is known."""
         core = self._core
         states = _BEATING if core.policy.heartbeats != "synced" else _SYNCED
-        if core.state not in states or core.generation == NO_GENERATION or core.is_halted:
+        if core.state not in states or core.generation == NO_GENERATION or core.is_halted or not core.is_taking_part:
             return False
-        return core.is_taking_part and core.has_coordinator
+        return core.coordinator is not None or core.has_coordinator
 
     def _may_beat(self) -> bool:
         kind = self._core.policy.heartbeats
@@ -111,11 +112,8 @@ class Heartbeats:
         return last
 
     def _interval_ms(self) -> int:
-        policy, interval_ms = self._core.policy, self._core.settings.heartbeat_interval_ms
-        factor = policy.heartbeat_factor
-        if policy.heartbeat_jitter:
-            factor *= 1 + policy.heartbeat_jitter * (2 * self._core.draw() - 1)
-        return max(1, round(interval_ms * factor))
+        jitter = self._core.policy.heartbeat_jitter
+        return max(1, round(self._steady_ms * (1 + jitter * (2 * self._core.draw() - 1)))) if jitter else self._steady_ms
 
     def _end_session(self, now_ms: int) -> None:
         """No answer for a session timeout: give the coordinator up, but not the membership (CLIENT-51)."""

@@ -46,7 +46,7 @@ class Goodbye:
 
     def __init__(self, core: Core, errands: Errands) -> None:
         self._core, self._errands = core, errands
-        self._stage: _Stage | None = None
+        self.stage: _Stage | None = None
         self._closes = False
         self._forced: bool | None = None
         self._deadline_ms = 0
@@ -54,49 +54,47 @@ class Goodbye:
 
     @property
     def is_under_way(self) -> bool:
-        return self._stage is not None
+        return self.stage is not None
 
     def begin(self, now_ms: int, *, closes: bool, forced: bool | None) -> None:
         """Begin to close (or to unsubscribe); a second call while one is under way only makes it a close."""
         core = self._core
         self._closes = self._closes or closes
-        if self._stage is not None:
+        if self.stage is not None:
             return
         self._forced = forced
         self._deadline_ms = now_ms + core.settings.close_timeout_ms
-        self._stage = _Stage.COMMITTING
+        self.stage = _Stage.COMMITTING
         core.is_subscribed = False
         commits = core.settings.auto_commit and core.policy.commits_on_close and core.state is MemberState.STABLE
         if commits and core.owned and core.failure is None:
             self._errands.commit("close", self._errands.own_positions(), now_ms, mode="close", timeout_ms=core.settings.close_timeout_ms)
 
     def step(self, now_ms: int) -> None:
-        if self._stage is None:
-            return
-        if self._stage is _Stage.COMMITTING and not self._errands.is_committing("close"):
-            self._stage = _Stage.HANDING_OVER
-        if self._stage is _Stage.HANDING_OVER and self._core.calling is None:
+        if self.stage is _Stage.COMMITTING and not self._errands.is_committing("close"):
+            self.stage = _Stage.HANDING_OVER
+        if self.stage is _Stage.HANDING_OVER and self._core.calling is None:
             self._hand_over()
-        if self._stage is _Stage.CALLING and self._core.calling is None:
+        if self.stage is _Stage.CALLING and self._core.calling is None:
             self._leave(now_ms)
-        if self._stage is _Stage.LEAVING and (now_ms >= self._deadline_ms or not self._is_leaving()):
-            self._stage = None
+        if self.stage is _Stage.LEAVING and (now_ms >= self._deadline_ms or not self._is_leaving()):
+            self.stage = None
             self._core.out.append(Gone(closed=self._closes))
 
     def next_ms(self) -> int | None:
-        return self._deadline_ms if self._stage is _Stage.LEAVING else None
+        return self._deadline_ms if self.stage is _Stage.LEAVING else None
 
     def _hand_over(self) -> None:
         """Call revoked while the member still holds its generation, else lost (Kafka: onLeavePrepare)."""
         core = self._core
-        self._stage = _Stage.CALLING
+        self.stage = _Stage.CALLING
         is_lost = core.is_lost or core.generation == NO_GENERATION or not core.member_id
         if core.owned:
             core.call(CallbackKind.LOST if is_lost else CallbackKind.REVOKED, core.owned)
 
     def _leave(self, now_ms: int) -> None:
         core = self._core
-        self._stage = _Stage.LEAVING
+        self.stage = _Stage.LEAVING
         left_ms = max(1, self._deadline_ms - now_ms)
         self._leaves = leave_group(core, now_ms, "the consumer is being closed", forced=self._forced, timeout_ms=left_ms)
         core.owned = frozenset()

@@ -203,8 +203,8 @@ class Member:
         core = self._core
         finder_ms = self._finder.next_ms() if core.coordinator is None and self._needs_coordinator() else None
         joining_ms = self._joining.next_ms() if core.policy.joins_from == "background" else None
-        own_ms = earliest(self._heartbeats.next_ms(), self._errands.next_ms(), self._goodbye.next_ms())
-        return earliest(core.requests.next_deadline_ms(), own_ms, finder_ms, joining_ms)
+        parts_ms = self._heartbeats.next_ms(), self._errands.next_ms(), self._goodbye.next_ms()
+        return earliest(core.requests.next_deadline_ms(), *parts_ms, finder_ms, joining_ms)
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
@@ -217,7 +217,7 @@ class Member:
         core, api = self._core, pending.message.api
         phase = core.phase(pending)
         assert (api, phase) not in UNREACHABLE, f"{api.title} was answered to a member that is {phase.value}: {UNREACHABLE[api, phase]}"
-        reaction = core.policy.reaction(api, answer, phase)
+        reaction = core.reaction(api, answer, phase)
         for effect in reaction.effects:
             core.apply(effect, pending, answer, response, now_ms)
         self._settle(pending, answer, response, reaction, phase, now_ms)
@@ -237,7 +237,7 @@ class Member:
         """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
         core = self._core
         self._step(now_ms)
-        if core.policy.joins_from == "background" or _is_more_than_sent(core.out):
+        if core.policy.joins_from == "background" or (core.out and _is_more_than_sent(core.out)):
             self._step(now_ms)
         out, core.out = core.out, []
         return out
@@ -245,10 +245,12 @@ class Member:
     def _step(self, now_ms: int) -> None:
         core = self._core
         self._heartbeats.step(now_ms)
-        self._errands.step(now_ms)
+        if self._errands.under_way:
+            self._errands.step(now_ms)
         if core.policy.joins_from == "background":
             self._joining.step(now_ms)
-        self._goodbye.step(now_ms)
+        if self._goodbye.stage is not None:
+            self._goodbye.step(now_ms)
         while core.stranded:
             self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
         if core.coordinator is None and self._needs_coordinator():

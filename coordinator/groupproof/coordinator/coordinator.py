@@ -14,7 +14,7 @@ from groupproof.coordinator.batches import BATCHES, Batch
 from groupproof.coordinator.choices import Choices, RandomBits
 from groupproof.coordinator.engine import Engine
 from groupproof.coordinator.group import Group
-from groupproof.coordinator.inputs import Gate, Input
+from groupproof.coordinator.inputs import OPEN, Gate, Input
 from groupproof.coordinator.offsets import Offsets
 from groupproof.coordinator.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Standing, Transition
 from groupproof.coordinator.settings import Settings
@@ -40,9 +40,7 @@ __all__ = [
     "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "Stored", "Transition", "partition_of",
 ]  # fmt: skip
 
-_OPEN = Gate()
 _OF_MEMBERS = frozenset({On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP})  # no rule of theirs looks at offsets
-_PARTITIONS_REMEMBERED_MAX = 10_000
 
 _REQUESTS: dict[type, On] = {
     JoinGroupRequest: On.JOIN_GROUP,
@@ -85,7 +83,6 @@ class Coordinator:
             choices = variant.choices(random)
         self._engine = Engine(profile_named(profile), self.settings, choices, variant)
         self._loading: set[int] = set()
-        self._partitions: dict[str, int] = {}
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
         self._engine.partitions.update((partition, PartitionState()) for partition in led)
@@ -103,16 +100,16 @@ class Coordinator:
 
         Raise `TypeError` for FindCoordinator, which the cluster answers.
         """
-        self._fire(now_ms - 1)
+        timers = self._engine.timers
+        if timers.quiet_until_ms < now_ms:
+            self._fire(now_ms - 1)
         self._come_to(now_ms)
-        batch = BATCHES.get(type(message))
-        if batch is not None:
-            self._take_up_each(batch, message, arrival)
-        elif isinstance(message, ListGroupsRequest):
-            self._list(message, arrival)
+        kind = _REQUESTS.get(type(message))
+        if kind is not None:
+            self._take_up(kind, message, arrival)
         else:
-            self._take_up(message, arrival)
-        if fires:
+            self._take_up_other(message, arrival)
+        if fires and timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
         return self._taken(arrival.token)
 
@@ -224,38 +221,55 @@ class Coordinator:
         self._engine.groups[group_id] = group
         return self._taken()
 
-    def _take_up(self, message: GroupRequest, arrival: Arrival) -> None:
-        kind = _REQUESTS.get(type(message))
-        if kind is None:
-            raise TypeError(f"{type(message).__name__} is not for a group's coordinator")
+    def _take_up(self, kind: On, message: GroupRequest, arrival: Arrival) -> None:
         on = self._asked(kind, getattr(message, "group_id", ""), message, arrival)
         on.member_id = getattr(message, "member_id", "")
         on.instance_id = getattr(message, "group_instance_id", None)
         on.generation = getattr(message, "generation_id", -1)
-        if self.transaction_error and isinstance(message, TxnOffsetCommitRequest) and not self._is_under_way(message):
+        if kind is On.TXN_OFFSET_COMMIT and self.transaction_error and not self._is_under_way(message):
             on.verdict = self._engine.answer_to(kind, self.transaction_error)
         self._decide(on)
 
-    def _is_under_way(self, commit: TxnOffsetCommitRequest) -> bool:
+    def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
+        batch = BATCHES.get(type(message))
+        if batch is not None:
+            self._take_up_each(batch, message, arrival)
+        elif isinstance(message, ListGroupsRequest):
+            self._list(message, arrival)
+        else:
+            raise TypeError(f"{type(message).__name__} is not for a group's coordinator")
+
+    def _is_under_way(self, commit: GroupRequest) -> bool:
         """Tell whether the log knows of the transaction, so that nobody has to be asked (UnifiedLog.maybeStartTransactionVerification)."""
+        assert isinstance(commit, TxnOffsetCommitRequest)
         state = self._engine.partitions.get(self._partition(commit.group_id))
         return state is not None and commit.producer_id in state.transactions
 
     def _asked(self, kind: On, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
-        on = self._input(kind, group_id)
-        on.request, on.arrival, on.gate = message, arrival, self._gate(group_id)
+        engine = self._engine
+        on = Input(
+            on=kind,
+            now_ms=self._now_ms,
+            settings=self.settings,
+            group_id=group_id,
+            group=engine.groups.get(group_id),
+            request=message,
+            arrival=arrival,
+        )
+        on.gate = self._gate(group_id)
         if kind not in _OF_MEMBERS:
             on.offsets = self._offsets(group_id)
             asks_operations = getattr(message, "include_authorized_operations", False)
-            on.operations = self._engine.profile.fields["group_operations" if asks_operations else "group_operations_unasked"]
-        if self._engine.append_error:
-            on.refusal = self._engine.answer_to(kind, self._engine.append_error)
+            on.operations = engine.profile.fields["group_operations" if asks_operations else "group_operations_unasked"]
+        if engine.append_error:
+            on.refusal = engine.answer_to(kind, engine.append_error)
         return on
 
     def _decide(self, on: Input) -> None:
         if not self._engine.refuse(on):
             self._engine.apply(on)
-            self._check(on.group)
+            if on.group is not None:
+                self._check(on.group)
 
     def _take_up_each(self, batch: Batch, message: GroupRequest, arrival: Arrival) -> None:
         """Decide each group of the request by itself, and answer all in one reply."""
@@ -324,18 +338,13 @@ class Coordinator:
         return [group_id for group_id in self._engine.groups if self._partition(group_id) == partition]
 
     def _gate(self, group_id: str) -> Gate:
-        partition = self._partition(group_id)
+        partition = partition_of(group_id, self.settings.offsets_topic_num_partitions)
         if self.active and not self._loading and partition in self._engine.partitions:
-            return _OPEN
+            return OPEN
         return Gate(active=self.active, led=partition in self._engine.partitions, loading=partition in self._loading)
 
     def _partition(self, group_id: str) -> int:
-        partition = self._partitions.get(group_id)
-        if partition is None:
-            if len(self._partitions) >= _PARTITIONS_REMEMBERED_MAX:
-                self._partitions.clear()
-            partition = self._partitions[group_id] = partition_of(group_id, self.settings.offsets_topic_num_partitions)
-        return partition
+        return partition_of(group_id, self.settings.offsets_topic_num_partitions)
 
     def _come_to(self, now_ms: int) -> None:
         if now_ms < self._now_ms:

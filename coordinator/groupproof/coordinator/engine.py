@@ -14,18 +14,21 @@ from groupproof.coordinator.choices import Choices
 from groupproof.coordinator.effects import EFFECTS
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.guards import GUARDS
-from groupproof.coordinator.inputs import Input
+from groupproof.coordinator.inputs import OPEN, Input
 from groupproof.coordinator.offsets import Offsets
 from groupproof.coordinator.outputs import Applied, Output, Reply, Transition
 from groupproof.coordinator.settings import Settings
 from groupproof.coordinator.storage import PartitionState, partition_of
-from groupproof.coordinator.timers import TimerKey
+from groupproof.coordinator.timers import session_of
 from groupproof.coordinator.variant import REFERENCE, Variant, bent
 from groupproof.protocol.messages import GroupResponse, JoinGroupRequest
-from groupproof.protocol.spec import NO_GROUP, REQUESTS, On, Profile, Row, State, state_name
+from groupproof.protocol.spec import NO_GROUP, REQUESTS, Guard, On, Profile, Row, State, state_name
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["Engine", "Unreachable"]
+
+_OF_GATE = frozenset({Guard.NOT_ACTIVE, Guard.LOADING, Guard.LOADING_OLD, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE})
+"""Guards that ask the gate alone: none of them holds where it is open."""
 
 
 class Unreachable(AssertionError):
@@ -68,6 +71,7 @@ class _Table:
     profile: Profile
     cells: Mapping[tuple[On, State], tuple[_Rule, ...]]
     before: Mapping[On, tuple[_Rule, ...]]
+    before_open: Mapping[On, tuple[_Rule, ...]]  # what is left of `before` where the gate is open
 
 
 @lru_cache(maxsize=64)
@@ -79,7 +83,9 @@ def _table(profile: Profile, variant: Variant) -> _Table:
         for on, states in profile.cells.items() for state, cell in states.items()
     }  # fmt: skip
     before = {on: tuple(_bind(on, "before", row, variant, profile.fields) for row in cell) for on, cell in profile.before_group.items()}
-    return _Table(profile, cells, before)
+    ajar = _OF_GATE - variant.guards.keys()
+    before_open = {on: tuple(rule for rule in rules if rule.row.guard not in ajar) for on, rules in before.items()}
+    return _Table(profile, cells, before, before_open)
 
 
 class Engine:
@@ -87,7 +93,7 @@ class Engine:
 
     def __init__(self, profile: Profile, settings: Settings, choices: Choices, variant: Variant = REFERENCE) -> None:
         table = _table(profile, variant)
-        self.profile, self._cells, self._before = table.profile, table.cells, table.before
+        self.profile, self._cells, self._before, self._before_open = table.profile, table.cells, table.before, table.before_open
         self.settings = settings
         self.groups: dict[str, Group] = {}
         self.timers = variant.timers()
@@ -110,7 +116,7 @@ class Engine:
 
     def refuse(self, on: Input) -> bool:
         """Check a request before its group is looked at; answer it and return True when a check holds."""
-        for rule in self._before[on.on]:
+        for rule in self._before_open[on.on] if on.gate is OPEN else self._before[on.on]:
             if rule.guard(on):
                 self._perform(rule, on)
                 return True
@@ -147,10 +153,10 @@ class Engine:
         return self.partition(group_id).offsets.setdefault(group_id, Offsets())
 
     def arm_session(self, group: Group, member_id: str, due_ms: int) -> None:
-        self.timers.arm(TimerKey(On.SESSION_END, group.group_id, member_id), due_ms)
+        self.timers.arm(session_of(group.group_id, member_id), due_ms)
 
     def cancel_session(self, group: Group, member_id: str) -> None:
-        self.timers.cancel(TimerKey(On.SESSION_END, group.group_id, member_id))
+        self.timers.cancel(session_of(group.group_id, member_id))
 
     def _perform(self, rule: _Rule, on: Input) -> None:
         if rule.is_told:

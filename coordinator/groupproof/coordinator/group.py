@@ -85,11 +85,12 @@ class Group:
     def check(self) -> None:
         """Assert what always holds (INV-05, INV-06, INV-11); each in O(1)."""
         members, state = self.members, self.state
-        assert (members.leader is None) == (not len(members)), f"{self.group_id}: leader {members.leader} of {len(members)} members (INV-05)"
-        assert members.leader is None or members.leader in members, f"{self.group_id}: leader {members.leader} is no member (INV-05)"
+        leader, by_id = members.leader, members.by_id
+        assert (leader is None) == (not by_id), f"{self.group_id}: leader {leader} of {len(by_id)} members (INV-05)"
+        assert leader is None or leader in by_id, f"{self.group_id}: leader {leader} is no member (INV-05)"
         assert not members.joined or state is PREPARING, f"{self.group_id}: {members.joined} JoinGroups parked in {state.value} (INV-06)"
         assert not members.syncing or state is COMPLETING, f"{self.group_id}: {members.syncing} SyncGroups parked in {state.value} (INV-06)"
-        assert state is not EMPTY or not len(members), f"{self.group_id}: {len(members)} members of an Empty group (INV-11)"
+        assert state is not EMPTY or not by_id, f"{self.group_id}: {len(by_id)} members of an Empty group (INV-11)"
 
     def standing(self) -> Standing:
         """Return how far the group has come: much less than `view`, and quickly made."""

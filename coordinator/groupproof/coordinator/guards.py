@@ -75,7 +75,7 @@ def _no_member_id(on: Input) -> bool:
 
 
 def _stranger(on: Input) -> bool:
-    return on.member_id not in on.here.members
+    return on.member_id not in on.here.members.by_id
 
 
 def _pending(on: Input) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.outputs import Arrival
     from groupproof.protocol.messages import FetchGroup, GroupRequest
 
-__all__ = ["Gate", "Input"]
+__all__ = ["OPEN", "Gate", "Input"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Gate:
     loading: bool = False
 
 
-_OPEN: Final = Gate()
+OPEN: Final = Gate()
+"""The gate of nearly every request."""
 
 
 @dataclass(kw_only=True)
@@ -55,7 +56,7 @@ class Input:
     request: GroupRequest | None = None
     arrival: Arrival | None = None
     fetch: FetchGroup | None = field(default=None, init=False)
-    gate: Gate = field(default=_OPEN, init=False)
+    gate: Gate = field(default=OPEN, init=False)
     assignment: dict[str, bytes] | None = field(default=None, init=False)
     error: ErrorCode = field(default=ErrorCode.NONE, init=False)
     answered_id: str | None = field(default=None, init=False)
@@ -73,13 +74,14 @@ class Input:
     @property
     def here(self) -> Group:
         """Return the group; rows ask for it only in cells of a group's state."""
-        assert self.group is not None, f"{self.on.value} has no group"
-        return self.group
+        group = self.group
+        assert group is not None, f"{self.on.value} has no group"
+        return group
 
     @property
     def member(self) -> Member:
         """Return the member that asks; rows ask for it only after the check of membership."""
-        member = self.here.members.get(self.member_id)
+        member = self.here.members.by_id.get(self.member_id)
         assert member is not None, f"{self.member_id!r} is no member of {self.group_id!r}"
         return member
 

@@ -1,9 +1,13 @@
-"""What crosses the coordinator's border: where a request came from, what the machine puts out, and the view of a group."""
+"""What crosses the coordinator's border: where a request came from, what the machine puts out, and the view of a group.
+
+What is made for each request is a named tuple: a frozen dataclass takes twice as long to be made.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from groupproof.protocol.messages import GroupResponse
 from groupproof.protocol.vocabulary import GroupState
@@ -11,8 +15,7 @@ from groupproof.protocol.vocabulary import GroupState
 __all__ = ["Applied", "Arrival", "GroupView", "MemberView", "Output", "Reply", "Standing", "Transition"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class Arrival(NamedTuple):
     """How a request came; `token` names the request until its reply, which for a parked one comes later."""
 
     token: Hashable
@@ -21,8 +24,7 @@ class Arrival:
     client_host: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(NamedTuple):
     """The answer to the request of `token`, to be sent now."""
 
     token: Hashable
@@ -41,8 +43,7 @@ class Transition:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(NamedTuple):
     """A row of the table was applied: to the request of `token`, or, where that is None, to a timer or to what followed."""
 
     token: Hashable | None

@@ -9,11 +9,12 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from groupproof.protocol.spec import On
 
-__all__ = ["TimerKey", "Timers"]
+__all__ = ["TimerKey", "Timers", "session_of"]
 
 
 class TimerKey(NamedTuple):
@@ -24,17 +25,27 @@ class TimerKey(NamedTuple):
     member_id: str = ""
 
 
+@lru_cache(maxsize=65_536)
+def session_of(group_id: str, member_id: str) -> TimerKey:
+    """Return the key of a member's session, which every heartbeat arms again."""
+    return TimerKey(On.SESSION_END, group_id, member_id)
+
+
 _Due = tuple[int, bool, int]  # the instant in ms; is it a member's; the order of arming
 
 
 @dataclass(slots=True)
 class Timers:
-    """Deadlines by key. A heap entry is never moved: one that comes up early is put back at its key's present deadline."""
+    """Deadlines by key. A heap entry is never moved: one that comes up early is put back at its key's present deadline.
+
+    Nothing is due before `quiet_until_ms`, the earliest heap entry's time.
+    """
 
     _due: dict[TimerKey, _Due] = field(default_factory=dict)
     _heap: list[tuple[_Due, TimerKey]] = field(default_factory=list)
     _queued: dict[TimerKey, int] = field(default_factory=dict)  # the earliest heap entry of a key
     _armed: int = 0
+    quiet_until_ms: float = math.inf
 
     def arm(self, key: TimerKey, due_ms: int) -> None:
         """Arm `key` for `due_ms`, in place of what it was armed for."""
@@ -50,19 +61,19 @@ class Timers:
 
     def next_ms(self, before_ms: float = math.inf) -> int | None:
         """Return the earliest deadline, None where there is none before `before_ms`."""
-        if not self._is_any(before_ms):
+        if self.quiet_until_ms >= before_ms:
             return None
         top = self._settle()
         return None if top is None or top[0][0] >= before_ms else top[0][0]
 
     def pop_due(self, now_ms: int) -> tuple[TimerKey, int] | None:
         """Disarm and return the earliest key due at or before `now_ms`, with its deadline, or None."""
-        if not self._is_any(now_ms + 1):
+        if self.quiet_until_ms > now_ms:
             return None
         top = self._settle()
         if top is None or top[0][0] > now_ms:
             return None
-        heapq.heappop(self._heap)
+        self._pop()
         due, key = top
         del self._due[key]
         del self._queued[key]  # the true top is what its key is queued for
@@ -81,13 +92,14 @@ class Timers:
         """Return how many heap entries there are, stale ones included: what the timers cost."""
         return len(self._heap)
 
-    def _is_any(self, before_ms: float) -> bool:
-        """Tell whether any heap entry, stale ones included, is for before `before_ms`: no deadline is earlier than its entry."""
-        return bool(self._heap) and self._heap[0][0][0] < before_ms
-
     def _push(self, key: TimerKey, due: _Due) -> None:
         heapq.heappush(self._heap, (due, key))
         self._queued[key] = due[0]
+        self.quiet_until_ms = self._heap[0][0][0]
+
+    def _pop(self) -> None:
+        heapq.heappop(self._heap)
+        self.quiet_until_ms = self._heap[0][0][0] if self._heap else math.inf
 
     def _settle(self) -> tuple[_Due, TimerKey] | None:
         """Drop or put back what is stale at the top of the heap; return the true top."""
@@ -96,7 +108,7 @@ class Timers:
             current = self._due.get(key)
             if current == due:
                 return self._heap[0]
-            heapq.heappop(self._heap)
+            self._pop()
             if self._queued.get(key) != due[0]:
                 continue  # a newer, earlier entry of this key stands for it
             del self._queued[key]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.coordinator import Reply, Transition
 from groupproof.harness.simulator.simulation import Broken
@@ -43,7 +44,7 @@ class Answering:
             self._open = None
             return False
         parked = self._parked[type(taken.request)]
-        key = _key(taken, cast(int, reply.token))
+        key = _key(taken, reply.token)
         if parked.get(key) == reply.token:
             del parked[key]
         return True
@@ -99,7 +100,7 @@ class Answering:
             parked.clear()
 
 
-def _key(taken: Taken, token: int) -> str:
+def _key(taken: Taken, token: Hashable) -> str:
     request = taken.request
     assert isinstance(request, _PARKS)
     return request.member_id or f"#{token}"

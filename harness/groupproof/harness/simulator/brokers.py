@@ -6,9 +6,9 @@ stored, once it has loaded it (EMIG-01 to EMIG-05).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final
 
 from groupproof.coordinator.coordinator import Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.storage import Stored
@@ -41,6 +41,7 @@ __all__ = ["Brokers", "Taken"]
 _SPOKEN: Final = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}  # from the next version on, topics go by id, which the member does not use
 _ASKED: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest)
 _ARMS_NOTHING_EARLIER: Final = frozenset({HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest})
+_ANSWERED_BY_ALL: Final = (FindCoordinatorRequest, AskTopics)
 _FAULTS_OF_MACHINES: Final = (AssertionError, KeyError)
 _OWN_LAWS: Final = "INV-01"
 
@@ -85,7 +86,7 @@ class Brokers:
         self._is_loaded = True
         self._takeovers = 0
         self._tokens = 0
-        self._taken: dict[int, Taken] = {}
+        self._taken: dict[Hashable, Taken] = {}
         self._nodes = [
             _Node(
                 Coordinator(
@@ -106,13 +107,11 @@ class Brokers:
 
     # Requests
 
-    def arrive(self, connection: Connection, request_id: int, request: Request) -> None:
-        """Take a request that arrived; it waits for an older one of its connection."""
+    def arrive(self, connection: Connection, request_id: int, request: Request, *, is_new: bool = True) -> None:
+        """Take a request; it waits for an older one of its connection, and comes here again when it has waited, `is_new` no more."""
+        if is_new and self._record.observer is not None:
+            self._record.observer.arrived(connection, request_id, request)
         node = self._nodes[connection.node]
-        self._record.arrived(connection, request_id, request)
-        self._arrive(node, connection, request_id, request)
-
-    def _arrive(self, node: _Node, connection: Connection, request_id: int, request: Request) -> None:
         if node.is_stopped:
             node.backlog.append((connection, request_id, request))
         elif connection.taken_up is not None:
@@ -121,26 +120,26 @@ class Brokers:
             self._take_up(connection, request_id, request)
 
     def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:
-        if isinstance(request, FindCoordinatorRequest | AskTopics):
+        if isinstance(request, _ANSWERED_BY_ALL):
             self.network.answer(connection, request_id, self._told(request))
             return
         repeats = connection.path.repeats
         connection.taken_up = self._handle(connection, request_id, request)
-        for _ in range(repeats):
+        while repeats:
             self._handle(connection, request_id, request)
+            repeats -= 1
         if connection.taken_up not in self._taken:
             connection.taken_up = None
 
     def _handle(self, connection: Connection, request_id: int, request: GroupRequest) -> int:
-        node = self._nodes[connection.node]
-        self._tokens += 1
-        token = self._tokens
+        machine = self._nodes[connection.node].machine
+        token = self._tokens = self._tokens + 1
         self._taken[token] = taken = Taken(connection.node, connection, request_id, request)
         arrival = Arrival(token=token, api_version=self._versions[type(request)], client_id=connection.owner.name, client_host="/127.0.0.1")
         self._record.requests[type(request)] += 1
         self._invariants.taken_up(token, taken)
         try:
-            outputs = node.machine.handle(request, arrival, self._heap.now_ms)
+            outputs = machine.handle(request, arrival, self._heap.now_ms)
         except _FAULTS_OF_MACHINES as error:
             raise Broken(_OWN_LAWS, f"the machine cannot go on after {request.api.title}: {error!r}") from error
         self._perform(connection.node, outputs)
@@ -163,7 +162,7 @@ class Brokers:
             self._record.performed(node, outputs, self._taken)
         for output in outputs:
             if type(output) is Reply:
-                taken = self._taken.pop(cast(int, output.token), None)
+                taken = self._taken.pop(output.token, None)
                 self._invariants.answered(output, taken)
                 if taken is not None:
                     self._send_back(taken, output)
@@ -184,11 +183,11 @@ class Brokers:
         if connection.is_open and not connection.is_reset:
             asked, connection.inbox = connection.inbox, type(connection.inbox)()
             for request_id, request in asked:
-                self._heap.after(0, self._take_up_later, connection, request_id, request)
+                self._heap.after(0, self._arrive_again, connection, request_id, request)
 
-    def _take_up_later(self, connection: Connection, request_id: int, request: Request) -> None:
+    def _arrive_again(self, connection: Connection, request_id: int, request: Request) -> None:
         if not connection.is_reset:
-            self._arrive(self._nodes[connection.node], connection, request_id, request)
+            self.arrive(connection, request_id, request, is_new=False)
 
     # Timers
 
@@ -264,8 +263,7 @@ class Brokers:
         self._advance(number, was_stopped=True)
         backlog, node.backlog = node.backlog, []
         for connection, request_id, request in backlog:
-            if not connection.is_reset:
-                self._arrive(node, connection, request_id, request)
+            self._arrive_again(connection, request_id, request)
         self._look_at_timers(number)
 
     def refuse_appends(self, number: int, error: ErrorCode) -> None:

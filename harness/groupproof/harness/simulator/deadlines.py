@@ -6,7 +6,7 @@ What a member has done is what the coordinator has answered: a heartbeat that ne
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupproof.clients.member import error_of
 from groupproof.coordinator.coordinator import Coordinator, Transition
@@ -23,6 +23,7 @@ from groupproof.protocol.messages import (
     LeaveGroupRequest,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    OffsetFetchRequest,
     SyncGroupRequest,
     SyncGroupResponse,
 )
@@ -37,6 +38,7 @@ _EMPTY: Final = GroupState.EMPTY
 _PREPARING: Final = GroupState.PREPARING_REBALANCE
 _COMPLETING: Final = GroupState.COMPLETING_REBALANCE
 _REBALANCES: Final = ErrorCode.REBALANCE_IN_PROGRESS
+_MOVE_NOBODY: Final = (HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest)
 _LOOK_MS: Final = 1_000
 
 
@@ -102,7 +104,8 @@ class Deadlines:
         if type(message) is HeartbeatResponse:
             error = message.error_code
             if not error or (error == _REBALANCES and self._state is _PREPARING):
-                self._heard_ms[cast(HeartbeatRequest, taken.request).member_id] = self._heap.now_ms
+                request: Any = taken.request
+                self._heard_ms[request.member_id] = self._heap.now_ms
             return
         self._asked_ms[getattr(taken.request, "member_id", "")] = self._heap.now_ms
         if isinstance(message, SyncGroupResponse):
@@ -151,9 +154,9 @@ class Deadlines:
             raise Broken("SYNC-16", f"the group waits for SyncGroup longer than {due_ms - self._completes_since_ms} ms")
 
     def _put_off(self) -> None:
-        """Let the join phase last once more as long, if nobody has joined by its end: it is static members that are waited for (TR-050)."""
-        if self._state is _PREPARING and self._due_ms == self._heap.now_ms and not self._answering.joined:
-            self._due_ms += self._timeouts.rebalance_ms
+        """Let the join phase last once more as long, if nobody has joined by its end, which is now: static members are waited for (TR-050)."""
+        if self._state is _PREPARING and not self._answering.joined:
+            self._due_ms = self._heap.now_ms + self._timeouts.rebalance_ms
 
     def stands_still(self) -> None:
         """Take it that the coordinator's broker does nothing from now on."""
@@ -188,7 +191,10 @@ class Deadlines:
 
     def settled(self, request: GroupRequest | None) -> None:
         """Look for members that are there no more, after a request or (None) after a timer."""
-        self._put_off()
+        if self._due_ms == self._heap.now_ms:
+            self._put_off()
+        if type(request) in _MOVE_NOBODY and not self._has_moved:
+            return
         may_remove = request is None or isinstance(request, LeaveGroupRequest)
         if isinstance(request, SyncGroupRequest):
             if request.generation_id == self._generations.current.number:

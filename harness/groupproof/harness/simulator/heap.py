@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import Any
 
 __all__ = ["Heap"]
@@ -14,14 +14,17 @@ class Heap:
 
     def __init__(self) -> None:
         self.now_ms = 0
-        self.events = 0
         self._asked = 0
         self._heap: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
 
+    @property
+    def events(self) -> int:
+        return self._asked - len(self._heap)
+
     def at(self, at_ms: int, act: Callable[..., None], *arguments: Any) -> None:
         """Let `act(*arguments)` happen at `at_ms`, which is now or later."""
-        self._asked += 1
-        heapq.heappush(self._heap, (at_ms, self._asked, act, arguments))
+        number = self._asked = self._asked + 1
+        heappush(self._heap, (at_ms, number, act, arguments))
 
     def after(self, ms: int, act: Callable[..., None], *arguments: Any) -> None:
         """Let `act(*arguments)` happen in `ms` milliseconds."""
@@ -29,9 +32,8 @@ class Heap:
 
     def run(self, until_ms: int) -> None:
         """Let everything happen that is due up to `until_ms`, that instant included."""
-        heap, pop = self._heap, heapq.heappop
+        heap = self._heap
         while heap and heap[0][0] <= until_ms:
-            self.now_ms, _, act, arguments = pop(heap)
-            self.events += 1
+            self.now_ms, _, act, arguments = heappop(heap)
             act(*arguments)
         self.now_ms = until_ms

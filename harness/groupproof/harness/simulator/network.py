@@ -7,7 +7,7 @@ loses what is under way in both directions; what had arrived stays arrived.
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -88,16 +88,15 @@ class Network:
         self._draw = chance.random
         self._arrive, self._is_up = arrive, is_up
         self._paths: dict[tuple[str, int], Path] = {}
-        self._open: dict[str, dict[tuple[int, str], Connection]] = {}  # by client, then by broker and lane
+        self._open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
 
     # The client's side
 
     def send(self, owner: Endpoint, node: int, lane: str, request_id: int, request: Request) -> None:
         """Send a request over the owner's connection of this lane, which is opened where there is none."""
-        mine = self._open.setdefault(owner.name, {})
-        connection = mine.get((node, lane))
+        connection = self._open[owner.name].get((node, lane))
         if connection is None:
-            connection = mine[node, lane] = self._opened(owner, node, lane)
+            connection = self._open[owner.name][node, lane] = self._opened(owner, node, lane)
         connection.waiting[request_id] = None
         if connection.is_reset:
             return  # lost, as the client is about to learn
@@ -217,4 +216,5 @@ class Network:
             connection.owner.lost(connection, unanswered)
 
     def _way_ms(self, path: Path) -> int:
-        return 1 + int(self._draw() * self._latency_ms) + (int(self._draw() * path.slow_ms) if path.slow_ms else 0)
+        way_ms = 1 + int(self._draw() * self._latency_ms)
+        return way_ms + int(self._draw() * path.slow_ms) if path.slow_ms else way_ms

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.member import error_of
 from groupproof.clients.outputs import Callback
 from groupproof.coordinator.coordinator import Applied, Output, Transition
 from groupproof.harness.simulator.heap import Heap
-from groupproof.harness.simulator.network import Connection, Request
 from groupproof.harness.simulator.observing import Observer
 from groupproof.harness.simulator.schedule import Happening
 from groupproof.protocol.messages import (
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Record"]
 
-_LINES_MAX: Final = 2_000
+_TOLD_MAX: Final = 2_000
+_MARSHAL: Final = 2  # the last format in which bytes depend on values alone, not on which of them are one object
 
 # What the digest holds of a request and its answer. Written out, for a whole message's own words take longer than to decide it.
 _TOLD: Final[Mapping[type, Callable[[Any, Any], object]]] = {
@@ -57,26 +58,19 @@ class Record:
         self.observer = observer
         self._heap = heap
         self._digest = hashlib.blake2b(digest_size=16)
-        self._lines: list[str] = []
-
-    def arrived(self, connection: Connection, request_id: int, request: Request) -> None:
-        if self.observer is not None:
-            self.observer.arrived(connection, request_id, request)
+        self._told: list[tuple[object, ...]] = []
 
     def answered(self, taken: Taken, answer: GroupResponse) -> None:
         """Take an answer into the digest, with what tells it from others of its kind."""
-        told = _TOLD[type(answer)](taken.request, answer)
-        self._lines.append(f"{self._heap.now_ms} {taken.connection.owner.name} {told}")
-        if len(self._lines) >= _LINES_MAX:
-            self._flush()
+        self._note(taken.connection.owner.name, _TOLD[type(answer)](taken.request, answer))
         if self.observer is not None:
             self.observer.answered(taken, answer)
 
-    def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[int, Taken]) -> None:
+    def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[Hashable, Taken]) -> None:
         """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""
         for output in outputs:
             if self.observer is not None and isinstance(output, Applied):
-                request = taken.get(cast(int, output.token))
+                request = taken.get(output.token)
                 if output.token is None:
                     self.observer.timer(node, output)
                 elif request is not None:
@@ -109,8 +103,8 @@ class Record:
             self.observer.fault(index, happening, is_over=is_over)
 
     def _note(self, *what: object) -> None:
-        self._lines.append(f"{self._heap.now_ms} {what}")
-        if len(self._lines) >= _LINES_MAX:
+        self._told.append((self._heap.now_ms, what))
+        if len(self._told) >= _TOLD_MAX:
             self._flush()
 
     def trace_hash(self) -> str:
@@ -118,6 +112,5 @@ class Record:
         return self._digest.hexdigest()
 
     def _flush(self) -> None:
-        self._digest.update("\n".join(self._lines).encode())
-        self._digest.update(b"\n")
-        self._lines.clear()
+        self._digest.update(marshal.dumps(self._told, _MARSHAL))
+        self._told.clear()
