@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,18 @@ def test_a_broker_that_others_can_take_over_from_is_missed_soon_and_a_single_one
     assert _layout(*PAIR, zookeeper_port=2181).properties(PAIR[0])["zookeeper.session.timeout.ms"] == "3000"
     assert not names & _layout(ALONE).properties(ALONE).keys()
     assert not names & _layout(PAIR[0], zookeeper_port=2181).properties(PAIR[0]).keys()
+
+
+@pytest.mark.parametrize("zookeeper_port", [0, 2181])
+def test_behind_a_proxy_clients_are_told_its_address_and_brokers_their_own(zookeeper_port: int) -> None:
+    node = replace(PAIR[0], advertised=("127.0.0.1", 7000), inner_port=9091)
+    properties = _layout(CONTROLLER, node, PAIR[1], zookeeper_port=zookeeper_port).properties(node)
+
+    assert properties["listeners"] == "PLAINTEXT://127.0.0.1:9001,INNER://127.0.0.1:9091"
+    assert properties["advertised.listeners"] == "PLAINTEXT://127.0.0.1:7000,INNER://127.0.0.1:9091"
+    assert properties["inter.broker.listener.name"] == "INNER"
+    assert "INNER:PLAINTEXT" in properties["listener.security.protocol.map"].split(",")
+    assert "advertised.listeners" not in _layout(CONTROLLER, *PAIR, zookeeper_port=zookeeper_port).properties(PAIR[0])
 
 
 def test_with_zookeeper_there_is_no_quorum() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,17 +17,21 @@ from groupproof.harness.brokers.docker_kafka import provision_docker
 from groupproof.harness.brokers.folders import Folders, folders
 from groupproof.harness.brokers.layout import CONTROLLER_ID, Layout, Node
 from groupproof.harness.brokers.maven_kafka import Jars, is_fetched, provision_maven
-from groupproof.harness.brokers.ports import reserve_port
+from groupproof.harness.brokers.ports import LOOPBACK, reserve_port
 from groupproof.harness.brokers.readiness import create_topics
 from groupproof.harness.brokers.releases import releases
 from groupproof.harness.brokers.running_kafka import Distribution, RunningKafka
 from groupproof.harness.brokers.told import unmet_by
+from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.spec.profiles import profile_of
 
-__all__ = ["ApacheKafka"]
+__all__ = ["Advertise", "ApacheKafka"]
 
 _FINISH_S = 90.0
+
+Advertise = Callable[[int, Address], Awaitable[Address]]
+"""Takes a broker's node id and its own address, before it is started, and returns the one that clients are to be told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +39,8 @@ class ApacheKafka:
     """One release, with its new coordinator where `is_new`. `provider` is "docker" or "maven" where the user wants one of them; `logs` is where
     logs go, else under the cache.
 
-    `extra` are broker settings that the kit itself adds.
+    `extra` are broker settings that the kit itself adds. With `advertise` brokers tell clients the address that it returns for theirs, as
+    behind a proxy; among themselves they are not disturbed.
     """
 
     release: str
@@ -47,6 +52,7 @@ class ApacheKafka:
     provider: str | None = None
     logs: Path | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
+    advertise: Advertise | None = None
     name: str = "apache-kafka"
     is_virtual: bool = False
 
@@ -65,7 +71,7 @@ class ApacheKafka:
         if isinstance(distribution, Jars) and not distribution.is_trained:
             await self._train(distribution)
         with folders(f"kafka-{self.release}", cache=self.cache, logs=self.logs) as own:
-            running = RunningKafka(distribution, self._layout(own, settings, brokers), own)
+            running = RunningKafka(distribution, await self._advertised(self._layout(own, settings, brokers)), own)
             try:
                 await running.start()
                 await create_topics(running.connect, running.addresses[0], topics, replicas=brokers)
@@ -99,6 +105,13 @@ class ApacheKafka:
                 self.say(f"that did not work: {error}")
             finally:
                 await running.end()
+
+    async def _advertised(self, layout: Layout) -> Layout:
+        if self.advertise is None:
+            return layout
+        told = {node.node_id: await self.advertise(node.node_id, (LOOPBACK, node.port)) for node in layout.brokers}
+        fronted = (replace(node, advertised=told[node.node_id], inner_port=reserve_port()) if node.port else node for node in layout.nodes)
+        return replace(layout, nodes=tuple(fronted))
 
     def _layout(self, own: Folders, settings: Mapping[str, Any], brokers: int) -> Layout:
         needs = releases().needs_of(self.release)

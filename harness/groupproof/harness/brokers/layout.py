@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groupproof.harness.brokers.ports import LOOPBACK
+from groupproof.harness.network import Address
 
 __all__ = ["CONTROLLER_ID", "Layout", "Node", "rendered", "zookeeper_properties"]
 
@@ -26,14 +27,23 @@ _ZOOKEEPER_SESSION_MS = 18_000
 _EXPIRY_S = 1.0
 
 
+_INNER = "INNER"
+_PROTOCOLS = f"PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL,{_INNER}:PLAINTEXT"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One process: a broker, a controller, or both. Ports are 0 where it has no such listener; `data` is the folder it writes to."""
+    """One process: a broker, a controller, or both. Ports are 0 where it has no such listener; `data` is the folder it writes to.
+
+    Where it tells clients another address than its own (`advertised`), the other brokers reach it at `inner_port`.
+    """
 
     node_id: int
     data: Path
     port: int = 0
     controller_port: int = 0
+    inner_port: int = 0
+    advertised: Address | None = None
 
     @property
     def title(self) -> str:
@@ -78,10 +88,10 @@ class Layout:
         }
 
     def _quorum(self, node: Node) -> Iterator[tuple[str, str]]:
-        listener = f"PLAINTEXT://{LOOPBACK}:{node.port}"
+        yield from self._advertised(node)
         if self.zookeeper_port:
             yield "broker.id", str(node.node_id)
-            yield "listeners", listener
+            yield "listeners", ",".join(self._listeners(node))
             yield "zookeeper.connect", f"{LOOPBACK}:{self.zookeeper_port}"
             # Without it a broker that is quicker than its ZooKeeper gives up after a session.
             yield "zookeeper.connection.timeout.ms", str(_ZOOKEEPER_UP_MS)
@@ -97,9 +107,22 @@ class Layout:
             yield "broker.session.timeout.ms", str(_SESSION_MS)
             yield "broker.heartbeat.interval.ms", str(_SESSION_MS // 6)
         yield "share.coordinator.state.topic.replication.factor", str(len(self.brokers))
-        own = f"CONTROLLER://{LOOPBACK}:{node.controller_port}"
-        yield "listeners", ",".join(each for each, port in ((listener, node.port), (own, node.controller_port)) if port)
-        yield "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT"
+        yield "listeners", ",".join(self._listeners(node))
+        yield "listener.security.protocol.map", f"{_PROTOCOLS},CONTROLLER:PLAINTEXT"
+
+    def _listeners(self, node: Node) -> Iterator[str]:
+        for name, port in (("PLAINTEXT", node.port), (_INNER, node.inner_port), ("CONTROLLER", node.controller_port)):
+            if port:
+                yield f"{name}://{LOOPBACK}:{port}"
+
+    def _advertised(self, node: Node) -> Iterator[tuple[str, str]]:
+        """Yield what has clients come by another address; brokers among themselves do not."""
+        if node.advertised is None:
+            return
+        host, port = node.advertised
+        yield "advertised.listeners", f"PLAINTEXT://{host}:{port},{_INNER}://{LOOPBACK}:{node.inner_port}"
+        yield "inter.broker.listener.name", _INNER
+        yield "listener.security.protocol.map", _PROTOCOLS
 
 
 def zookeeper_properties(port: int, data: Path) -> dict[str, str]:
