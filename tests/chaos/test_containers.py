@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 from tests.chaos.engines import running_engine
+from tests.harness.leaving import ended_by
 
 from groupproof.chaos.containers import Engine, engine
 from groupproof.chaos.rootfs import RootFs
@@ -90,6 +92,17 @@ def test_what_runs_have_left_is_swept_and_what_belongs_to_one_that_goes_on_stays
         assert (_state(left), _state(kept)) == ("", "running")
     finally:
         subprocess.run(["docker", "rm", "--force", *owners], check=False, capture_output=True)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGKILL])
+def test_a_run_that_is_ended_while_a_container_is_paused_leaves_none(image: str, running_engine: Engine, tmp_path: Path, number: int) -> None:
+    before = running_engine.owned()
+    had, _, left, has_folder = ended_by(number, tmp_path, image)
+
+    assert (had > 6, left, has_folder) == (True, [], False)
+    assert not [name for name in running_engine.owned() if name.startswith("groupproof-kit-") and name not in before]
 
 
 @pytest.mark.docker

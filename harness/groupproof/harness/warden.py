@@ -1,17 +1,19 @@
 """Who outlives the kit for a moment: a process that ends what the kit was told to end and could not, because it was killed itself.
 
 A client's process that is stopped (SIGSTOP) does not see its standard input end, and would stand there for ever; so would a container that is paused.
-The warden holds the other end of a pipe. When that closes, it kills the process groups and removes the containers that are still in its keeping.
-Run by its path, this file is that process: it reads lines, `+ group 4711`, `- group 4711`, `+ container NAME`, `- container NAME`.
+The warden holds the other end of a pipe. When that closes, it kills the process groups and removes the containers and folders that are still in its
+keeping. Run by its path, this file is that process: it reads lines, `+ group 4711`, `- group 4711`, `+ container NAME`, `+ folder PATH`, …
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import IO
@@ -19,6 +21,8 @@ from typing import IO
 __all__ = ["Warden", "main", "warden"]
 
 _REMOVAL_S = 30
+_TRIES = 50
+_PAUSE_S = 0.1
 
 
 def main(lines: Iterable[str]) -> None:
@@ -27,20 +31,33 @@ def main(lines: Iterable[str]) -> None:
         signal.signal(number, signal.SIG_IGN)
     kept: dict[tuple[str, str], None] = {}
     for line in lines:
-        sign, kind, name = line.split()
+        sign, kind, name = line.rstrip("\n").split(" ", 2)
         if sign == "+":
             kept[kind, name] = None
         else:
             kept.pop((kind, name), None)
-    for kind, name in kept:
-        if kind == "group":
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(int(name), signal.SIGKILL)
-    containers = [name for kind, name in kept if kind == "container"]
-    if containers:
+    for group in _of(kept, "group"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(int(group), signal.SIGKILL)
+    if containers := _of(kept, "container"):
         with suppress(OSError, subprocess.SubprocessError):
             argv = ["docker", "rm", "--force", "--volumes", *containers]
             subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_REMOVAL_S, check=False)
+    for folder in _of(kept, "folder"):
+        _remove(folder)
+
+
+def _of(kept: Iterable[tuple[str, str]], kind: str) -> list[str]:
+    return [name for each, name in kept if each == kind]
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder into which somebody may write for a moment more, who is being ended too."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.lexists(folder):
+            return
+        time.sleep(_PAUSE_S)
 
 
 class Warden:
@@ -51,7 +68,7 @@ class Warden:
         self._process: subprocess.Popen[str] | None = None
 
     def keep(self, kind: str, name: object) -> None:
-        """Take a process `group` or a `container` in keeping."""
+        """Take a process `group`, a `container` or a `folder` in keeping."""
         self._kept[f"{kind} {name}"] = None
         if self._process is None or self._process.poll() is not None:
             argv = [sys.executable, "-I", "-S", __file__]
