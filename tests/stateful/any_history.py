@@ -8,7 +8,7 @@ from functools import partial
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.stateful.duel import ELSEWHERE, LOADING, Duel
-from tests.stateful.history import DISKS, INSTANCES, OFFERS, REBALANCES_MS, SESSIONS_MS, WAITS_MS, History
+from tests.stateful.history import DISKS, INSTANCES, OFFERS, REBALANCES_MS, SESSIONS_MS, STRANGER, WAITS_MS, History
 from tests.stateful.naive_phases import Release
 
 from groupproof.coordinator.variant import REFERENCE, Variant
@@ -19,7 +19,8 @@ __all__ = ["AnyHistory"]
 WHO = st.integers(0, 4)
 HOW = st.integers(0, 5)
 OFF = st.sampled_from((0, 0, 0, 0, -1, 1))
-ODDITIES = ("type", "type", "no-group", "fetch", "fetch-all", "not-here", "not-here", "starting")
+ODDITIES = ("type", "type", "no-group", "not-here", "not-here", "starting")
+QUESTIONS = ("fetch", "fetch-stable", "describe", "list")
 MISFORTUNES = ("move", "move", "clean-up", "delete", "disk", "disk", "disk")
 RETENTION_MS = 604_800_000
 
@@ -35,11 +36,15 @@ class AnyHistory(RuleBasedStateMachine):
     variant: Variant = REFERENCE
     release: Release = (4, 1)
 
-    @initialize(delay_ms=st.sampled_from((0, 3_000)), size_max=st.sampled_from((1_000, 1_000, 2)))
-    def begin(self, delay_ms: int, size_max: int) -> None:
+    @initialize(
+        delay_ms=st.sampled_from((0, 3_000)), size_max=st.sampled_from((1_000, 1_000, 2)), protocol_type=st.sampled_from(("tck", "consumer")),
+        is_loading=st.booleans(),
+    )  # fmt: skip
+    def begin(self, delay_ms: int, size_max: int, protocol_type: str, is_loading: bool) -> None:
+        self.is_loading = is_loading
         size_max = size_max if self.release >= (2, 8) else 1_000  # until 2.7 whom a full group turned away it forgot whose the instance was
-        self.history = History(Duel(self.variant, self.release, group_initial_rebalance_delay_ms=delay_ms, group_max_size=size_max))
-        self.duel = self.history.duel
+        self.duel = Duel(self.variant, self.release, is_loading=is_loading, group_initial_rebalance_delay_ms=delay_ms, group_max_size=size_max)
+        self.history = History(self.duel, protocol_type)
 
     @rule(
         instance=st.sampled_from((None, *INSTANCES)), version=st.sampled_from((3, 4, 8, 9)), offer=index_of(OFFERS),
@@ -89,24 +94,45 @@ class AnyHistory(RuleBasedStateMachine):
         member_id = self.history.one(who)
         self.history.commit(member_id, off=off, instance=self.history.instance_of(member_id, how), version=version, offset=offset, long=long)
 
+    @rule(who=WHO, how=HOW, off=st.sampled_from((0, 0, None, -1)), producer=st.integers(1, 2), long=st.booleans())
+    def commits_in_a_transaction(self, who: int, how: int, off: int | None, producer: int, long: bool) -> None:
+        member_id = self.history.one(who) or STRANGER
+        self.history.commit_in_transaction(member_id, producer, off=off, instance=self.history.instance_of(member_id, how), long=long)
+
+    @rule(producer=st.integers(1, 2), is_committed=st.booleans())
+    def ends_its_transaction(self, producer: int, is_committed: bool) -> None:
+        self.duel.end_transaction(producer, is_committed=is_committed)
+
+    @rule(what=st.sampled_from(QUESTIONS), which=st.integers(0, 5))
+    def is_asked(self, what: str, which: int) -> None:
+        if what == "describe":
+            self.history.describe((5, 6)[which % 2])
+        elif what == "list":
+            self.history.listing(which)
+        else:
+            self.history.fetch(everything=which % 2 == 1, stable=what == "fetch-stable" and self.release >= (2, 5))
+
+    @rule(which=st.integers(0, 19))
+    def loses_offsets(self, which: int) -> None:
+        if self.release >= (2, 4):
+            self.history.delete_offsets(which)
+
     @rule(ms=index_of(WAITS_MS), off=st.sampled_from((None, None, -1, 0, 1)))
     def waits(self, ms: int, off: int | None) -> None:
         """Let some time pass, or all that is left to the next deadline, give or take a millisecond."""
         due_ms = self.duel.next_ms()
         self.duel.wait(WAITS_MS[ms] if off is None or due_ms is None else max(due_ms - self.duel.now_ms + off, 0))
 
-    @rule(what=st.sampled_from(ODDITIES), which=st.integers(0, 13))
+    @rule(what=st.sampled_from(ODDITIES), which=st.integers(0, 39))
     def oddly(self, what: str, which: int) -> None:
         history = self.history
         if what == "type":
             history.join(protocol_type=("connect", "")[which % 2], version=3, group=("g", "g", "h", "")[which % 4])
         elif what == "no-group":
             history.commit("", off=None, group=("g", "h")[which % 2])
-        elif what in ("fetch", "fetch-all"):
-            history.fetch(everything=what == "fetch-all")
         else:
             self.duel.activate(is_active=what != "starting")
-            history.ask_about(("", ELSEWHERE, LOADING, "g")[which % 4], which)
+            history.ask_about(("", ELSEWHERE, LOADING if self.is_loading else "g", "g")[which % 4], which)
             self.duel.activate(is_active=True)
 
     @rule(what=st.sampled_from(MISFORTUNES), which=st.integers(0, 7))

@@ -18,13 +18,14 @@ from tests.stateful.naive_phases import Release
 from groupproof.coordinator.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
 from groupproof.coordinator.storage import partition_of
 from groupproof.coordinator.variant import REFERENCE, Variant
+from groupproof.protocol.admin_messages import DescribedGroup, DescribeGroupsResponse, ListGroupsResponse
 from groupproof.protocol.messages import GroupRequest, GroupResponse, JoinGroupResponse
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["GROUPS", "Disagreement", "Duel"]
+__all__ = ["ELSEWHERE", "GROUPS", "LOADING", "Disagreement", "Duel"]
 
 GROUPS: Final = ("g", "h")
-ELSEWHERE: Final = "elsewhere"
+ELSEWHERE: Final = "led elsewhere"
 LOADING: Final = "loading"
 """Groups of partitions that another broker leads, and that this one still loads."""
 
@@ -53,7 +54,7 @@ class _Agreed:
 class Duel:
     """`settings` are the coordinator's, by their field names; `variant` is planted in the machine."""
 
-    def __init__(self, variant: Variant = REFERENCE, release: Release = (4, 1), **settings: int) -> None:
+    def __init__(self, variant: Variant = REFERENCE, release: Release = (4, 1), *, is_loading: bool = True, **settings: int) -> None:
         chosen = {
             "offsets_retention_check_interval_ms": NEVER_MS,
             "transaction_partition_verification_enable": 0,
@@ -65,8 +66,9 @@ class Duel:
         led = set(range(PARTITIONS)) - {partition_of(ELSEWHERE, PARTITIONS)}
         self.machine = Coordinator(profile=profile, settings=Settings(**{**chosen, **bent}), choices=_Agreed(), variant=variant, partitions=led)
         self.model = NaiveCoordinator(Settings(**chosen), release)
-        self.machine.begin_load(partition_of(LOADING, PARTITIONS))
-        self.model.elsewhere, self.model.loading = {ELSEWHERE}, {LOADING}
+        if is_loading:
+            self.machine.begin_load(partition_of(LOADING, PARTITIONS))
+        self.model.elsewhere, self.model.loading = {ELSEWHERE}, {LOADING} if is_loading else set()
         self.model.new_id = _Agreed().member_id
         self.now_ms = 0
         self.tokens = 0
@@ -104,9 +106,15 @@ class Duel:
     def activate(self, *, is_active: bool) -> None:
         self.machine.active = self.model.is_active = is_active
 
+    def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
+        partitions = {partition_of(each, PARTITIONS) for each in GROUPS}
+        outputs = self.machine.end_transaction(producer_id, partitions, self.now_ms, is_committed=is_committed)
+        self.model.end_transaction(producer_id, is_committed=is_committed)
+        self._compare(outputs, f"the end of transaction {producer_id}")
+
     def move(self) -> None:
         """Take every group away from the coordinator, and give it back as it was stored."""
-        partitions = {partition_of(each, PARTITIONS) for each in GROUPS}
+        partitions = {partition_of(each, PARTITIONS) for each in (*GROUPS, *self.model.groups)}
         stored = {each: self.machine.stored(each) for each in partitions}
         kept = dict(self.model.groups)
         outputs = [each for partition in partitions for each in self.machine.unload(partition, self.now_ms)]
@@ -158,14 +166,25 @@ def _by_token(told: Iterable[tuple[Hashable, GroupResponse]]) -> list[tuple[Hash
 
 
 def _normal(message: GroupResponse) -> GroupResponse:
-    """Return the answer with what no rule fixes taken out: the order of members, and whether no protocol is told as none or as an empty name."""
+    """Return the answer with what no rule fixes taken out: the order of members and groups, messages, and whether no protocol is told as none or as an empty name."""
     if isinstance(message, JoinGroupResponse):
-        members = tuple(sorted(message.members, key=lambda each: each.member_id))
-        return replace(message, members=members, protocol_name=message.protocol_name or None)
+        return replace(message, members=_by_id(message.members), protocol_name=message.protocol_name or None)
+    if isinstance(message, DescribeGroupsResponse):
+        return replace(message, groups=tuple(_described(each) for each in message.groups))
+    if isinstance(message, ListGroupsResponse):
+        return replace(message, groups=tuple(sorted(message.groups, key=lambda each: each.group_id)))
     return message
+
+
+def _described(group: DescribedGroup) -> DescribedGroup:
+    return replace(group, members=_by_id(group.members), error_message=None, authorized_operations=0)
+
+
+def _by_id(members: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(sorted(members, key=lambda each: each.member_id))
 
 
 def _seen(view: GroupView | None) -> GroupView | None:
     if view is None:
         return None
-    return replace(view, members=tuple(sorted(view.members, key=lambda each: each.member_id)), pending=tuple(sorted(view.pending)))
+    return replace(view, members=_by_id(view.members), pending=tuple(sorted(view.pending)))

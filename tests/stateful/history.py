@@ -7,10 +7,17 @@ from typing import Final
 from tests.stateful.duel import Duel
 
 from groupproof.coordinator.coordinator import GroupView
+from groupproof.protocol.admin_messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    ListGroupsRequest,
+    OffsetDeletePartition,
+    OffsetDeleteRequest,
+    OffsetDeleteTopic,
+)
 from groupproof.protocol.messages import (
     CommitPartition,
     CommitTopic,
-    DeleteGroupsRequest,
     FetchGroup,
     FetchTopic,
     GroupRequest,
@@ -23,13 +30,17 @@ from groupproof.protocol.messages import (
     OffsetFetchRequest,
     SyncAssignment,
     SyncGroupRequest,
+    TxnOffsetCommitRequest,
 )
+from groupproof.protocol.subscription import Subscription, encode_subscription
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-__all__ = ["DISKS", "INSTANCES", "NAMINGS", "OFFERS", "REBALANCES_MS", "SESSIONS_MS", "WAITS_MS", "History"]
+__all__ = ["DISKS", "INSTANCES", "NAMINGS", "OFFERS", "REBALANCES_MS", "SESSIONS_MS", "STRANGER", "WAITS_MS", "History"]
 
+ONE: Final = encode_subscription(Subscription(topics=("t",)))
+OTHER: Final = encode_subscription(Subscription(topics=("u",)))
 OFFERS: Final = (
-    (("range", b"1"),), (("range", b"2"),), (("range", b"1"), ("sticky", b"1")), (("sticky", b"1"), ("range", b"1")), (("custom", b"1"),), (),
+    (("range", ONE),), (("range", OTHER),), (("range", ONE), ("sticky", ONE)), (("sticky", ONE), ("range", ONE)), (("custom", ONE),), (),
 )  # fmt: skip
 INSTANCES: Final = (None, "a", "b")
 SESSIONS_MS: Final = (30_000, 6_000, 10_000, 5_999)
@@ -39,16 +50,27 @@ DISKS: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS,
 NAMINGS: Final = ((3, None, None), (5, "tck", "own"), (5, None, None), (5, "connect", "own"), (5, "tck", "unheard-of"))
 """The version of a SyncGroup, and the protocol type and name that it tells (KIP-559)."""
 
+FILTERS: Final = (
+    ((), ()),
+    (("Stable", "Empty"), ()),
+    (("PreparingRebalance", "CompletingRebalance"), ()),
+    (("Unheard",), ()),
+    ((), ("Classic",)),
+    ((), ("consumer",)),
+)
+"""States and types that ListGroups is asked for."""
+
 STRANGER: Final = "stranger"
 COMPANY: Final = 3
 """With how many members a group has company enough: larger ones show nothing new, and take their time."""
 
 
 class History:
-    """Acts in a duel, on group `g` unless said."""
+    """Acts in a duel, on group `g` unless said; `protocol_type` is what its members say to be."""
 
-    def __init__(self, duel: Duel) -> None:
+    def __init__(self, duel: Duel, protocol_type: str = "tck") -> None:
         self.duel = duel
+        self.protocol_type = protocol_type
         self.ids = ["", STRANGER]
 
     # Who is meant
@@ -83,8 +105,9 @@ class History:
 
     def join(
         self, member_id: str = "", *, instance: str | None = None, version: int = 9, offer: int = 0, session: int = 0, rebalance: int = 0,
-        protocol_type: str = "tck", group: str = "g",
+        protocol_type: str | None = None, group: str = "g",
     ) -> None:  # fmt: skip
+        protocol_type = self.protocol_type if protocol_type is None else protocol_type
         protocols = tuple(JoinProtocol(name=name, metadata=metadata) for name, metadata in OFFERS[offer])
         message = JoinGroupRequest(
             group_id=group, member_id=member_id, group_instance_id=instance, protocol_type=protocol_type, protocols=protocols,
@@ -99,6 +122,7 @@ class History:
         """
         named = [*self.known()[left_out:], STRANGER]
         version, protocol_type, protocol_name = NAMINGS[naming]
+        protocol_type = self.protocol_type if protocol_type == "tck" else protocol_type
         view = self.view()
         own = None if view is None else view.protocol_name
         assignments = tuple(SyncAssignment(member_id=each, assignment=f"{each} by {member_id}".encode()) for each in named)
@@ -128,18 +152,43 @@ class History:
         group: str = "g",
     ) -> None:
         """Commit as a member, or with `off` None as one who manages no group."""
-        partitions = tuple(
-            CommitPartition(partition_index=each, committed_offset=offset, committed_metadata="mm" if long and each else "m") for each in (0, 1)
-        )
         message = OffsetCommitRequest(
             group_id=group, generation_id=-1 if off is None else self.generation(off), member_id=member_id, group_instance_id=instance,
-            topics=(CommitTopic(name="t", partitions=partitions),),
+            topics=_commits(offset, long=long),
         )  # fmt: skip
         self.duel.ask(message, version)
 
-    def fetch(self, *, everything: bool = False) -> None:
-        topics = None if everything else (FetchTopic(name="t", partition_indexes=(0, 1, 2)),)
-        self.duel.ask(OffsetFetchRequest(groups=tuple(FetchGroup(group_id=each, topics=topics) for each in ("g", "h"))), 8)
+    def commit_in_transaction(self, member_id: str, producer: int, *, off: int | None = 0, instance: str | None = None, long: bool = False) -> None:
+        """Commit what counts when the producer's transaction does, as a member or with `off` None as nobody."""
+        named = off is not None and self.generation(off) >= 0 and self.duel.model.release >= (2, 5)
+        message = TxnOffsetCommitRequest(
+            transactional_id=f"transaction-{producer}", group_id="g", producer_id=producer, topics=_commits(10 * producer, long=long),
+            generation_id=self.generation(off or 0) if named else -1, member_id=member_id if named else "", group_instance_id=instance if named else None,
+        )  # fmt: skip
+        self.duel.ask(message, 3)
+
+    def fetch(self, *, everything: bool = False, stable: bool = False) -> None:
+        topics = None if everything else (FetchTopic(name="t", partition_indexes=(0, 1, 2)), FetchTopic(name="u", partition_indexes=(0,)))
+        groups = tuple(FetchGroup(group_id=each, topics=topics) for each in ("g", "h"))
+        self.duel.ask(OffsetFetchRequest(groups=groups, require_stable=stable), 8)
+
+    def describe(self, version: int = 5) -> None:
+        self.duel.ask(DescribeGroupsRequest(groups=("g", "h", "nowhere")), version)
+
+    def listing(self, which: int) -> None:
+        states, types = FILTERS[which % len(FILTERS)]
+        release = self.duel.model.release
+        states, types = states if release >= (2, 6) else (), types if release >= (3, 8) else ()
+        self.duel.ask(ListGroupsRequest(states_filter=states, types_filter=types), 5)
+
+    def delete_offsets(self, which: int) -> None:
+        """Delete the offsets of one topic, of the other, of both, or of one that the group has none of."""
+        chosen = ((("t", 2),), (("u", 1),), (("t", 2), ("u", 1)), (("v", 1),))[which % 4]
+        topics = tuple(
+            OffsetDeleteTopic(name=name, partitions=tuple(OffsetDeletePartition(partition_index=each) for each in range(many)))
+            for name, many in chosen
+        )
+        self.duel.ask(OffsetDeleteRequest(group_id=("g", "g", "g", "h", "nowhere")[which % 5], topics=topics), 0)
 
     def delete(self) -> None:
         self.duel.ask(DeleteGroupsRequest(groups_names=("g", "nowhere")), 2)
@@ -155,8 +204,12 @@ class History:
             OffsetCommitRequest(group_id=group, topics=topics, generation_id=1),
             OffsetFetchRequest(groups=(FetchGroup(group_id=group),)),
             DeleteGroupsRequest(groups_names=(group,)),
+            DescribeGroupsRequest(groups=(group,)),
+            TxnOffsetCommitRequest(transactional_id="t", group_id=group, producer_id=1, topics=topics),
+            *((OffsetDeleteRequest(group_id=group),) if self.duel.model.release >= (2, 4) else ()),
         )
-        self.duel.ask(requests[api // 2], (5, 3, 3, 3, 7, 8, 2)[api // 2])
+        which = api % len(requests)
+        self.duel.ask(requests[which], (5, 3, 3, 3, 7, 8, 2, 5, api % 4, 0)[which])
 
     def gather(self, *, newcomers: int = 0, rebalance: int = 0) -> None:
         """Let newcomers and all members join, and wait for the end of the join phase, so that histories often see what comes behind it."""
@@ -171,3 +224,9 @@ class History:
         view = self.view()
         for member in () if view is None or view.state is GroupState.EMPTY else view.members[: len(view.members) - but]:
             self.sync(member.member_id)
+
+
+def _commits(offset: int, *, long: bool) -> tuple[CommitTopic, ...]:
+    """Return commits of three partitions, of which one may have metadata that is too long."""
+    of_t = tuple(CommitPartition(partition_index=each, committed_offset=offset, committed_metadata="mm" if long and each else "m") for each in (0, 1))
+    return (CommitTopic(name="t", partitions=of_t), CommitTopic(name="u", partitions=(CommitPartition(partition_index=0, committed_offset=offset),)))

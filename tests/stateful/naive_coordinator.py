@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tests.stateful.naive_group import Group, Member, new_group, view_of
-from tests.stateful.naive_joins import INCONSISTENT, NONE, UNKNOWN, Joins
+from tests.stateful.naive_admin import Administered
+from tests.stateful.naive_group import Group, Member, new_group, subscribed_topics, view_of
+from tests.stateful.naive_joins import INCONSISTENT, NONE, UNKNOWN
 from tests.stateful.naive_phases import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
 
 from groupproof.coordinator.coordinator import Arrival, GroupView
+from groupproof.protocol.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest, OffsetDeleteRequest
 from groupproof.protocol.messages import (
     CommittedPartition,
     CommittedTopic,
-    DeletedGroup,
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
     FetchedGroup,
     FetchedPartition,
     FetchedTopic,
@@ -36,16 +35,20 @@ from groupproof.protocol.messages import (
     OffsetFetchResponse,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["NaiveCoordinator"]
 
 REBALANCING: Final = ErrorCode.REBALANCE_IN_PROGRESS
 ILLEGAL: Final = ErrorCode.ILLEGAL_GENERATION
+Offsets = dict[tuple[str, int], tuple[int, str, int, int]]
+"""By topic and partition: the offset, its metadata, the time of the commit, and its place among all commits."""
 
 
-class NaiveCoordinator(Joins):
+class NaiveCoordinator(Administered):
     """`handle` and `advance` as the machine has them; `answers` and `moves` hold what came of it."""
 
     def handle(self, message: GroupRequest, arrival: Arrival, now_ms: int) -> None:
@@ -56,7 +59,7 @@ class NaiveCoordinator(Joins):
     def view(self, group_id: str) -> GroupView | None:
         return view_of(self.groups[group_id]) if group_id in self.groups else None
 
-    def offsets(self, group_id: str) -> Mapping[tuple[str, int], tuple[int, str, int]]:
+    def offsets(self, group_id: str) -> Offsets:
         return self.groups[group_id]["offsets"] if group_id in self.groups else {}
 
     # SyncGroup
@@ -190,16 +193,7 @@ class NaiveCoordinator(Joins):
             group = self.created(commit.group_id)
         is_refused = error is not NONE
         error = error if is_refused else self.refused_record(of_offsets=True)
-        topics = tuple(
-            CommittedTopic(
-                name=topic.name,
-                partitions=tuple(
-                    CommittedPartition(partition_index=each.partition_index, error_code=self.keep(group, topic.name, each, error))
-                    for each in topic.partitions
-                ),
-            )
-            for topic in commit.topics
-        )
+        topics = self.kept(commit, error, {} if group is None else group["offsets"])
         if not is_refused and group is not None and commit.member_id in group["members"]:
             self.restart(group["members"][commit.member_id])  # COMMIT-07
         self.answer(arrival.token, OffsetCommitResponse(topics=topics))
@@ -222,15 +216,65 @@ class NaiveCoordinator(Joins):
         error = self.no_member(group, commit.member_id, commit.group_instance_id, commit.generation_id)
         return REBALANCING if error is NONE and group["state"] is COMPLETING else error
 
-    def keep(self, group: Group | None, topic: str, partition: Any, error: ErrorCode) -> ErrorCode:
-        """Store one partition's offset; whatever the group's error, each partition is told it (COMMIT-12, COMMIT-28)."""
-        if error is not NONE or group is None:
+    def kept(self, commit: OffsetCommitRequest | TxnOffsetCommitRequest, error: ErrorCode, offsets: Offsets) -> tuple[CommittedTopic, ...]:
+        """Store each partition's offset; whatever the group's error, each partition is told it (COMMIT-12, COMMIT-28)."""
+        return tuple(
+            CommittedTopic(
+                name=topic.name,
+                partitions=tuple(
+                    CommittedPartition(partition_index=each.partition_index, error_code=self.keep(offsets, topic.name, each, error))
+                    for each in topic.partitions
+                ),
+            )
+            for topic in commit.topics
+        )
+
+    def keep(self, offsets: Offsets, topic: str, partition: Any, error: ErrorCode) -> ErrorCode:
+        if error is not NONE:
             return error
         metadata = partition.committed_metadata or ""
         if len(metadata) > self.settings.offset_metadata_max_bytes:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
-        group["offsets"][topic, partition.partition_index] = (partition.committed_offset, metadata, self.now_ms)
+        self.commits += 1
+        offsets[topic, partition.partition_index] = (partition.committed_offset, metadata, self.now_ms, self.commits)
         return NONE
+
+    # Offsets within a transaction
+
+    def txn_offset_commit(self, commit: TxnOffsetCommitRequest, arrival: Arrival) -> None:
+        """Keep what counts when the producer's transaction is committed; a session is not restarted by it."""
+        error, group = self.refusal_of_txn_commit(commit, arrival), self.groups.get(commit.group_id)
+        if error is NONE and group is None:
+            group = self.created(commit.group_id)
+        offsets: Offsets = {}
+        topics = self.kept(commit, error, offsets)
+        if offsets and group is not None:
+            group["uncommitted"].setdefault(commit.producer_id, {}).update(offsets)
+        self.answer(arrival.token, TxnOffsetCommitResponse(topics=topics))
+
+    def refusal_of_txn_commit(self, commit: TxnOffsetCommitRequest, arrival: Arrival) -> ErrorCode:
+        """Check what is given since 2.5 (KIP-447), and in any state; who names nobody may commit (COMMIT-03)."""
+        refusal, group = self.refusal(commit.api, commit.group_id), self.groups.get(commit.group_id)
+        if refusal is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and arrival.api_version < 2 and self.since(2, 6):
+            refusal = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if refusal is not None:
+            return refusal
+        if group is not None and group["state"] is DEAD:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        names_somebody = commit.generation_id >= 0 or bool(commit.member_id) or commit.group_instance_id is not None
+        if not names_somebody or not self.since(2, 5):
+            return NONE
+        if group is None and self.is_java:
+            return ILLEGAL
+        group = self.created(commit.group_id) if group is None else group  # the one in Scala makes it before it looks
+        return self.no_member(group, commit.member_id, commit.group_instance_id, commit.generation_id)
+
+    def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
+        """Let what the producer committed count, but where a commit came later, or forget it."""
+        for group in self.groups.values():
+            for key, offset in group["uncommitted"].pop(producer_id, {}).items():
+                if is_committed and group["offsets"].get(key, (0, "", 0, 0))[-1] < offset[-1]:
+                    group["offsets"][key] = offset
 
     def offset_fetch(self, fetch: OffsetFetchRequest, arrival: Arrival) -> None:
         """Tell what is stored, whatever the group's state (FETCH-01 to FETCH-05)."""
@@ -240,54 +284,41 @@ class NaiveCoordinator(Joins):
             if refusal is not None:
                 groups.append(FetchedGroup(group_id=asked.group_id, error_code=refusal))
                 continue
-            known = self.offsets(asked.group_id)
+            known, waits = self.offsets(asked.group_id), self.uncommitted(asked.group_id) if fetch.require_stable else set()
             wanted = {each.name: each.partition_indexes for each in asked.topics} if asked.topics is not None else {}
             if asked.topics is None:
                 for topic, partition in known:
                     wanted[topic] = (*wanted.get(topic, ()), partition)
             topics = tuple(
-                FetchedTopic(name=name, partitions=tuple(self.fetched(known, name, each) for each in partitions))
+                FetchedTopic(name=name, partitions=tuple(self.fetched(known, waits, name, each) for each in partitions))
                 for name, partitions in wanted.items()
             )
             groups.append(FetchedGroup(group_id=asked.group_id, topics=topics))
         self.answer(arrival.token, OffsetFetchResponse(groups=tuple(groups)))
 
-    def fetched(self, known: Mapping[tuple[str, int], tuple[int, str, int]], topic: str, partition: int) -> FetchedPartition:
-        offset, metadata, _ = known.get((topic, partition), (-1, "", 0))
+    def uncommitted(self, group_id: str) -> set[tuple[str, int]]:
+        """Return the partitions of which somebody has to wait for the end of a transaction (88, KIP-447)."""
+        group = self.groups.get(group_id)
+        return set() if group is None else {key for offsets in group["uncommitted"].values() for key in offsets}
+
+    def fetched(self, known: Offsets, waits: set[tuple[str, int]], topic: str, partition: int) -> FetchedPartition:
+        if (topic, partition) in waits:
+            return FetchedPartition(partition_index=partition, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        offset, metadata, *_ = known.get((topic, partition), (-1, "", 0, 0))
         return FetchedPartition(partition_index=partition, committed_offset=offset, metadata=metadata)
 
-    # DeleteGroups and the periodic cleanup
-
-    def delete_groups(self, delete: DeleteGroupsRequest, arrival: Arrival) -> None:
-        results = tuple(DeletedGroup(group_id=each, error_code=self.deleted(each)) for each in delete.groups_names)
-        self.answer(arrival.token, DeleteGroupsResponse(results=results))
-
-    def deleted(self, group_id: str) -> ErrorCode:
-        refusal = self.refusal(Api.DELETE_GROUPS, group_id)
-        if refusal is not None:
-            return refusal
-        group = self.groups.get(group_id)
-        if group is None or group["state"] is DEAD:
-            return ErrorCode.GROUP_ID_NOT_FOUND
-        if group["state"] is not EMPTY:
-            return ErrorCode.NON_EMPTY_GROUP
-        self.die(group)
-        return NONE
-
-    def die(self, group: Group) -> None:
-        self.move(group, DEAD)
-        del self.groups[group["id"]]
+    # The periodic cleanup
 
     def clean_up(self, now_ms: int) -> None:
         """Forget the offsets of groups long Empty, and the groups that then hold nothing (COMMIT-24 to COMMIT-26, TR-032)."""
         self.advance(now_ms)
         for group in list(self.groups.values()):
-            for key, (_, _, committed_ms) in list(group["offsets"].items()):
+            for key, (_, _, committed_ms, _) in list(group["offsets"].items()):
                 counts_from_commit = group["type"] is None or not self.since(2, 1)
                 since_ms = committed_ms if counts_from_commit else group["empty_since"]
                 if (group["state"] is EMPTY or not self.since(2, 1)) and now_ms - since_ms >= self.settings.offsets_retention_ms:
                     del group["offsets"][key]
-            if group["state"] is EMPTY and not group["offsets"]:
+            if group["state"] is EMPTY and not group["offsets"] and not group["uncommitted"]:
                 self.die(group)
 
     # The partition moves away and comes back
@@ -306,11 +337,11 @@ class NaiveCoordinator(Joins):
     def load(self, kept: Mapping[str, Group]) -> None:
         """Take up what is stored of each group, and restart every session (EMIG-03 to EMIG-05)."""
         for group_id, group in kept.items():
-            if group["stored"] is None and not group["offsets"]:
+            if group["stored"] is None and not group["offsets"] and not group["uncommitted"]:
                 continue
             fresh = self.groups[group_id] = new_group(group_id)
-            fresh.update(stored=group["stored"], offsets=group["offsets"], **replace_members(group["stored"]))
-            fresh["state"] = STABLE if fresh["members"] else EMPTY
+            fresh.update(stored=group["stored"], offsets=group["offsets"], uncommitted=group["uncommitted"], **replace_members(group["stored"]))
+            fresh["state"], fresh["subscribed"] = STABLE if fresh["members"] else EMPTY, subscribed_topics(fresh)
             for member in fresh["members"].values():
                 self.restart(member)
 
@@ -326,5 +357,9 @@ _APIS: Final[Mapping[type, Callable[[NaiveCoordinator, Any, Arrival], None]]] = 
     LeaveGroupRequest: NaiveCoordinator.leave_group,
     OffsetCommitRequest: NaiveCoordinator.offset_commit,
     OffsetFetchRequest: NaiveCoordinator.offset_fetch,
+    TxnOffsetCommitRequest: NaiveCoordinator.txn_offset_commit,
+    DescribeGroupsRequest: NaiveCoordinator.describe_groups,
+    ListGroupsRequest: NaiveCoordinator.list_groups,
     DeleteGroupsRequest: NaiveCoordinator.delete_groups,
+    OffsetDeleteRequest: NaiveCoordinator.offset_delete,
 }

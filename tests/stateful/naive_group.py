@@ -7,9 +7,23 @@ from typing import Any
 
 from groupproof.coordinator.coordinator import GroupView, MemberView
 from groupproof.protocol.messages import JoinMember, JoinProtocol
+from groupproof.protocol.subscription import decode_subscription
 from groupproof.protocol.vocabulary import GroupState
 
-__all__ = ["Group", "Member", "elect", "is_common", "listed", "metadata_of", "new_group", "new_member", "unjoined", "view_of", "votes"]
+__all__ = [
+    "Group",
+    "Member",
+    "elect",
+    "is_common",
+    "listed",
+    "metadata_of",
+    "new_group",
+    "new_member",
+    "subscribed_topics",
+    "unjoined",
+    "view_of",
+    "votes",
+]
 
 Group = dict[str, Any]
 Member = dict[str, Any]
@@ -19,12 +33,13 @@ def new_group(group_id: str) -> Group:
     """Return the group as the catalogue has it begin: Empty, generation 0 (INV-02, INV-04).
 
     Timers are `(instant, order of arming)` or None: `delay` the initial delayed join, `join` the delayed join, `sync` the wait for
-    SyncGroup. `owing` are the ids that have not sent SyncGroup in this generation, `stored` what `__consumer_offsets` holds of the group.
+    SyncGroup. `owing` are the ids that have not sent SyncGroup in this generation, `stored` what `__consumer_offsets` holds of the group,
+    `uncommitted` offsets by producer whose transaction is open, `subscribed` the topics that members named for this generation.
     """
     return {
         "id": group_id, "state": GroupState.EMPTY, "generation": 0, "type": None, "protocol": None, "leader": None, "members": {}, "pending": {}, "evicted": {},
         "delay": None, "span": 0, "remaining": 0, "newcomer": False, "join": None, "sync": None, "owing": set(), "offsets": {}, "empty_since": 0,
-        "stored": None,
+        "stored": None, "uncommitted": {}, "subscribed": None,
     }  # fmt: skip
 
 
@@ -44,6 +59,11 @@ def rebalance_of(join: Any) -> int:
 def metadata_of(member: Member, protocol: str | None) -> bytes:
     """Return the member's bytes for the protocol (JOIN-15)."""
     return b"".join(each.metadata for each in member["protocols"] if each.name == protocol)
+
+
+def subscribed_topics(group: Group) -> set[str]:
+    """Return every topic that a member names in its subscription for the group's protocol."""
+    return {topic for each in group["members"].values() for topic in decode_subscription(metadata_of(each, group["protocol"])).topics}
 
 
 def listed(group: Group) -> tuple[JoinMember, ...]:

@@ -41,9 +41,10 @@ class Joins(World):
         """Return what is said before the group is looked at, in the release's order (error tables, 6.1; JOIN-27 to JOIN-29, JOIN-55, FIND-08 to FIND-10)."""
         is_loading, is_elsewhere = group_id in self.loading, group_id in self.elsewhere
         loading = {Api.HEARTBEAT: NONE, Api.SYNC_GROUP: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.is_java else ErrorCode.REBALANCE_IN_PROGRESS}
-        named = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP) if self.since(2, 0) else (Api.JOIN_GROUP, Api.DELETE_GROUPS)
+        unnameable = (Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.DESCRIBE_GROUPS, Api.DELETE_GROUPS)  # whose groups may have no name
+        needs_name = api not in unnameable if self.since(2, 0) else api in (Api.JOIN_GROUP, Api.DELETE_GROUPS)
         inactive = (not self.is_active, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        unnamed = (not group_id and api in named, ErrorCode.INVALID_GROUP_ID)
+        unnamed = (not group_id and needs_name, ErrorCode.INVALID_GROUP_ID)
         out_of_bounds = (is_out_of_bounds, ErrorCode.INVALID_SESSION_TIMEOUT)
         not_yet = (is_loading, loading.get(api, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         not_here = (is_elsewhere, ErrorCode.NOT_COORDINATOR)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
-from tests.stateful.naive_group import Group, Member, elect, listed, metadata_of, unjoined, votes
+from tests.stateful.naive_group import Group, Member, elect, listed, metadata_of, subscribed_topics, unjoined, votes
 
 from groupproof.coordinator.settings import Settings
 from groupproof.protocol.messages import GroupResponse, JoinGroupResponse, JoinProtocol, SyncGroupResponse
@@ -42,6 +42,7 @@ class World:
         self.is_active = True
         self.elsewhere: set[str] = set()  # groups that another broker coordinates
         self.loading: set[str] = set()  # groups that this one is about to coordinate
+        self.commits = 0  # so many offsets were committed
         self._armed = 0
 
     def since(self, *release: int) -> bool:
@@ -146,12 +147,13 @@ class World:
             self.become_empty(group)
 
     def become_empty(self, group: Group) -> None:
-        group["protocol"], group["empty_since"] = None, self.now_ms
+        group["protocol"], group["empty_since"], group["subscribed"] = None, self.now_ms, set()
         self.move(group, EMPTY)
         self.store(group)
 
     def begin_generation(self, group: Group) -> None:
         group["protocol"] = elect(votes(group))
+        group["subscribed"] = subscribed_topics(group)
         self.move(group, COMPLETING)
         for member in group["members"].values():
             if member["join"] is not None:
