@@ -10,6 +10,7 @@ import trio
 
 from groupproof.chaos import toxiproxy_server
 from groupproof.chaos.toxiproxy_server import IMAGE, OWN_IMAGE, Program, provision_toxiproxy, running_toxiproxy
+from groupproof.harness import doctor
 from groupproof.harness.troubles import BrokenEnvironment
 
 
@@ -50,6 +51,18 @@ def test_else_the_program_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert provision_toxiproxy(tmp_path, print) == Program(argv=(str(binary),), provided_by=f"PATH ({binary})")
 
 
+def test_a_build_of_before_is_taken_before_anything_is_pulled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pulled: list[bool] = []
+    monkeypatch.setattr(toxiproxy_server, "has_image", lambda *_, pulls: pulled.append(pulls))
+    monkeypatch.setenv("PATH", "")
+    server = tmp_path / "go" / f"toxiproxy-{toxiproxy_server.RELEASE}" / "server"
+    server.parent.mkdir(parents=True)
+    server.touch()
+
+    assert provision_toxiproxy(tmp_path, print) == Program(argv=(str(server),), provided_by=f"go (toxiproxy {toxiproxy_server.RELEASE})")
+    assert pulled == [False]
+
+
 def test_without_any_of_them_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     no_image(monkeypatch)
     monkeypatch.setenv("PATH", "")
@@ -82,3 +95,7 @@ def test_a_built_server_tells_its_version_and_is_gone_afterwards(program: Progra
 
     with pytest.raises(OSError, match="all attempts to connect"):
         trio.run(connect)
+
+
+def test_the_doctor_looks_for_the_same_images() -> None:
+    assert doctor._TOXIPROXY_IMAGES == (IMAGE, OWN_IMAGE)

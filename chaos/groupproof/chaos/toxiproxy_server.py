@@ -26,6 +26,7 @@ IMAGE: Final = f"ghcr.io/shopify/toxiproxy:{RELEASE}"
 OWN_IMAGE: Final = f"groupproof/toxiproxy:{RELEASE}"
 """The same, built here where that one can't be had: make images."""
 _MODULE: Final = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{RELEASE}"
+_KEY: Final = f"go/toxiproxy-{RELEASE}"
 _BUILD_S: Final = 600
 _HINT: Final = "install Go (https://go.dev/dl), put toxiproxy-server on PATH, or start a Docker engine"
 
@@ -48,27 +49,44 @@ class Program:
 
 
 def provision_toxiproxy(cache: Path, say: Say, *, pulls: bool = True) -> Program:
-    """Return the first that is there: the official image, `toxiproxy-server` on PATH, a build; where the user wants containers, an image built here.
+    """Return the first that is there: the official image, `toxiproxy-server` on PATH, a build of before; else pull the image, or build.
 
-    Raises `BrokenEnvironment`.
+    Where the user wants containers it is the image alone, or one built here. Raises `BrokenEnvironment`.
     """
     chosen = wants_containers()
     images = {None: (IMAGE,), True: (IMAGE, OWN_IMAGE), False: ()}[chosen]
     for image in images:
-        if has_image(image, say, pulls=pulls and image == IMAGE):
-            return Program(argv=(image,), provided_by=f"docker ({image})", container="groupproof-toxiproxy")
+        if has_image(image, say, pulls=False):
+            return _contained(image)
+    if not chosen and (at_hand := _at_hand(cache)) is not None:
+        return at_hand
+    if images and pulls and has_image(IMAGE, say, pulls=True):
+        return _contained(IMAGE)
     if chosen:
         raise BrokenEnvironment("Toxiproxy is in no image here: start an engine that can pull it, or build one by `make images`")
+    return _built(build_toxiproxy(cache, say))
+
+
+def _contained(image: str) -> Program:
+    return Program(argv=(image,), provided_by=f"docker ({image})", container="groupproof-toxiproxy")
+
+
+def _built(server: Path) -> Program:
+    return Program(argv=(str(server),), provided_by=f"go (toxiproxy {RELEASE})")
+
+
+def _at_hand(cache: Path) -> Program | None:
     on_path = shutil.which("toxiproxy-server")
     if on_path is not None:
         return Program(argv=(on_path,), provided_by=f"PATH ({on_path})")
-    return Program(argv=(str(build_toxiproxy(cache, say)),), provided_by=f"go (toxiproxy {RELEASE})")
+    server = cache / _KEY / "server"
+    return _built(server) if server.is_file() else None
 
 
 def build_toxiproxy(cache: Path, say: Say) -> Path:
     """Return the server as Go builds it, built in the cache where it is not there; raise `BrokenEnvironment`."""
     try:
-        return entry(cache, f"go/toxiproxy-{RELEASE}", lambda folder: _build(folder, say), say) / "server"
+        return entry(cache, _KEY, lambda folder: _build(folder, say), say) / "server"
     except ProvisionError as error:
         raise BrokenEnvironment(str(error)) from error
 

@@ -27,6 +27,10 @@ __all__ = ["Part", "examine"]
 
 _ANSWER_S = 15
 _PYTHON_MIN = (3, 11)
+_TOXIPROXY_IMAGES = ("ghcr.io/shopify/toxiproxy:2.12.0", "groupproof/toxiproxy:2.12.0")
+_TOXIPROXY_REMEDY = (
+    f"{GO_HINT}; or put toxiproxy-server of the Toxiproxy project on PATH; or start a Docker engine that can pull {_TOXIPROXY_IMAGES[0]}"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +51,7 @@ def examine() -> Iterator[Part]:
     yield _program("go", ("go", "version"), needed_for="kfake", remedy=GO_HINT)
     yield _program("docker", ("docker", "version", "--format", "{{.Server.Version}}"), needed_for="Apache Kafka by its official image, and containers",
                    remedy="install Docker and start its daemon (Debian: docker.io)")  # fmt: skip
-    yield _program("toxiproxy", ("toxiproxy-server", "--version"), needed_for="--faults toxiproxy",
-                   remedy="put toxiproxy-server of the Toxiproxy project on PATH")  # fmt: skip
+    yield Part(name="toxiproxy", found=_toxiproxy(), needed_for="impaired ways on the wire (groupproof chaos)", remedy=_TOXIPROXY_REMEDY)
     yield _module("pyspark", needed_for="judging and loading by Spark", remedy="pip install 'groupproof[spark]'")
 
 
@@ -106,6 +109,17 @@ def _clients() -> Iterator[Part]:
 
 def _program(name: str, argv: tuple[str, ...], *, needed_for: str, remedy: str) -> Part:
     return Part(name=name, found=_answer(argv), needed_for=needed_for, remedy=remedy)
+
+
+def _toxiproxy() -> str | None:
+    """Return the Toxiproxy that a run would take: the image, the program on PATH, a build in the cache, or one that Go can make."""
+    image = next((each for each in _TOXIPROXY_IMAGES if _answer(("docker", "image", "inspect", "--format", "{{.Id}}", each)) is not None), None)
+    if image is not None:
+        return f"image {image}"
+    built = next(iter(sorted(default_cache().glob("go/toxiproxy-*/server"))), None)
+    if (on_path := _answer(("toxiproxy-server", "--version"))) is not None or built is None:
+        return on_path or ("built by Go when it is first needed" if shutil.which("go") is not None else None)
+    return f"built by Go, {built}"
 
 
 def _module(name: str, *, needed_for: str, remedy: str) -> Part:

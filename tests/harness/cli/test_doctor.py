@@ -31,6 +31,32 @@ def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
     assert "go          missing, needed for kfake: install Go 1.26" in called.out
     assert "docker      missing, needed for Apache Kafka by its official image" in called.out
     assert "brokers     none installed yet" in called.out
+    assert "toxiproxy   missing, needed for impaired ways on the wire (groupproof chaos): install Go 1.26" in called.out
+
+
+def test_a_toxiproxy_is_found_as_a_run_would_take_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    there: dict[str, str] = {}
+    monkeypatch.setattr(doctor, "_answer", lambda argv: there.get(argv[0]))
+    monkeypatch.setattr(shutil, "which", lambda name: there.get(name))
+    monkeypatch.setenv("GROUPPROOF_CACHE", str(tmp_path))
+
+    def found() -> str | None:
+        return next(part.found for part in doctor.examine() if part.name == "toxiproxy")
+
+    told = [found()]
+    there["go"] = "/usr/bin/go"
+    told.append(found())
+    server = tmp_path / "go" / "toxiproxy-2.12.0" / "server"
+    server.parent.mkdir(parents=True)
+    server.touch()
+    told.append(found())
+    there["toxiproxy-server"] = "toxiproxy-server version 2.12.0, /usr/bin/toxiproxy-server"
+    told.append(found())
+    there["docker"] = "sha256:1, /usr/bin/docker"
+    told.append(found())
+
+    by_go = f"built by Go, {server}"
+    assert told == [None, "built by Go when it is first needed", by_go, there["toxiproxy-server"], "image ghcr.io/shopify/toxiproxy:2.12.0"]
 
 
 @pytest.mark.usefixtures("bare")
