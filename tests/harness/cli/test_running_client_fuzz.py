@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.harness.fuzzing.finding import finding
+
+from groupproof.clients.shim import run_shim
+from groupproof.harness.candidates import Candidate, candidate
+from groupproof.harness.case import plan_of
+from groupproof.harness.cli.campaign import Order, Outcome
+from groupproof.harness.cli.running_client_fuzz import ClientFuzzing, Effort
+from groupproof.harness.expectations import Expectations, load
+from groupproof.harness.fuzzing.finds import Find, Steadiness, kind_of
+from groupproof.harness.fuzzing.lessening import faults_of
+from groupproof.harness.subjects import ReferenceSubject
+
+pytestmark = pytest.mark.slow
+
+DROPS = "drops-id-on-heartbeat-27"
+HOUR = Effort(max_time_s=3_600.0, plans=2, members=1, shrink_s=25.0)
+
+
+def fuzzing(
+    variant: str | None = None, effort: Effort = HOUR, *, expectations: Expectations | None = None, seed: int = 1
+) -> tuple[ClientFuzzing, list[Find], Outcome]:
+    who = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
+    return ran(replace(who, subject=ReferenceSubject(run_shim, variant=variant)), effort, expectations or Expectations(), seed)
+
+
+def ran(who: Candidate, effort: Effort, expectations: Expectations, seed: int) -> tuple[ClientFuzzing, list[Find], Outcome]:
+    order = Order(cases=(), profile="kafka-4.1", level="info", seed=seed, jobs=10, command=["groupproof"], expectations=expectations)
+    found: list[Find] = []
+    run = ClientFuzzing(who, order, effort, say=lambda _: None, found=found.append)
+    return run, found, run.go()
+
+
+def test_a_planted_bug_is_found_shrunk_and_shown_again() -> None:
+    run, (first, *_), _ = fuzzing(DROPS)
+
+    assert first.finding.observed == "After Heartbeat was answered REBALANCE_IN_PROGRESS it joined again with the empty member id."
+    assert (first.steadiness, first.shown) == (Steadiness.STABLE, (5, 5))
+    assert 1 <= len(faults_of(plan_of(first.case))) <= 3
+    assert run.finds.found[first.kind] is first
+
+
+def test_what_is_known_is_counted_and_not_stopped_at(tmp_path: Path) -> None:
+    kind = kind_of(finding("After Heartbeat was answered REBALANCE_IN_PROGRESS it joined again with the empty member id.", requirement="CLIENT-46"))
+    file = tmp_path / "known.toml"
+    file.write_text(
+        f'[[known]]\ncase = "fuzz/classic"\nsubject = ""\nverdict = "NON_STRICT"\nfingerprint = "{kind}"\nreason = "of old"\nurl = "https://x.example"\n'
+    )
+    run, found, _ = fuzzing(DROPS, expectations=load(file))
+
+    assert found == []
+    assert run.finds.excused[kind] >= 1
+    assert run.plans == 2
+
+
+def test_a_run_that_is_interrupted_says_so_and_keeps_what_was_reached() -> None:
+    who = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
+    order = Order(cases=(), profile="kafka-4.1", level="info", seed=1, jobs=2, command=["groupproof"])
+    run = ClientFuzzing(who, order, replace(HOUR, plans=50), say=lambda _: None, found=lambda _: None)
+    settle = run._settle
+
+    def settled_and_interrupted(*of: object) -> None:
+        settle(*of)  # type: ignore[arg-type]
+        signal.raise_signal(signal.SIGINT)
+
+    run._settle = settled_and_interrupted  # type: ignore[method-assign,assignment]
+    outcome = run.go()
+
+    assert outcome.summary.run.interrupted
+    assert 1 <= run.plans < 50
+    assert f"{run.plans} plans, " in run.state()
