@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tests.stateful.naive_group import Group, Member, elect, is_common, new_group, new_member, rebalance_of, votes
-from tests.stateful.naive_phases import DEAD, EMPTY, PREPARING, STABLE, World
+from tests.stateful.naive_phases import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, World
 
 from groupproof.coordinator.coordinator import Arrival
 from groupproof.protocol.messages import JoinGroupRequest, SyncGroupResponse
@@ -217,6 +217,8 @@ class Joins(World):
             is_skipped = arrival.api_version >= 9 and self.since(3, 2)
             told = {"skip_assignment": group["leader"] == member_id} if is_skipped else {"leader": old_leader, "members": ()}
             self.answer(arrival.token, self.joined(group, member, **told))
+        elif group["state"] is COMPLETING and not self.since(2, 5):
+            self.answer(arrival.token, self.joined(group, member, leader=old_leader, members=()))  # KAFKA-9801
         else:
             member["join"] = arrival.token
             self.prepare_or_check(group)

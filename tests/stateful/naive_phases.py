@@ -52,6 +52,10 @@ class World:
     def is_java(self) -> bool:
         return self.since(4, 0)
 
+    @property
+    def spares_newcomers(self) -> bool:
+        return self.since(2, 4, 1) and not self.since(2, 5)
+
     # What every rule does
 
     def answer(self, token: Hashable, message: GroupResponse) -> None:
@@ -70,8 +74,8 @@ class World:
         return (self.now_ms + ms, self._armed)
 
     def restart(self, member: Member) -> None:
-        """Give the member another whole session (HB-14)."""
-        member["session"] = self.due_in(member["session_ms"])
+        """Give the member another whole session (HB-14); 2.4.1 took it from a newcomer, for good unless it syncs (KAFKA-9752, measured)."""
+        member["session"] = None if member["new"] and self.spares_newcomers else self.due_in(member["session_ms"])
 
     # A rebalance begins
 
@@ -159,8 +163,9 @@ class World:
             if member["join"] is not None:
                 self.answer(member["join"], self.joined(group, member))
                 member["join"] = None
-            member["new"] = False
+            member["new"] = member["new"] and self.spares_newcomers
             self.restart(member)  # DJOIN-12, STATIC-14
+            member["new"] = False
         group["owing"] = set(group["members"])
         if self.since(2, 8, 1):
             group["sync"] = self.due_in(self.rebalance_ms(group))
