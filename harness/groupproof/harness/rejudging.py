@@ -17,13 +17,13 @@ from groupproof.harness.tap.sides import judge_sides, upstream_of
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.trace import Trace, read_trace
 
-__all__ = ["read_traces", "rejudged"]
+__all__ = ["read_traces", "rejudged", "split"]
 
 
 def read_traces(paths: Iterable[Path]) -> list[Trace]:
     """Return the traces in files, or in the folders that hold them, one for each run and case; raise `WrongUsage` for what is no trace."""
     files = [file for path in paths for file in (_files(path) if path.is_dir() else [path])]
-    return [trace for file in files for trace in _split(_read(file))]
+    return [trace for file in files for trace in split(_read(file))]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -43,7 +43,7 @@ def _read(file: Path) -> Trace:
         raise WrongUsage(f"{file} is no trace in NDJSON: {error}") from error
 
 
-def _split(trace: Trace) -> list[Trace]:
+def split(trace: Trace) -> list[Trace]:
     """Return each run of each case by itself, in its own order (`seq`, never time) and numbered without gaps, as judges read it."""
     runs: dict[tuple[str, str], Trace] = {}
     for seen in trace:

@@ -1,4 +1,4 @@
-"""`groupproof trace check FILE…`: judge recorded traces again."""
+"""`groupproof trace check FILE…`: judge recorded traces again. What explains and imports traces is in modules of their own."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ import click
 from groupproof.harness.cli.root import Group
 
 if TYPE_CHECKING:
+    from groupproof.harness.play import Play
     from groupproof.harness.runner import CaseResult
 
 __all__ = ["check", "group"]
 
-group = Group("trace", {"check": "trace:check"}, "Work on recorded traces.")
+group = Group(
+    "trace",
+    {"check": "trace:check", "explain": "trace_explain:command", "import": "trace_import:command"},
+    "Work on recorded traces, and on what brokers, clients and networks recorded.",
+)
 
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def check(files: tuple[Path, ...], *, as_json: bool) -> int:
+@click.option(
+    "--meters", "metered", is_flag=True, help="Show what each trace cost: ownership overlap, unowned time, requests a rebalance, lost records."
+)
+def check(files: tuple[Path, ...], *, as_json: bool, metered: bool) -> int:
     """Judge the traces in FILEs (or folders of them) again, by the cases that they name; of others, what is illegal or unsafe.
 
     1 says that a case FAILED, 2 that one is INCONCLUSIVE. Repetitions (trace-2.ndjson, …) are judged together with the first run.
@@ -33,16 +41,17 @@ def check(files: tuple[Path, ...], *, as_json: bool) -> int:
 
     results = rejudged(read_traces(files), CASES, UNIVERSAL)
     if as_json:
-        click.echo(json.dumps([_row(each) for each in results], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([_row(each, metered=metered) for each in results], ensure_ascii=False, indent=1))
     else:
         for each in results:
-            click.echo("\n".join(_lines(each)))
+            click.echo("\n".join(_lines(each, metered=metered)))
     counted = [Counted(case=each.case, verdict=each.ruling.verdict, goodbye=each.ruling.goodbye) for each in results]
     return exit_code(counted, "PASSED" if results else "NO_VERDICT")
 
 
-def _row(result: CaseResult) -> dict[str, Any]:
+def _row(result: CaseResult, *, metered: bool) -> dict[str, Any]:
     ruling = result.ruling
+    meters = {"meters": [_figures(play) for play in result.plays]} if metered else {}
     return {
         "id": result.case.id,
         "verdict": ruling.verdict.value,
@@ -51,11 +60,26 @@ def _row(result: CaseResult) -> dict[str, Any]:
         "expected": ruling.expected,
         "observed": ruling.observed,
         "fingerprint": ruling.fingerprint or None,
+        **meters,
     }
 
 
-def _lines(result: CaseResult) -> list[str]:
+def _figures(play: Play) -> dict[str, float]:
+    from groupproof.harness.meters.meters import meters_of
+
+    return meters_of(play.trace).result()
+
+
+def _lines(result: CaseResult, *, metered: bool) -> list[str]:
     ruling = result.ruling
     lines = [f"{ruling.verdict.value} {result.case.id} ({ruling.stability}); goodbye {ruling.goodbye.value}"]
     lines += [f"  expected  {ruling.expected}"] if ruling.expected else []
-    return lines + ([f"  observed  {ruling.observed}"] if ruling.observed else [])
+    lines += [f"  observed  {ruling.observed}"] if ruling.observed else []
+    return lines + (_table(result) if metered else [])
+
+
+def _table(result: CaseResult) -> list[str]:
+    from groupproof.harness.meters.table import lines
+
+    runs = {f"run {number}": _figures(play) for number, play in enumerate(result.plays, 1)}
+    return [f"  {line}" for line in lines(runs)]

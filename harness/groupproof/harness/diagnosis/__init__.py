@@ -1,0 +1,1 @@
+"""Why rebalances began, how long each phase took, who was waited for, and what to set differently; of any trace."""

@@ -1,0 +1,96 @@
+"""The causes of a rebalance, sorted as the catalogue sorts them (DIAG-20): partition change, client change or coordinator change; a client change
+into a member that is new, changed or lost; a lost one into heartbeat timeout, poll-interval leave, or close.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, StrEnum
+from typing import Final, NamedTuple
+
+__all__ = ["SORTED", "Branch", "Cause", "Certainty", "Kind", "Sorted"]
+
+
+class Branch(Enum):
+    """The three things that a group rebalances for."""
+
+    PARTITIONS = "partition change"
+    CLIENTS = "client change"
+    COORDINATOR = "coordinator change"
+
+
+class Kind(Enum):
+    """What a client change is a change of."""
+
+    NEW = "new member"
+    LOST = "lost member"
+    CHANGED = "changed member"
+
+
+class Cause(StrEnum):
+    """Why a rebalance began."""
+
+    FIRST_MEMBER = "first-member"
+    NEW_MEMBER = "new-member"
+    RETURNED = "member-returned"
+    HEARTBEAT_TIMEOUT = "heartbeat-timeout"
+    POLL_INTERVAL = "poll-interval"
+    CLOSED = "closed"
+    LEFT = "left"
+    ADMIN_REMOVAL = "admin-removal"
+    SYNC_TIMEOUT = "sync-timeout"
+    SUBSCRIPTION = "subscription-changed"
+    HANDOVER = "cooperative-handover"
+    METADATA = "metadata-changed"
+    STATIC_REPLACED = "static-replaced"
+    LEADER_REJOINED = "leader-rejoined"
+    PARTITIONS = "partitions-changed"
+    MOVED = "coordinator-moved"
+    OVER_CAPACITY = "over-capacity"
+    NOT_STORED = "assignment-not-stored"
+    UNTOLD = "client-change-untold"
+
+
+class Certainty(Enum):
+    """How a cause is known."""
+
+    TOLD = "told"
+    """The coordinator gave it as its reason, or logged it."""
+
+    SEEN = "seen"
+    """The requests show it."""
+
+    INFERRED = "inferred"
+    """It is what is left when all else is excluded (DIAG-23)."""
+
+
+class Sorted(NamedTuple):
+    """A cause in its branch; `words` complete "It began because …"."""
+
+    branch: Branch
+    kind: Kind | None
+    words: str
+
+
+_C: Final = Branch.CLIENTS
+
+SORTED: Final[dict[Cause, Sorted]] = {
+    Cause.FIRST_MEMBER: Sorted(_C, Kind.NEW, "the group was empty and {member} joined"),
+    Cause.NEW_MEMBER: Sorted(_C, Kind.NEW, "{member} is new and joined"),
+    Cause.RETURNED: Sorted(_C, Kind.NEW, "{member} came back under a new id after the group had lost it"),
+    Cause.HEARTBEAT_TIMEOUT: Sorted(_C, Kind.LOST, "no heartbeat of {member} came within its session timeout"),
+    Cause.POLL_INTERVAL: Sorted(_C, Kind.LOST, "{member} did not poll within max.poll.interval.ms and left by itself"),
+    Cause.CLOSED: Sorted(_C, Kind.LOST, "{member} was closed, or unsubscribed, and left"),
+    Cause.LEFT: Sorted(_C, Kind.LOST, "{member} left: closed, or over its max.poll.interval.ms"),
+    Cause.ADMIN_REMOVAL: Sorted(_C, Kind.LOST, "{member} was removed by an administrator"),
+    Cause.SYNC_TIMEOUT: Sorted(_C, Kind.LOST, "{member} joined and never asked for its assignment"),
+    Cause.SUBSCRIPTION: Sorted(_C, Kind.CHANGED, "{member} changed its subscription"),
+    Cause.HANDOVER: Sorted(_C, Kind.CHANGED, "{member} gave partitions up in a cooperative rebalance, and they are now handed over"),
+    Cause.METADATA: Sorted(_C, Kind.CHANGED, "{member} joined again with other metadata"),
+    Cause.STATIC_REPLACED: Sorted(_C, Kind.CHANGED, "static {member} came back and changed the group's protocol"),
+    Cause.LEADER_REJOINED: Sorted(_C, Kind.CHANGED, "the leader {member} joined again"),
+    Cause.PARTITIONS: Sorted(Branch.PARTITIONS, None, "the partitions of a subscribed topic changed, and the leader {member} joined again"),
+    Cause.MOVED: Sorted(Branch.COORDINATOR, None, "the coordinator moved to another broker while the group was not settled"),
+    Cause.OVER_CAPACITY: Sorted(Branch.COORDINATOR, None, "the coordinator loaded more members than group.max.size allows"),
+    Cause.NOT_STORED: Sorted(Branch.COORDINATOR, None, "the coordinator could not store the assignment"),
+    Cause.UNTOLD: Sorted(_C, None, "a member joined anew, left, or changed: this log does not tell which"),
+}

@@ -1,0 +1,197 @@
+"""Message bodies that a request log tells by the names of their own release, in the newest shape, which is that of every trace. Pure.
+
+What is left out is what nobody who reads such a trace asks for. Blobs of which only the length is told stand as empty, with the length beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["newest_request", "newest_response"]
+
+Body = Mapping[str, Any]
+_LENGTH: Final = re.compile(r"\blim=(\d+)")
+
+
+def newest_request(api: Api, body: Body) -> dict[str, Any]:
+    """Return a request's body in the newest shape."""
+    return {**_plain(body), **_REQUESTS.get(api, _nothing)(body)}
+
+
+def newest_response(api: Api, body: Body) -> dict[str, Any]:
+    """Return a response's body in the newest shape; numbers that were told as text are numbers."""
+    return {**_plain(body), **_RESPONSES.get(api, _nothing)(body)}
+
+
+def _nothing(_: Body) -> dict[str, Any]:
+    return {}
+
+
+def _plain(body: Body) -> dict[str, Any]:
+    """Return the fields that hold one value."""
+    return {_RENAMED.get(name, name): _value(value) for name, value in body.items() if not isinstance(value, list | dict)}
+
+
+_RENAMED: Final = {
+    "session_timeout": "session_timeout_ms", "rebalance_timeout": "rebalance_timeout_ms", "group_protocol": "protocol_name", "leader_id": "leader",
+    "generation_id_or_member_epoch": "generation_id",
+}  # fmt: skip
+
+
+def _value(value: Any) -> Any:
+    if value == "null":
+        return None
+    if isinstance(value, str) and (value.isdigit() or (value.startswith("-") and value[1:].isdigit())):
+        return int(value)
+    return value
+
+
+def _text(body: Body, *names: str) -> str:
+    return next((str(body[name]) for name in names if body.get(name) is not None), "")
+
+
+def _number(body: Body, *names: str) -> int:
+    return next((int(body[name]) for name in names if name in body), -1)
+
+
+def _optional(body: Body, name: str) -> str | None:
+    value = body.get(name)
+    return None if value in (None, "null", "None") else str(value)
+
+
+def _blob(body: Body, *names: str) -> dict[str, Any]:
+    """Return the blob where it is told, else its length."""
+    value = next((body[name] for name in names if name in body), b"")
+    if isinstance(value, bytes):
+        return {names[0]: value}
+    found = _LENGTH.search(str(value))
+    return {names[0]: b"", f"{names[0]}_bytes": int(found[1]) if found else 0}
+
+
+def _several(body: Body, *names: str) -> Sequence[Body]:
+    found: list[Any] = next((body[name] for name in names if isinstance(body.get(name), list)), [])
+    return [each for each in found if isinstance(each, Mapping)]
+
+
+def _who(body: Body) -> dict[str, Any]:
+    return {"group_id": _text(body, "group_id"), "member_id": _text(body, "member_id"), "group_instance_id": _optional(body, "group_instance_id")}
+
+
+def _find(body: Body) -> dict[str, Any]:
+    keys = body.get("coordinator_keys") or [_text(body, "coordinator_key", "key", "group_id")]
+    return {"coordinator_keys": tuple(keys), "key_type": max(0, _number(body, "key_type", "coordinator_type"))}
+
+
+def _join(body: Body) -> dict[str, Any]:
+    protocols = tuple(
+        {"name": _text(each, "name", "protocol_name"), **_blob(each, "metadata", "protocol_metadata")}
+        for each in _several(body, "protocols", "group_protocols")
+    )
+    return {**_who(body), "protocol_type": _text(body, "protocol_type"), "protocols": protocols}
+
+
+def _joined(body: Body) -> dict[str, Any]:
+    members = tuple(
+        {
+            "member_id": _text(each, "member_id"),
+            "group_instance_id": _optional(each, "group_instance_id"),
+            **_blob(each, "metadata", "member_metadata"),
+        }
+        for each in _several(body, "members")
+    )
+    return {"member_id": _text(body, "member_id"), "leader": _text(body, "leader", "leader_id"), "members": members}
+
+
+def _sync(body: Body) -> dict[str, Any]:
+    given = _several(body, "assignments", "group_assignment")
+    assignments = tuple({"member_id": _text(each, "member_id"), **_blob(each, "assignment", "member_assignment")} for each in given)
+    return {**_who(body), "assignments": assignments}
+
+
+def _synced(body: Body) -> dict[str, Any]:
+    return _blob(body, "assignment", "member_assignment")
+
+
+def _leave(body: Body) -> dict[str, Any]:
+    members = _several(body, "members") or [body]
+    told = ({**_who(each), "reason": _optional(each, "reason")} for each in members)
+    return {
+        "group_id": _text(body, "group_id"),
+        "members": tuple({name: value for name, value in each.items() if name != "group_id"} for each in told),
+    }
+
+
+def _commit(body: Body) -> dict[str, Any]:
+    topics = tuple(
+        {
+            "name": _text(topic, "name", "topic", "topic_id"),
+            "partitions": tuple(
+                {"partition_index": _number(each, "partition_index", "partition"), "committed_offset": _number(each, "committed_offset", "offset")}
+                for each in _several(topic, "partitions")
+            ),
+        }
+        for topic in _several(body, "topics")
+    )
+    return {**_who(body), "topics": topics}
+
+
+def _committed(body: Body) -> dict[str, Any]:
+    topics = tuple(
+        {
+            "name": _text(topic, "name", "topic", "topic_id"),
+            "partitions": tuple(
+                {"partition_index": _number(each, "partition_index", "partition"), "error_code": _number(each, "error_code")}
+                for each in _several(topic, "partitions", "partition_responses")
+            ),
+        }
+        for topic in _several(body, "topics", "responses")
+    )
+    return {"topics": topics}
+
+
+def _found(body: Body) -> dict[str, Any]:
+    one = body.get("coordinator")
+    coordinators = _several(body, "coordinators") or [{**body, **one} if isinstance(one, Mapping) else body]
+    return {
+        "coordinators": tuple(
+            {"key": _text(each, "key"), "node_id": _number(each, "node_id"), "error_code": _number(each, "error_code")} for each in coordinators
+        )
+    }
+
+
+def _metadata(body: Body) -> dict[str, Any]:
+    topics = tuple(
+        {
+            "name": _text(topic, "name", "topic"),
+            "error_code": _number(topic, "error_code"),
+            "partitions": tuple(
+                {"partition_index": _number(each, "partition_index", "partition")} for each in _several(topic, "partitions", "partition_metadata")
+            ),
+        }
+        for topic in _several(body, "topics", "topic_metadata")
+    )
+    return {"topics": topics, "brokers": ()}
+
+
+_REQUESTS: Final[Mapping[Api, Callable[[Body], dict[str, Any]]]] = {
+    Api.FIND_COORDINATOR: _find,
+    Api.JOIN_GROUP: _join,
+    Api.SYNC_GROUP: _sync,
+    Api.HEARTBEAT: _who,
+    Api.LEAVE_GROUP: _leave,
+    Api.OFFSET_COMMIT: _commit,
+    Api.METADATA: lambda _: {"topics": ()},
+}
+
+_RESPONSES: Final[Mapping[Api, Callable[[Body], dict[str, Any]]]] = {
+    Api.FIND_COORDINATOR: _found,
+    Api.JOIN_GROUP: _joined,
+    Api.SYNC_GROUP: _synced,
+    Api.LEAVE_GROUP: lambda body: {"members": tuple({"error_code": _number(each, "error_code")} for each in _several(body, "members"))},
+    Api.OFFSET_COMMIT: _committed,
+    Api.METADATA: _metadata,
+}

@@ -1,0 +1,45 @@
+"""One thing that a file told, not yet in a trace: when, and the columns of its observation; and how several files' become one trace. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["Told", "merged"]
+
+_DAY_MS = 86_400_000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """`at_ms` counts from 1970, or from midnight where `is_dated` is False; `columns` are those of `Observation` beyond when and which."""
+
+    at_ms: float
+    kind: str
+    is_dated: bool = True
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+
+def merged(files: Iterable[Iterable[Told]], *, run: str) -> Trace:
+    """Return one trace in the order of time, and of the files and their lines where times are the same.
+
+    Times count from the first; lines without a date are taken to be of the day on which the dated begin. The first observation is the kit's own and
+    says by `epoch_ms` when that was.
+    """
+    told = [each for file in files for each in file]
+    if not told:
+        return []
+    day_ms = min((each.at_ms for each in told if each.is_dated), default=0.0) // _DAY_MS * _DAY_MS
+    placed = sorted(
+        ((each.at_ms if each.is_dated else each.at_ms + day_ms, number, each) for number, each in enumerate(told)), key=lambda one: one[:2]
+    )
+    began_ms = placed[0][0]
+    clock = Observation(seq=0, at_ns=0, run=run, who="kit", kind="event", body={"name": "clock", "epoch_ms": round(began_ms)})
+    return [clock, *(_observed(seq, at_ms - began_ms, each, run) for seq, (at_ms, _, each) in enumerate(placed, 1))]
+
+
+def _observed(seq: int, ms: float, told: Told, run: str) -> Observation:
+    return Observation(seq=seq, at_ns=round(ms * 1e6), run=run, kind=told.kind, **told.columns)

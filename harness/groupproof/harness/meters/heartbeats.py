@@ -1,0 +1,45 @@
+"""How long answers to heartbeats take: every answer counts, errors included (DIAG-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from groupproof.harness.meters.meter import Figures
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Heartbeats"]
+
+
+class Heartbeats:
+    """Measures `heartbeat_answers`, `heartbeat_latency_ms` (summed, from which the mean follows), and as a peak `heartbeat_latency_max_ms`."""
+
+    def __init__(self) -> None:
+        self._asked: dict[tuple[int, int], float] = {}
+        self._figures = Figures()
+
+    def feed(self, seen: Observation) -> None:
+        if seen.api != Api.HEARTBEAT.title or seen.connection is None or seen.correlation is None:
+            return
+        at = (seen.connection, seen.correlation)
+        if seen.kind == "request":
+            self._asked[at] = seen.at_ms
+        elif seen.kind == "response" and (asked_ms := self._asked.pop(at, None)) is not None:
+            latency = max(0.0, seen.at_ms - asked_ms)
+            self._figures.add("heartbeat_answers", 1, seen.client)
+            self._figures.add("heartbeat_latency_ms", latency, seen.client)
+            self._figures.peak("heartbeat_latency_max_ms", latency)
+
+    def result(self) -> Figures:
+        return self._figures
+
+    def state(self) -> dict[str, Any]:
+        return {"asked": [[*at, ms] for at, ms in self._asked.items()], "figures": self._figures.to_json()}
+
+    @classmethod
+    def resumed(cls, state: Mapping[str, Any]) -> Self:
+        made = cls()
+        made._asked = {(connection, correlation): ms for connection, correlation, ms in state["asked"]}
+        made._figures = Figures.from_json(state["figures"])
+        return made

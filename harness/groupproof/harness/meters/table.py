@@ -1,0 +1,76 @@
+"""Figures as a table: rows for a terminal, for a page, and side by side for several clients or runs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Final
+
+__all__ = ["SHOWN", "html_table", "lines", "shown_value", "to_json"]
+
+SHOWN: Final[dict[str, str]] = {
+    "ownership_overlap_ms": "two owners of a partition",
+    "ownership_overlap_partition_ms": "two owners, summed over partitions",
+    "unowned_ms": "a partition without an owner",
+    "unowned_partition_ms": "without an owner, summed over partitions",
+    "stop_the_world_ms": "no partition with an owner",
+    "time_to_detect_ms": "from the fault to the first rebalance",
+    "time_to_stable_ms": "from the last fault until settled",
+    "rebalances": "rebalances",
+    "rebalancing_ms": "rebalancing",
+    "requests_per_rebalance": "requests a rebalance",
+    "commits_after_revocation": "commits after revocation",
+    "commits_after_revocation_accepted": "commits after revocation, accepted",
+    "duplicate_records": "records given twice",
+    "lost_records": "records given to nobody",
+    "heartbeat_latency_mean_ms": "heartbeat answered, mean",
+    "heartbeat_latency_max_ms": "heartbeat answered, longest",
+}
+"""The figures that a table shows, in its order, with what each is in words."""
+
+_SUMMED: Final = "_partition_ms"
+
+
+def shown_value(name: str, value: float | None) -> str:
+    """Return a figure with its unit, a dash where it was not measured."""
+    if value is None:
+        return "-"
+    if name.endswith(_SUMMED):
+        return f"{value:,.0f} partition ms"
+    if name.endswith("_ms"):
+        return f"{value:,.1f} ms" if value < 10 else f"{value:,.0f} ms"
+    return f"{value:,.1f}" if value != int(value) else f"{int(value):,}"
+
+
+def _columns(runs: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows that some run has a value for."""
+    for name, words in SHOWN.items():
+        values = [run.get(name) for run in runs.values()]
+        if any(value is not None for value in values):
+            yield words, [shown_value(name, value) for value in values]
+
+
+def lines(runs: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the table as text: a column for each run (its name, and its figures as `Meters.result` returns them)."""
+    rows = [("", list(runs)), *_columns(runs)] if len(runs) > 1 else list(_columns(runs))
+    if not rows:
+        return []
+    first = max(len(words) for words, _ in rows)
+    widths = [max(len(values[index]) for _, values in rows) for index in range(len(rows[0][1]))]
+    return [f"{words:{first}}  {_justified(values, widths)}" for words, values in rows]
+
+
+def _justified(values: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{value:>{width}}" for value, width in zip(values, widths, strict=True))
+
+
+def html_table(runs: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the table for a page, which styles `table.meters` itself."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in runs)
+    body = "".join(f"<tr><th>{escape(words)}</th>{''.join(f'<td>{escape(value)}</td>' for value in values)}</tr>" for words, values in _columns(runs))
+    return f'<table class="meters"><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def to_json(runs: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Return the figures of each run, all of them, rounded to a microsecond."""
+    return {name: {figure: round(value, 3) for figure, value in run.items()} for name, run in runs.items()}
