@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from typing import Final
 
 from groupproof.harness.diagnosis.causes import Cause, Certainty
@@ -37,6 +39,14 @@ class Causes:
     def __init__(self, course: Course, reasons: dict[int, str], *, has_requests: bool, is_wire: bool) -> None:
         self._course, self._reasons, self._has_requests, self._is_wire = course, reasons, has_requests, is_wire
         self._lost: dict[str, Cause] = {}
+        self._in_time = sorted(course.signs, key=_at)
+        self._newcomers = {name_of(reason.member): number for number, reason in self._told() if reason.cause is Cause.NEW_MEMBER}
+
+    def _told(self) -> Iterator[tuple[int, Reason]]:
+        for each in self._course.rebalances:
+            reason = reason_of(self._reasons.get(each.start_seq, ""))
+            if reason is not None:
+                yield each.number, reason
 
     def decide(self) -> None:
         """Set the cause of every rebalance, in order."""
@@ -65,8 +75,11 @@ class Causes:
 
     def _signs(self, now: Rebalance, before: Rebalance | None) -> list[Sign]:
         """Return what was seen since the rebalance before was past its join phase."""
-        since = -1.0 if before is None else before.started_ms if before.joined_ms is None else before.joined_ms
-        return [each for each in self._course.signs if since <= each.at_ms <= now.started_ms + _LATE_MS]
+        return self._between(-1.0 if before is None else before.started_ms if before.joined_ms is None else before.joined_ms, now)
+
+    def _between(self, since_ms: float, now: Rebalance) -> list[Sign]:
+        """Return what was seen from an instant until a rebalance began."""
+        return self._in_time[bisect_left(self._in_time, since_ms, key=_at) : bisect_right(self._in_time, now.started_ms + _LATE_MS, key=_at)]
 
     def _trigger(self, signs: list[Sign], now: Rebalance) -> Sign | None:
         """Return the last thing seen that begins a rebalance; of several at once what the coordinator itself says comes first."""
@@ -122,7 +135,7 @@ class Causes:
 
     def _loads(self, now: Rebalance, since_ms: float) -> list[Sign]:
         """Return when this rebalance's broker took the group over since then."""
-        loads = [each for each in self._course.signs if each.name == "loaded" and since_ms < each.at_ms <= now.started_ms + _LATE_MS]
+        loads = [each for each in self._between(since_ms, now) if each.name == "loaded" and each.at_ms > since_ms]
         return [each for each in loads if each.node is None or now.node in (each.node, None)]
 
     def _sharpen_new(self, now: Rebalance) -> None:
@@ -151,14 +164,13 @@ class Causes:
 
     def _comes_back(self, now: Rebalance) -> bool:
         """Tell whether a later rebalance began with a member of the same client or instance id: who was over its poll interval joins anew."""
-        name = name_of(now.member)
-        later = [reason_of(self._reasons.get(each.start_seq, "")) for each in self._course.rebalances if each.number > now.number]
-        return any(each is not None and each.cause is Cause.NEW_MEMBER and name_of(each.member) == name for each in later)
+        return self._newcomers.get(name_of(now.member), 0) > now.number
 
     def _fetched_before(self, now: Rebalance) -> float | None:
         """Return when the member that left last asked for records: who does not poll does not fetch."""
         times = self._course.members.fetches.get(self._course.members.client_of(now.member) or "", [])
-        return max((each for each in times if each <= now.started_ms), default=None)
+        at = bisect_right(times, now.started_ms)
+        return times[at - 1] if at else None
 
     def _sharpen_again(self, now: Rebalance, signs: list[Sign]) -> None:
         told = cause_of_client_reason(now.client_reason)
@@ -178,11 +190,13 @@ class Causes:
             now.also = (*((Cause.PARTITIONS,) if topics else ()), Cause.SUBSCRIPTION, Cause.HANDOVER, Cause.LEADER_REJOINED)
 
     def _topics(self, now: Rebalance) -> list[Sign]:
-        return [each for each in self._course.signs if each.name == "topics" and self._since(now) <= each.at_ms <= now.started_ms + _LATE_MS]
+        """Return the changes of topics since the rebalance before began: they were not in its assignment."""
+        before = self._course.rebalances[now.number - 2].started_ms if now.number > 1 else 0.0
+        return [each for each in self._between(before, now) if each.name == "topics"]
 
-    def _since(self, now: Rebalance) -> float:
-        """Return when the rebalance before began: a change of topics since then was not in its assignment."""
-        return max((each.started_ms for each in self._course.rebalances if each.number < now.number), default=0.0)
+
+def _at(sign: Sign) -> float:
+    return sign.at_ms
 
 
 def _show(now: Rebalance, sign: Sign) -> None:

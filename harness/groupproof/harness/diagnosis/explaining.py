@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from groupproof.harness.diagnosis.causing import Causes
 from groupproof.harness.diagnosis.course import Course, follow_transition
@@ -14,6 +14,7 @@ from groupproof.protocol.vocabulary import Api, GroupState
 
 __all__ = ["rebalances_of"]
 
+_OF_CLIENTS = frozenset({Api.FETCH.title, Api.METADATA.title})
 _MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT))
 
 
@@ -23,13 +24,38 @@ def rebalances_of(trace: Trace) -> list[Rebalance]:
     Where the trace holds a group's transitions (the kit's own, or a broker's log) they say when; else the requests do.
     """
     told = {seen.group for seen in trace if _begins(seen)}
-    groups = list(dict.fromkeys(seen.group for seen in trace if seen.group is not None and (seen.group in told or seen.api in _MEMBERSHIP)))
-    found = [each for group in groups for each in _Follower(group, is_told=group in told).follow(trace)]
+    followers = {seen.group: _Follower(seen.group, is_told=seen.group in told) for seen in trace if _names(seen, told) and seen.group is not None}
+    by_client = _groups_by_client(trace)
+    for seen in trace:
+        for group in _concerned(seen, followers, by_client):
+            followers[group].feed(seen)
+    found = [each for follower in followers.values() for each in follower.finish()]
     return sorted(found, key=lambda each: (each.started_ms, each.start_seq))
 
 
 def _begins(seen: Observation) -> bool:
     return seen.kind == "transition" and seen.state_after == GroupState.PREPARING_REBALANCE.value
+
+
+def _names(seen: Observation, told: Collection[str | None]) -> bool:
+    return seen.group in told or seen.api in _MEMBERSHIP
+
+
+def _groups_by_client(trace: Trace) -> dict[str | None, set[str]]:
+    groups: dict[str | None, set[str]] = {}
+    for seen in trace:
+        if seen.group is not None:
+            groups.setdefault(seen.client, set()).add(seen.group)
+    return groups
+
+
+def _concerned(seen: Observation, followers: Collection[str], by_client: Mapping[str | None, set[str]]) -> Iterable[str]:
+    """Return the groups that an observation may tell of: its own; of what names none, those of its client, or all of them."""
+    if seen.group is not None:
+        return (seen.group,) if seen.group in followers else ()
+    if seen.api in _OF_CLIENTS:
+        return by_client.get(seen.client, set()) & set(followers) if seen.client in by_client else ()
+    return tuple(followers) if seen.kind == "event" and seen.who != "shim" else ()
 
 
 class _Follower:
@@ -41,18 +67,14 @@ class _Follower:
         self._reasons: dict[int, str] = {}
         self._has_requests = False
 
-    def follow(self, trace: Iterable[Observation]) -> list[Rebalance]:
-        for seen in trace:
-            if seen.group == self._course.group or (seen.group is None and self._is_of_all(seen)):
-                self._feed(seen)
+    def feed(self, seen: Observation) -> None:
+        if "offsets_partition" not in seen.body or seen.group is not None or seen.body["offsets_partition"] == self._course.offsets_partition:
+            self._feed(seen)
+
+    def finish(self) -> list[Rebalance]:
         self._course.finish()
         Causes(self._course, self._reasons, has_requests=self._has_requests, is_wire=self._wire is not None).decide()
         return self._course.rebalances
-
-    def _is_of_all(self, seen: Observation) -> bool:
-        if seen.kind == "event" and "offsets_partition" in seen.body:
-            return bool(seen.body["offsets_partition"] == self._course.offsets_partition)
-        return seen.api in (Api.FETCH.title, Api.METADATA.title) or (seen.kind == "event" and seen.who != "shim")
 
     def _feed(self, seen: Observation) -> None:
         if seen.kind == "transition":
@@ -69,5 +91,7 @@ class _Follower:
 
     def _concerns(self, sign: Sign) -> bool:
         """Tell whether a change of topics is one that this group may have subscribed to: where that is known, only those are."""
+        if sign.name != "topics":
+            return True
         known = {topic for each in self._course.members.known.values() if each.subscription is not None for topic in each.subscription.topics}
-        return sign.name != "topics" or sign.topic in known or (not known and sign.topic != "__consumer_offsets")
+        return sign.topic in known if known else sign.topic != "__consumer_offsets"

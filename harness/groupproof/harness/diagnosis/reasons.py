@@ -32,7 +32,10 @@ _COORDINATOR: Final[tuple[tuple[re.Pattern[str], Cause], ...]] = tuple(
         (r"^[Aa]dding new (?:static )?member (?P<member>\S+)", Cause.NEW_MEMBER),
         (r"^[Rr]emoving member (?P<member>\S*) ?on LeaveGroup", Cause.LEFT),
         (r"^explicit `?LeaveGroup`? request(?: for \((?P<member>[^)]*)\) members)?(?: (?P<own>\S+))?", Cause.LEFT),
-        (r"^[Rr]emoving (?:an evicted )?member (?:on heartbeat expiration (?P<own>\S+)|(?P<member>\S+) on heartbeat expiration)", Cause.HEARTBEAT_TIMEOUT),
+        (
+            r"^[Rr]emoving (?:an evicted )?member (?:on heartbeat expiration (?P<own>\S+)|(?P<member>\S+) on heartbeat expiration)",
+            Cause.HEARTBEAT_TIMEOUT,
+        ),
         (r"^[Rr]emoving members? on pending sync request expiration(?: (?P<own>\S+))?", Cause.SYNC_TIMEOUT),
         (r"^[Rr]emoving (?:Set|HashSet)?[\[({]?(?P<member>[^\])}\s,]*).* on pending sync request expiration", Cause.SYNC_TIMEOUT),
         (r"^Group's selectedProtocol will change because static member (?P<member>\S+)", Cause.STATIC_REPLACED),

@@ -6,6 +6,7 @@ member's session is over, and it is the one that was not heard for so long.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Final
 
 from groupproof.harness.diagnosis.course import ABANDONED, Course
@@ -102,7 +103,8 @@ class WireCourse:
             self._begin(seen, min([at_ms, *arrived]), None)
 
     def _left(self, seen: Observation, asked: Observation) -> None:
-        gone = {each.member for each in self._course.signs if each.seq == asked.seq and each.name in ("left", "removed")}
+        since = takewhile(lambda each: each.seq >= asked.seq, reversed(self._course.signs))
+        gone = {each.member for each in since if each.seq == asked.seq and each.name in ("left", "removed")}
         self._present -= {each for each in gone if each is not None}
         if not self._present and (now := self._course.open) is not None and now.joined_ms is None:
             self._course.empty(seen, None, Shown(seq=seen.seq, at_ms=seen.at_ms, text="LeaveGroup of the last member answered"))
