@@ -123,6 +123,15 @@ def test_members_are_restarted_one_by_one_and_the_group_settles_between() -> Non
     assert kinds == ["kill", "pass", "start", "await", "kill", "pass", "start", "await", "await", "pass"]
 
 
+def test_nobody_is_stopped_twice_or_told_what_only_the_running_hear() -> None:
+    actions = ", ".join(
+        f'{{ do = "{do}", who = "one" }}' for do in ("kill", "close", "kill", "freeze", "pause", "commit", "thaw", "resume", "start", "start")
+    )
+    plan = planned(scenario(f'[[phase]]\nname = "p"\nactions = [{actions}, {{ do = "freeze", who = "one" }}, {{ do = "freeze", who = "one" }}]\n'))
+
+    assert [step.kind for step in without_marks(since(plan, "p"))] == ["kill", "start", "freeze", "thaw", "await", "pass"]
+
+
 def test_every_action_has_its_step() -> None:
     head = "joiners = 1\n"
     actions = """

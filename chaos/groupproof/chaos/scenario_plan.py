@@ -38,6 +38,8 @@ TOPIC: Final = "t"
 _PATIENCE: Final = Duration(virtual_ms=900_000, wire_ms=15_000)
 _POLL: Final = Duration(virtual_ms=1_000, wire_ms=100)
 _CLOSE_MS: Final = 20_000
+# A night of polls is a long trace; where nobody waits for records, an empty fetch may take its time.
+_UNHURRIED: Final[Mapping[Ground, Mapping[str, Any]]] = {Ground.VIRTUAL: {"properties": {"fetch.max.wait.ms": 5_000}}}
 _INSTANCE: Final = "instance_id"
 
 
@@ -66,7 +68,7 @@ class Terms:
     def member(self, name: str) -> Member:
         """Return the member of this name with its settings; a twin has those of `one`, the instance id too."""
         like = self.cast.named("one")[0] if name == self.cast.twin else name
-        settings = {"poll_timeout_ms": _POLL.on(self.ground), **self.scenario.settings}
+        settings = {"poll_timeout_ms": _POLL.on(self.ground), **_UNHURRIED.get(self.ground, {}), **self.scenario.settings}
         for words, own in self.scenario.settings_of.items():
             if {name, like} & set(self.cast.named(words)):
                 settings |= own
@@ -135,7 +137,7 @@ class _Course:
             self._broken.append(fault)
         for action in phase.actions:
             if not self.is_calm or action.do in _QUIET:
-                ACTIONS[action.do][1](self, action, self.terms.names(action))
+                ACTIONS[action.do][1](self, action, self._able(action))
         if phase.until is not None and not self.is_calm:
             self.wait(phase.until)
         if phase.lasts is not None:
@@ -156,6 +158,15 @@ class _Course:
         settled = Settled(members=members, topics=dict(self._topics), after=healing.name)
         self._await([settled], round(tolerated_ms(terms.ms(healing.within)) + 500))
         self.steps.append(Pass(ms=terms.ms(healing.still)))
+
+    def _able(self, action: Action) -> tuple[str, ...]:
+        """Return whom an action can be done to: nobody is closed who is down, or freezes twice."""
+        among: Mapping[str, list[str]] = {"thaw": self.frozen, "resume": self.paused}
+        names = self.terms.names(action)
+        if action.do in ("start", "freeze", "pause"):
+            already = {"start": self.up, "freeze": self.frozen, "pause": self.paused}[action.do]
+            return tuple(name for name in names if name not in already and (action.do == "start" or name in self.up))
+        return tuple(name for name in names if action.do == "restart" or name in among.get(action.do, self.up))
 
     # What a course is made of.
 
@@ -226,8 +237,7 @@ _QUIET: Final = frozenset({"wait", "commit"})
 
 def _start(course: _Course, _: Action, names: tuple[str, ...]) -> None:
     for name in names:
-        if name not in course.up:
-            course.start(name)
+        course.start(name)
 
 
 def _stop(how: str) -> _Do:
@@ -241,8 +251,9 @@ def _stop(how: str) -> _Do:
 def _restart(course: _Course, action: Action, names: tuple[str, ...]) -> None:
     """Restart one after the other, the next one when the group has settled."""
     for name in names:
-        course.stop(name, action.how.get("by", "close"))
-        course.steps.append(Pass(ms=course.terms.ms(action.how.get("down", 0))))
+        if name in course.up:
+            course.stop(name, action.how.get("by", "close"))
+            course.steps.append(Pass(ms=course.terms.ms(action.how.get("down", 0))))
         course.start(name)
         course.settle()
 

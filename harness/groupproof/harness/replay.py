@@ -30,7 +30,7 @@ SCHEMA = "groupproof.schedule/1"
 class Schedule:
     """A plan or a script with its case, the run's seed, and whom it was run against: a registered name with its release, or a command line.
 
-    `verdict` and `fingerprint` are what was found, where that is recorded.
+    `verdict` and `fingerprint` are what was found, where that is recorded; `coordinator` is before whom, where not the kit's own.
     """
 
     case: str
@@ -40,6 +40,7 @@ class Schedule:
     plan: Plan | Script
     verdict: Verdict | None = None
     fingerprint: str | None = None
+    coordinator: str | None = None
 
     def as_case(self, catalogue: Sequence[Case] = CASES) -> Case:
         """Return the case with this schedule's course; raise `WrongUsage` when the kit has no judges for it."""
@@ -60,7 +61,11 @@ class Schedule:
 def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
     """Return the schedule as its file holds it."""
     subject = schedule.subject if isinstance(schedule.subject, str) else list(schedule.subject)
-    found = {"verdict": schedule.verdict.value if schedule.verdict else None, "fingerprint": schedule.fingerprint}
+    found = {
+        "coordinator": schedule.coordinator,
+        "verdict": schedule.verdict.value if schedule.verdict else None,
+        "fingerprint": schedule.fingerprint,
+    }
     return {
         "schema": SCHEMA,
         "case": schedule.case,
@@ -93,6 +98,7 @@ def load_schedule(path: Path) -> Schedule:
         plan=plan,
         verdict=Verdict(value["verdict"]) if value.get("verdict") else None,
         fingerprint=value.get("fingerprint"),
+        coordinator=value.get("coordinator"),
     )
 
 

@@ -6,7 +6,23 @@ import sys
 import pytest
 from tests.harness.cli.calling import Call
 
-COMMANDS = ["certify", "diff", "fuzz", "replay", "simulate", "serve", "tap", "trace", "list", "explain", "expect", "shim", "report", "doctor"]
+COMMANDS = [
+    "certify",
+    "diff",
+    "fuzz",
+    "replay",
+    "simulate",
+    "chaos",
+    "serve",
+    "tap",
+    "trace",
+    "list",
+    "explain",
+    "expect",
+    "shim",
+    "report",
+    "doctor",
+]
 
 
 def test_help_lists_every_command(groupproof: Call) -> None:

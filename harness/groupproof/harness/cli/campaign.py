@@ -20,7 +20,7 @@ import trio
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case
 from groupproof.harness.expectations import Expectations, Known, Observed, settle
-from groupproof.harness.grade import exit_code, grade_of
+from groupproof.harness.grade import exit_code, grade_of, required_of
 from groupproof.harness.hold import Hold
 from groupproof.harness.pauses import set_aside, short_pauses
 from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
@@ -62,11 +62,13 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted."""
+    """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted;
+    `left_out` how many cases the grade lacks because they were not selected."""
 
     summary: RunSummary
     exit_code: int
     gave_up: str | None = None
+    left_out: int = 0
 
 
 class Campaign(ABC):
@@ -172,7 +174,12 @@ class Campaign(ABC):
         )
         summary = replace(summary, grade=grade_of(summary.counted, self._catalogue, order.level))
         code = exit_code(summary.counted, summary.grade, stale=settled.stale, fail_on=order.fail_on, interrupted=self._is_interrupted)
-        return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up)
+        return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up, left_out=self._left_out(summary.grade))
+
+    def _left_out(self, grade: str) -> int:
+        selected = {case.id for case in self.order.cases}
+        missing = sum(1 for case in required_of(self._catalogue, self.order.level) if case.id not in selected)
+        return missing if grade.startswith("PARTIAL") else 0
 
     def _run_info(self, started: datetime, duration_s: float) -> RunInfo:
         order = self.order

@@ -26,10 +26,14 @@ __all__ = ["Certification", "as_folder"]
 
 @dataclass(slots=True)
 class Certification:
-    """One certification, from the options to the exit code. Making it raises `Trouble` for what is wrong before anything runs."""
+    """One certification, from the options to the exit code; `catalogue` are the cases that there are, those of the side unless others are given.
+
+    Making it raises `Trouble` for what is wrong before anything runs.
+    """
 
     options: RunOptions
     side: str
+    catalogue: Sequence[Case] | None = None
     console: Console = field(init=False)
     cases: Sequence[Case] = field(init=False)
     _expectations: list[Expectations] = field(init=False)
@@ -50,7 +54,7 @@ class Certification:
         from groupproof.harness.catalogue import cases_of
         from groupproof.harness.selection import select
 
-        options, catalogue = self.options, cases_of(self.side)
+        options, catalogue = self.options, cases_of(self.side) if self.catalogue is None else self.catalogue
         if options.hold is not None:
             return select(catalogue, only=(options.hold,))
         return select(catalogue, only=options.only, skip=options.skip, level=options.level)

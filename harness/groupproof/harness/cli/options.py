@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-__all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "broker_options", "program_of", "run_options", "seed_of"]
+__all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "broker_options", "common_options", "given", "program_of", "run_options", "seed_of"]
 
 NEWEST_PROFILE: Final = "kafka-4.1"
 
@@ -85,8 +85,8 @@ class RunOptions:
 Option = Callable[[Any], Any]
 
 
-def _common(*, profile: str, jobs: str, subject: str) -> tuple[Option, ...]:
-    """Return the options of both sides; `profile` and `jobs` are what is said of these two, `subject` what expectations ship with."""
+def common_options(*, profile: str, jobs: str, subject: str) -> tuple[Option, ...]:
+    """Return the options of all running commands; `profile` and `jobs` are what is said of these two, `subject` what expectations ship with."""
     return (
         click.option("--profile", metavar="P", help=profile),
         click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable."),
@@ -104,7 +104,7 @@ def _common(*, profile: str, jobs: str, subject: str) -> tuple[Option, ...]:
 
 
 _OF_CLIENTS: tuple[Option, ...] = (
-    *_common(
+    *common_options(
         profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]", jobs="by the client's weight", subject="client"
     ),
     click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to: 0 by the options and events of Kafka's VerifiableConsumer, 1 by the shim contract.  [default: 1]"),
@@ -114,7 +114,7 @@ _OF_CLIENTS: tuple[Option, ...] = (
 )  # fmt: skip
 
 _OF_COORDINATORS: tuple[Option, ...] = (
-    *_common(
+    *common_options(
         profile="The broker release by whose rules it is judged.  [default: the subject's own, of HOST:PORT the newest that its ApiVersions match]",
         jobs="64", subject="coordinator",
     ),
@@ -170,15 +170,16 @@ def _hidden(refused: Mapping[str, tuple[str, str]]) -> Iterator[Option]:
 
 def run_options(command: Command) -> Command:
     """Give `command` the common options and those of clients; it gets them as keywords of the names in `RunOptions`."""
-    return _with(command, (*_OF_CLIENTS, *_hidden(_REFUSED_BY_CLIENTS)))
+    return given(command, (*_OF_CLIENTS, *_hidden(_REFUSED_BY_CLIENTS)))
 
 
 def broker_options(command: Command) -> Command:
     """Give `command` the common options and those of coordinators, likewise."""
-    return _with(command, (*_OF_COORDINATORS, *_hidden(_REFUSED_BY_COORDINATORS)))
+    return given(command, (*_OF_COORDINATORS, *_hidden(_REFUSED_BY_COORDINATORS)))
 
 
-def _with(command: Command, options: Sequence[Option]) -> Command:
+def given(command: Command, options: Sequence[Option]) -> Command:
+    """Give `command` these options, in their order."""
     for option in reversed(options):
         command = option(command)
     return command

@@ -14,7 +14,7 @@ _HERE = "groupproof.harness.cli"
 
 
 class Group(click.Group):
-    """A group whose commands are named by module and attribute; a wrong name is answered with the nearest right ones."""
+    """A group whose commands are named by module and attribute, in full where they are not this package's own; a wrong name is answered with the nearest right ones."""
 
     def __init__(self, name: str, commands_at: Mapping[str, str], help_: str) -> None:
         super().__init__(name, help=help_)
@@ -28,7 +28,8 @@ class Group(click.Group):
         if where is None:
             return None
         module, _, attribute = where.partition(":")
-        command: click.Command = getattr(importlib.import_module(f"{_HERE}.{module}"), attribute)
+        full = module if "." in module else f"{_HERE}.{module}"
+        command: click.Command = getattr(importlib.import_module(full), attribute)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
@@ -55,6 +56,7 @@ root = Group(
         "fuzz": "fuzz:group",
         "replay": "replay:command",
         "simulate": "simulate:command",
+        "chaos": "groupproof.chaos.commands:group",
         "serve": "serve:command",
         "tap": "tap:command",
         "trace": "trace:group",

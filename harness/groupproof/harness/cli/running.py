@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from groupproof.harness.candidates import Candidate, company
 from groupproof.harness.case import Case
@@ -12,7 +13,7 @@ from groupproof.harness.driver import Limits
 from groupproof.harness.judging import Ruling
 from groupproof.harness.play import Stage
 from groupproof.harness.report import SubjectInfo
-from groupproof.harness.runner import CaseResult, Progress, Runner
+from groupproof.harness.runner import CaseResult, Progress, Runner, Staged
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
 
@@ -26,8 +27,8 @@ class Run(Campaign):
 
     hint_where_broken = "; try the shim with: groupproof shim check"
 
-    def __init__(self, candidate: Candidate, order: Order, *, say: Say, on_hello: OnHello) -> None:
-        super().__init__(order, CASES, say=say, is_virtual=candidate.subject.is_virtual)
+    def __init__(self, candidate: Candidate, order: Order, *, say: Say, on_hello: OnHello, catalogue: Sequence[Case] = CASES) -> None:
+        super().__init__(order, catalogue, say=say, is_virtual=candidate.subject.is_virtual)
         self._candidate = candidate
         self._on_hello = on_hello
         self._hello: Hello | None = None
@@ -38,7 +39,18 @@ class Run(Campaign):
         async with subject.opened(), others.opened():
             self._hello = subject.hello
             self._on_hello(subject.hello)
-            await self._rule(self._stage())
+            async with self.staged() as stage:
+                await self._rule(stage)
+
+    @asynccontextmanager
+    async def staged(self) -> AsyncIterator[Staged]:
+        """Have what the cases are run on."""
+        yield self._stage()
+
+    def lack(self, case: Case) -> str:
+        """Return why the subject can't be put through the case; empty where it can."""
+        missing = case.needs - self._candidate.subject.hello.capabilities
+        return f"Its shim declares no {' and no '.join(sorted(missing))}." if missing else ""
 
     def _stage(self) -> Stage:
         order, subject = self.order, self._candidate.subject
@@ -54,15 +66,14 @@ class Run(Campaign):
             on_started=None if order.hold is None else order.hold.on_started,
         )
 
-    async def _rule(self, stage: Stage) -> None:
-        able = stage.subject.hello.capabilities
+    async def _rule(self, stage: Staged) -> None:
         runner = Runner(stage, jobs=self.order.jobs, say=self.told)
         self.results = runner.results
         for case in self.order.cases:
-            if not case.needs <= able:
-                runner.results.append(_unimplemented(case, case.needs - able))
+            if lack := self.lack(case):
+                runner.results.append(_unimplemented(case, lack))
                 self.told(Progress.DONE, case, runner.results[-1])
-        await runner.run([case for case in self.order.cases if case.needs <= able])
+        await runner.run([case for case in self.order.cases if not self.lack(case)])
 
     @property
     def release(self) -> str:
@@ -81,13 +92,13 @@ class Run(Campaign):
         )
 
 
-def _unimplemented(case: Case, missing: Collection[str]) -> CaseResult:
+def _unimplemented(case: Case, lack: str) -> CaseResult:
     ruling = Ruling(
         verdict=Verdict.UNIMPLEMENTED,
         goodbye=Goodbye.NONE,
         stability="0/0",
         expected="",
-        observed=f"Its shim declares no {' and no '.join(sorted(missing))}.",
+        observed=lack,
         fingerprint="",
         receipts=0,
         findings=(),

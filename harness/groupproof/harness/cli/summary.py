@@ -8,9 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from groupproof.harness.catalogue import cases_of
 from groupproof.harness.cli.campaign import Outcome
-from groupproof.harness.grade import required_of
 from groupproof.harness.progress import STYLES
 from groupproof.harness.report import CaseReport, RunSummary
 from groupproof.harness.report.places import replay_line
@@ -73,13 +71,6 @@ def _closing_lines(outcome: Outcome, output: Path) -> Iterator[Text]:
         (run.grade, STYLES[Verdict.OK if outcome.exit_code == 0 else Verdict.FAILED]),
         f"  {run.subject.title} by {run.suite.profile} in {run.run.duration_s:.1f} s: {counts or 'no case'}{goodbyes}",
     )
-    if left_out := _left_out(run):
-        yield Text(f"a selection makes no grade: {left_out} cases that level {run.run.level} requires were left out")
+    if outcome.left_out:
+        yield Text(f"a selection makes no grade: {outcome.left_out} cases that level {run.run.level} requires were left out")
     yield Text(f"report: {output / 'report.html'}")
-
-
-def _left_out(run: RunSummary) -> int:
-    """Return how many cases the grade lacks because they were not selected."""
-    selected = {case.id for case in run.selected}
-    missing = sum(1 for case in required_of(cases_of(run.subject.side), run.run.level) if case.id not in selected)
-    return missing if run.grade.startswith("PARTIAL") else 0

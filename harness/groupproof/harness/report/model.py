@@ -37,7 +37,8 @@ class SuiteInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectInfo:
-    """Who was judged. `spec` is how one names it again: a registered name with its release (`kafka-python@3.0.12`), or a command line."""
+    """Who was judged. `spec` is how one names it again: a registered name with its release (`kafka-python@3.0.12`), or a command line;
+    `coordinator` whom it stood before, where that was not the kit's own within the run."""
 
     name: str
     version: str | None
@@ -45,6 +46,7 @@ class SubjectInfo:
     capabilities: Sequence[str]
     spec: str | Sequence[str]
     side: str = "client"
+    coordinator: str | None = None
 
     @property
     def title(self) -> str:

@@ -162,6 +162,7 @@ def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
         "seed": run.run.seed,
         "subject": spec if isinstance(spec, str) else list(spec),
         "profile": run.suite.profile,
+        **({"coordinator": run.subject.coordinator} if run.subject.coordinator else {}),
         "verdict": report.result.ruling.verdict.value,
         **({"fingerprint": report.result.ruling.fingerprint} if report.result.ruling.fingerprint else {}),
         **course_to_json(report.case.plan),

@@ -1,0 +1,164 @@
+"""`groupproof chaos list` and `groupproof chaos run`: fault scenarios, shipped or of one's own, against the reference pair or a real one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groupproof.harness.cli.options import NEWEST_PROFILE, RunOptions, common_options, given
+from groupproof.harness.cli.root import Group
+
+if TYPE_CHECKING:
+    from groupproof.chaos.scenario import Scenario
+    from groupproof.harness.brokers.cluster import BrokerSubject
+    from groupproof.harness.candidates import Candidate
+    from groupproof.harness.cli.campaign import Campaign
+    from groupproof.harness.progress import Shown
+
+__all__ = ["group", "list_scenarios", "run_scenarios"]
+
+_HERE = "groupproof.chaos.commands"
+_JOBS_MAX = 12
+_MEMBERS = 3
+
+group = Group("chaos", {"list": f"{_HERE}:list_scenarios", "run": f"{_HERE}:run_scenarios"}, "Fault scenarios: list them, or run them.")
+
+
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_scenarios(*, as_json: bool) -> int:
+    """List the shipped scenarios: what breaks, and the requirements that are at stake."""
+    from groupproof.chaos.scenario_shelf import shipped
+
+    if as_json:
+        click.echo(json.dumps([_row(each) for each in shipped()], ensure_ascii=False, indent=1))
+        return 0
+    width = max(len(each.name) for each in shipped())
+    for each in shipped():
+        click.echo(f"{each.name:{width}}  {each.title}  ({', '.join(each.requirements)})")
+    click.echo(f"{len(shipped())} scenarios; run one with: groupproof chaos run NAME", err=True)
+    return 0
+
+
+def _row(scenario: Scenario) -> dict[str, Any]:
+    fields = ("title", "story", "members", "partitions")
+    return {
+        "name": scenario.name,
+        "case": scenario.case_id,
+        **{name: getattr(scenario, name) for name in fields},
+        "requirements": list(scenario.requirements),
+        "expects": [each.says for each in scenario.expect],
+    }
+
+
+_COMMON = common_options(
+    profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]", jobs="by the client's weight", subject="client"
+)
+_OWN: Sequence[Callable[[Any], Any]] = (
+    click.option("--client", metavar="SUBJECT", help="The client, as `certify client` takes it.  [default: the reference member]"),
+    click.option(
+        "--coordinator", metavar="SUBJECT", help="The coordinator, as `certify coordinator` takes it.  [default: the reference coordinator]"
+    ),
+    click.option("--reference", is_flag=True, help="The reference pair in virtual time, which is also the default."),
+    click.option("--members", type=click.IntRange(min=2), metavar="N", help="How many members a group has.  [default: as the scenario says]"),
+    click.option("--faults", type=click.Choice(["swarm"]), help="Draw a plan from the seed instead, some kinds of faults left out."),
+)
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    return given(command, (*_OWN, *_COMMON))
+
+
+@click.command("run")
+@click.argument("names", nargs=-1, metavar="[NAME|GLOB|all|FILE.toml]...")
+@_options
+@click.pass_context
+def run_scenarios(
+    ctx: click.Context, /, names: tuple[str, ...], client: str | None, coordinator: str | None, *, reference: bool, members: int | None,
+    faults: str | None, **options: Any,
+) -> int:  # fmt: skip
+    """Run scenarios: safety while it breaks, then the healing, then the group has to settle within a bound.
+
+    Without --client and --coordinator it is the reference pair in virtual time; else everything goes over the wire, in real time.
+    """
+    if reference and (client or coordinator):
+        raise click.UsageError("--reference is the reference pair in virtual time; leave --client and --coordinator out", ctx)
+    if bool(names) == (faults is not None):
+        raise click.UsageError("name scenarios (see groupproof chaos list), or all of them with: all; or have one drawn with --faults swarm", ctx)
+    return _Chaos(RunOptions(**options), client, coordinator, members).run(names)
+
+
+class _Chaos:
+    """One call of `chaos run`."""
+
+    def __init__(self, options: RunOptions, client: str | None, coordinator: str | None, members: int | None) -> None:
+        self._options = options
+        self._client = client
+        self._coordinator = coordinator
+        self._members = members
+        self._is_virtual = not (client or coordinator)
+
+    def run(self, names: tuple[str, ...]) -> int:
+        from groupproof.chaos.running import ChaosRun
+        from groupproof.chaos.scenario import Ground
+        from groupproof.chaos.scenario_case import compile_scenario
+        from groupproof.harness.cli.certifying import Certification
+
+        scenarios = self._scenarios(names)
+        ground = Ground.VIRTUAL if self._is_virtual else Ground.WIRE
+        cases = [compile_scenario(each, ground=ground, members=self._members) for each in scenarios]
+        certification = Certification(self._options, "client", cases)
+        brokers = self._brokers(certification.say)
+        found = self._candidate(certification.say, brokers)
+        certification.say(self._chosen(found, brokers))
+        certification.known_from(found.expectations)
+        certification.settle_output(f"chaos-{found.name}-{found.release}")
+        order = certification.order(profile=self._profile(brokers), jobs=self._jobs(found))
+        untried = (
+            {}
+            if self._is_virtual
+            else {each.case_id: f"It is had in virtual time alone: {each.only_virtual}." for each in scenarios if each.only_virtual}
+        )
+
+        def campaign(shown: Shown) -> Campaign:
+            return ChaosRun(found, brokers, order, say=shown.told, on_hello=lambda _: None, note=certification.say, untried=untried)
+
+        return certification.run(campaign)
+
+    def _scenarios(self, names: tuple[str, ...]) -> Sequence[Scenario]:
+        from groupproof.chaos.scenario_shelf import chosen
+        from groupproof.chaos.swarm import drawn
+
+        return chosen(names) if names else (drawn(self._options.seed, members=self._members or _MEMBERS),)
+
+    def _brokers(self, say: Callable[[str], None]) -> BrokerSubject | None:
+        from groupproof.harness.brokers.kinds import meet, subject_named
+
+        if self._is_virtual:
+            return None
+        found = subject_named(self._coordinator or "groupproof", profile=self._options.profile, say=say)
+        meet(found, say)
+        return found
+
+    def _candidate(self, say: Callable[[str], None], brokers: BrokerSubject | None) -> Candidate:
+        from groupproof.harness.candidates import candidate, company
+
+        found = candidate(self._client or "groupproof", (), profile=self._profile(brokers), seed=self._options.seed, jobs=self._options.jobs, say=say)
+        if found.subject.is_virtual and not self._is_virtual:
+            return replace(found, subject=company(is_virtual=False))
+        return found
+
+    def _profile(self, brokers: BrokerSubject | None) -> str:
+        return self._options.profile or (NEWEST_PROFILE if brokers is None else brokers.profile)
+
+    def _jobs(self, found: Candidate) -> int:
+        return self._options.jobs or (found.jobs if self._is_virtual else min(found.jobs, _JOBS_MAX))
+
+    def _chosen(self, found: Candidate, brokers: BrokerSubject | None) -> str:
+        if brokers is None:
+            return "the reference member before the reference coordinator, in virtual time"
+        return f"{found.name} {found.release or ''} before {brokers.spec}, over the wire".replace("  ", " ")

@@ -1,0 +1,81 @@
+"""One whole run of scenarios: in virtual time with the reference pair, or over the wire with any client before any coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from groupproof.chaos.stage import ChaosStage
+from groupproof.harness.brokers.cluster import BrokerSubject
+from groupproof.harness.candidates import Candidate, company
+from groupproof.harness.case import Case
+from groupproof.harness.cli.campaign import Order, Say
+from groupproof.harness.cli.running import OnHello, Run
+from groupproof.harness.driver import Limits
+from groupproof.harness.play import Stage
+from groupproof.harness.report import SubjectInfo
+from groupproof.harness.runner import Staged
+
+__all__ = ["WIRE_STEPS_S", "ChaosRun"]
+
+WIRE_STEPS_S: Final = 90.0
+"""The longest that a scenario's steps may take in real time."""
+
+_VIRTUAL: Final = Limits(steps_s=7_200, observations_max=100_000)
+"""Virtual time is cheap: a scenario may last as long as an operator's bad night."""
+
+
+class ChaosRun(Run):
+    """One run of `order.cases`; `brokers` None: the reference coordinator, in virtual time. `untried` says of a case why it is not had here."""
+
+    def __init__(
+        self, candidate: Candidate, brokers: BrokerSubject | None, order: Order, *, say: Say, on_hello: OnHello, note: Callable[[str], None], untried: Mapping[str, str]
+    ) -> None:  # fmt: skip
+        super().__init__(candidate, order, say=say, on_hello=on_hello, catalogue=order.cases)
+        self._brokers = brokers
+        self._note = note
+        self._untried = untried
+        self._provided_by = ""
+        self._logs: Sequence[str] = ()
+
+    def lack(self, case: Case) -> str:
+        return self._untried.get(case.id) or super().lack(case)
+
+    @asynccontextmanager
+    async def staged(self) -> AsyncIterator[Staged]:
+        if self._brokers is None:
+            yield self._in_memory()
+            return
+        stage = self._on_the_wire(self._brokers)
+        async with stage.opened():
+            yield stage
+            self._provided_by, self._logs = stage.grounds.provided_by, tuple(stage.grounds.logs)
+
+    def _in_memory(self) -> Stage:
+        order, subject = self.order, self._candidate.subject
+        limits = _VIRTUAL if order.timeout_s is None else replace(_VIRTUAL, steps_s=order.timeout_s)
+        return Stage(subject=subject, company=company(is_virtual=True), profile=order.profile, seed=order.seed, limits=limits)
+
+    def _on_the_wire(self, brokers: BrokerSubject) -> ChaosStage:
+        order = self.order
+        return ChaosStage(
+            subject=self._candidate.subject,
+            company=company(is_virtual=False),
+            brokers=brokers,
+            seed=order.seed,
+            limits=Limits(steps_s=order.timeout_s or WIRE_STEPS_S),
+            canary=self.canary,
+            say=self._note,
+        )
+
+    def subject_info(self) -> SubjectInfo | None:
+        info = super().subject_info()
+        return info if info is None or self._brokers is None else replace(info, coordinator=self._brokers.spec)
+
+    def environment(self) -> dict[str, Any]:
+        told = {"coordinator": "groupproof" if self._brokers is None else self._brokers.spec}
+        provided = {"provided_by": self._provided_by} if self._provided_by else {}
+        logs = {"broker_logs": sorted(set(self._logs))} if self._logs else {}
+        return {**super().environment(), **told, **provided, **logs}
