@@ -116,6 +116,16 @@ def test_a_fetch_of_offsets_that_failed_ends_the_member(bench: type[Bench]) -> N
     assert desk.bench.member.failure.error == "GROUP_AUTHORIZATION_FAILED"
 
 
+def test_a_fetch_of_offsets_that_nobody_answered_in_time_is_made_again(bench: type[Bench]) -> None:
+    desk = Desk(bench)
+    desk.reading.pursue()
+    desk.committed({}, error="REQUEST_TIMED_OUT")
+    assert desk.bench.member.failure is None
+
+    desk.reading.pursue()
+    assert [partitions for partitions, _ in desk.wanted] == [{T0, T1}]
+
+
 def test_no_offset_and_no_reset_is_an_error(bench: type[Bench]) -> None:
     desk = Desk(bench, auto_offset_reset="none")
     desk.reading.pursue()

@@ -71,7 +71,7 @@ def test_each_stage_leaves_a_receipt_and_mending_twice_is_no_error() -> None:
         await made.mend_all()
 
         assert told.said == [IMPAIR, (node, "kill"), "i", node]
-        expected = [("i", "triggered"), ("i", "delivered"), ("b", "triggered"), ("b", "delivered"), ("i", "healed"), ("b", "healed")]
+        expected = [("i", "armed"), ("i", "delivered"), ("b", "triggered"), ("b", "delivered"), ("i", "healed"), ("b", "healed")]
         assert stages(recorder) == expected
         begun, healed = recorder.trace[0], recorder.trace[4]
         assert begun.body["toxics"] == [{"kind": "latency", "latency": 5, "jitter": 1}]

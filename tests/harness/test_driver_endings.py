@@ -186,8 +186,8 @@ def test_an_impaired_way_is_proven_and_mended_by_its_step_or_at_the_end() -> Non
     ]
     trace = play([*JOINED, *steps, Mend(name="i"), Mend(name="i"), Mark(name="mended")])
 
-    assert receipts(trace, "i") == ["triggered", "delivered", "healed"]
-    assert receipts(trace, "j") == ["triggered", "healed"]
+    assert receipts(trace, "i") == ["armed", "delivered", "healed"]
+    assert receipts(trace, "j") == ["armed", "healed"]
     (mark,), (end,) = kit(trace, "mark"), kit(trace, "end")
     healed = {seen.fault: seen for seen in trace if seen.detail == "healed"}
     assert healed["i"].seq < mark.seq < end.seq < healed["j"].seq

@@ -105,6 +105,7 @@ def test_a_frozen_member_neither_hears_nor_is_heard_until_it_thaws() -> None:
 
         async with trio.open_nursery() as nursery:
             gate.freeze()
+            gate.freeze()  # who is frozen already is not frozen twice
             nursery.start_soon(stream.send_all, b"from")
             nursery.start_soon(hear)
             await line.ours.send_all(b"to")

@@ -13,6 +13,7 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = ["Host", "Reading"]
 
+_OVERDUE = "REQUEST_TIMED_OUT"
 _EARLIEST: Final = -2
 _LATEST: Final = -1
 
@@ -88,6 +89,8 @@ class Reading:
     def _take_committed(self, fetched: Fetched) -> None:
         if fetched.error is not None:
             self._looking_up.clear()
+            if fetched.error == _OVERDUE:  # the coordinator could not be had for so long: it is asked again, as each poll of Java's does
+                return
             self._fail(fetched.error, f"OffsetFetch was answered {fetched.error}")
             return
         self._looking_up -= fetched.offsets.keys()

@@ -19,7 +19,8 @@ __all__ = ["Damage"]
 
 
 class Damage:
-    """Receipts are observations of kind `fault` by the kit: triggered; delivered once it bit a connection, or the broker is broken; healed.
+    """Receipts are observations of kind `fault` by the kit: armed, or of a broker triggered; delivered once it bit a connection, or the broker is broken;
+    healed. A way on which nobody comes is armed and no more, like a fault on frames that never come.
 
     `group` is the one whose coordinator is meant where a step names no node. `BrokenEnvironment` says what can't be done here, or undone.
     """
@@ -34,7 +35,7 @@ class Damage:
 
     async def impair(self, step: Impair) -> None:
         receipt = self._begun(step, -1)
-        receipt("triggered", toxics=[toxic_to_json(each) for each in step.toxics], members=list(step.members), nodes=list(step.nodes))
+        receipt("armed", toxics=[toxic_to_json(each) for each in step.toxics], members=list(step.members), nodes=list(step.nodes))
         await self._network.impair(step, receipt)
 
     async def break_broker(self, step: BreakBroker) -> None:

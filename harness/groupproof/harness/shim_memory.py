@@ -98,7 +98,8 @@ class Gate:
         return stream
 
     def freeze(self) -> None:
-        self._open = trio.Event()
+        if self._open.is_set():
+            self._open = trio.Event()
 
     def thaw(self) -> None:
         self._open.set()
