@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import trio
 
 from groupproof.chaos.grounds import Ground, Grounds, World, world_of
 from groupproof.coordinator.storage import partition_of
+from groupproof.harness.brokers.apache_kafka import ApacheKafka
 from groupproof.harness.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.plan import Arm, BreakBroker, Member, MoveCoordinator, Pass, Plan, Step
@@ -138,3 +141,13 @@ def test_who_breaks_or_kills_brokers_is_alone(step: Step, by_killing: bool, is_a
     world = world_of(plan, "c7", moves_by_killing=by_killing)
 
     assert (world.only, world.brokers, dict(world.settings)["group.max.size"]) == ("c7" if is_alone else None, 3, 2)
+
+
+def test_a_plan_that_slows_a_disk_has_its_kafka_started_for_that() -> None:
+    plan = Plan(members=(), steps=(BreakBroker(name="b", how="slow-disk"),))
+    slowed, whole = world_of(plan, "c7"), world_of(replace(plan, steps=()), "c7")
+    kafka = ApacheKafka(release="4.1.0", cache=Path("/none"), say=print)
+
+    assert (slowed.has_slow_disk, whole.has_slow_disk) == (True, False)
+    assert Grounds(kafka)._subject_of(slowed) == replace(kafka, has_slow_disk=True)
+    assert Grounds(kafka)._subject_of(whole) is kafka

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import trio
 
 from groupproof.chaos.moving import offsets_partitions
 from groupproof.coordinator.storage import partition_of
+from groupproof.harness.brokers.apache_kafka import ApacheKafka
 from groupproof.harness.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.brokers.question import GONE, NotSpoken
 from groupproof.harness.plan import Arm, BreakBroker, MoveCoordinator, Plan, Step
@@ -31,18 +32,20 @@ _DEFAULTS: Final[Mapping[str, Any]] = {**COORDINATOR_DEFAULTS, "offsets.topic.nu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """What a cluster must be like; `only` is the run of a case that has it for itself."""
+    """What a cluster must be like; `only` is the run of a case that has it for itself, `has_slow_disk` that its brokers' disks can be slowed."""
 
     settings: tuple[tuple[str, Any], ...]
     brokers: int
     only: str | None = None
+    has_slow_disk: bool = False
 
 
 def world_of(plan: Plan, key: str, *, moves_by_killing: bool = False) -> World:
     """Return the cluster that a plan needs; one that breaks brokers would break others' cases too."""
     settings = tuple(sorted({**_DEFAULTS, **plan.coordinator}.items()))
     breaks = any(isinstance(step, BreakBroker) or (moves_by_killing and _moves(step)) for step in plan.steps)
-    return World(settings=settings, brokers=plan.brokers, only=key if breaks else None)
+    slows = any(isinstance(step, BreakBroker) and step.how == "slow-disk" for step in plan.steps)
+    return World(settings=settings, brokers=plan.brokers, only=key if breaks else None, has_slow_disk=slows)
 
 
 def _moves(step: Step) -> bool:
@@ -136,7 +139,7 @@ class Grounds:
 
     async def _keep(self, world: World, kept: _Kept) -> None:
         try:
-            async with self._subject.cluster(settings=dict(world.settings), brokers=world.brokers, topics={}) as running:
+            async with self._subject_of(world).cluster(settings=dict(world.settings), brokers=world.brokers, topics={}) as running:
                 where = Whereabouts(running)
                 try:
                     await where.learn()
@@ -152,6 +155,11 @@ class Grounds:
             del self._kept[world]
             kept.ready.set()
             self._tell()
+
+    def _subject_of(self, world: World) -> BrokerSubject:
+        """Return what starts the world's brokers: for their disks to be slowed, Kafka's must be started for that."""
+        subject = self._subject
+        return replace(subject, has_slow_disk=True) if world.has_slow_disk and isinstance(subject, ApacheKafka) else subject
 
     def _note(self, ground: Ground) -> None:
         self.provided_by = ground.running.provided_by

@@ -52,6 +52,19 @@ def test_a_node_is_a_container_on_the_hosts_loopback_that_is_removed_at_the_end(
     assert "log.dirs=/tmp/kraft-logs\n" in text
 
 
+@pytest.mark.parametrize(("name", "is_slowed"), [("groupproof/apache-kafka:4.1.0", True), ("apache/kafka:4.1.0", False)])
+def test_only_the_image_built_here_can_load_what_slows_a_disk(tmp_path: Path, name: str, is_slowed: bool) -> None:
+    own = Folders(data=tmp_path / "run-1", logs=tmp_path / "logs")
+    own.data.mkdir()
+    node = Node(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
+    layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
+    argv = json.loads(Image(name=name, slowing=Path("/cache/slow_disk.so")).node(layout, node, own).argv[-1])["argv"]
+
+    assert ("LD_PRELOAD=/cache/slow_disk.so" in argv) is is_slowed
+    assert ("GROUPPROOF_SLOW_FOLDER=/tmp/kraft-logs/" in argv) is is_slowed
+    assert (own.data / "disk-0").is_file() is is_slowed
+
+
 def test_an_image_has_no_zookeeper(tmp_path: Path) -> None:
     with pytest.raises(BrokenEnvironment, match="without ZooKeeper"):
         Image(name="apache/kafka:4.1.0").zookeeper(2181, Folders(data=tmp_path, logs=tmp_path))

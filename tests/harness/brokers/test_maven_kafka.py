@@ -83,6 +83,20 @@ def test_a_node_gets_storage_under_its_own_ids(bin_folder: Path, tmp_path: Path)
     assert (command.title, command.log) == ("broker 7", tmp_path / "logs" / "broker-7.log")
 
 
+def test_a_node_whose_disk_can_be_slowed_has_the_library_before_its_own(bin_folder: Path, tmp_path: Path) -> None:
+    _program(bin_folder, "java", FORMAT)
+    _program(bin_folder, "mvn", "exit 0")
+    own = _folders(tmp_path)
+    node = Node(node_id=7, data=own.data / "broker-7", port=9001, controller_port=9002)
+    layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
+    jars = replace(provision_maven("4.1.0", tmp_path / "cache", print), slowing=Path("/slow_disk.so"))
+    argv, remove = _guarded(jars.node(layout, node, own))
+
+    slowing = [f"GROUPPROOF_SLOW_DISK={own.data}/disk-7", f"GROUPPROOF_SLOW_FOLDER={node.data}/"]
+    assert argv[:5] == ["env", "LD_PRELOAD=/slow_disk.so", *slowing, jars.java]
+    assert remove[-1] == str(own.data / "disk-7")
+
+
 def test_a_release_with_zookeeper_has_one_of_its_own(bin_folder: Path, tmp_path: Path) -> None:
     _program(bin_folder, "java", FORMAT)
     _program(bin_folder, "mvn", "exit 0")

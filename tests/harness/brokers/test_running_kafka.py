@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from groupproof.harness.brokers.ports import reserve_port
 from groupproof.harness.brokers.process import Command, guarded
 from groupproof.harness.brokers.question import asking
 from groupproof.harness.brokers.running_kafka import RunningKafka
+from groupproof.harness.brokers.slow_disk import WRITE_MS, control_of, prepared
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.vocabulary import Api
 
@@ -112,7 +114,8 @@ def test_a_broker_can_be_paused_and_killed_and_comes_back_with_its_data_at_its_p
             assert (data.is_dir(), running.deaths()) == (True, [])
             for node, how, why in (
                 (1, "pause", r"broker 1 is broken already \(kill\); mend it first"),
-                (0, "drown", "broker 0 can't be broken by 'drown'; the ways are pause, kill"),
+                (0, "drown", "broker 0 can't be broken by 'drown'; the ways are pause, kill, slow-disk"),
+                (0, "slow-disk", "the disk of broker 0 can't be slowed: it was not started for that, or fake can't be"),
                 (CONTROLLER_ID, "kill", "no broker 100 is running here"),
             ):
                 with pytest.raises(BrokenEnvironment, match=why):
@@ -120,6 +123,13 @@ def test_a_broker_can_be_paused_and_killed_and_comes_back_with_its_data_at_its_p
             await running.mend_broker(1)
             assert await _answers(running, port)
             await running.mend_broker(1)
+            control = control_of(running._folders, 1)
+            prepared(Path("any"), control, data)
+            await running.break_broker(1, "slow-disk")
+            assert control.read_bytes() == struct.pack("i", WRITE_MS)
+            await running.mend_broker(1)
+            assert control.read_bytes() == struct.pack("i", 0)
+            control.unlink()
             await running.break_broker(1, "pause")
         finally:
             await running.end()

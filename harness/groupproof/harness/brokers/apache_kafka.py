@@ -13,14 +13,15 @@ from packaging.version import Version
 
 from groupproof.clients.store import Say
 from groupproof.harness.brokers.cluster import RunningCluster
-from groupproof.harness.brokers.docker_kafka import provision_docker
+from groupproof.harness.brokers.docker_kafka import Image, provision_docker
 from groupproof.harness.brokers.folders import Folders, folders
 from groupproof.harness.brokers.layout import CONTROLLER_ID, Layout, Node
 from groupproof.harness.brokers.maven_kafka import Jars, is_fetched, provision_maven
 from groupproof.harness.brokers.ports import LOOPBACK, reserve_port
 from groupproof.harness.brokers.readiness import create_topics
 from groupproof.harness.brokers.releases import releases
-from groupproof.harness.brokers.running_kafka import Distribution, RunningKafka
+from groupproof.harness.brokers.running_kafka import RunningKafka
+from groupproof.harness.brokers.slow_disk import provision_library
 from groupproof.harness.brokers.told import unmet_by
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
@@ -53,6 +54,7 @@ class ApacheKafka:
     logs: Path | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     advertise: Advertise | None = None
+    has_slow_disk: bool = False
     name: str = "apache-kafka"
     is_virtual: bool = False
 
@@ -68,6 +70,8 @@ class ApacheKafka:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Start the brokers; raise `BrokenEnvironment` with their last words where they do not come up."""
         distribution = await trio.to_thread.run_sync(self._provision)
+        if self.has_slow_disk:
+            distribution = replace(distribution, slowing=await trio.to_thread.run_sync(provision_library, self.cache, self.say))
         if isinstance(distribution, Jars) and not distribution.is_trained:
             await self._train(distribution)
         with folders(f"kafka-{self.release}", cache=self.cache, logs=self.logs) as own:
@@ -80,7 +84,7 @@ class ApacheKafka:
             finally:
                 await running.end()
 
-    def _provision(self) -> Distribution:
+    def _provision(self) -> Image | Jars:
         """Return what runs the release: the image where there is one to be had, else its jars."""
         if self.provider != "maven" and releases().images.contains(self.release):
             image = provision_docker(self.release, self.say, pulls=self.provider == "docker" or not is_fetched(self.release, self.cache))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from groupproof.clients.store import Say
 from groupproof.harness.brokers.folders import Folders
@@ -10,6 +12,7 @@ from groupproof.harness.brokers.images import contained, has_image
 from groupproof.harness.brokers.layout import Layout, Node, rendered
 from groupproof.harness.brokers.process import Command
 from groupproof.harness.brokers.releases import releases
+from groupproof.harness.brokers.slow_disk import control_of, prepared
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["Image", "provision_docker"]
@@ -17,6 +20,7 @@ __all__ = ["Image", "provision_docker"]
 # Where the image looks for a configuration given by its user, and where it runs as a user of its own and may write.
 _CONFIGURED = "/mnt/shared/config"
 _DATA = "/tmp/kraft-logs"
+_OWN = "groupproof/"
 _CLUSTER_ID = "Z3JvdXBwcm9vZi1ydW4tMQ"
 
 
@@ -25,6 +29,7 @@ class Image:
     """An image that is here."""
 
     name: str
+    slowing: Path | None = None
 
     @property
     def provided_by(self) -> str:
@@ -44,9 +49,20 @@ class Image:
         folders.data.chmod(0o755)
         argv = contained(
             f"{folders.data.name}-{node.node_id}", [self.name], remove=[config],
-            options=["--volume", f"{config}:{_CONFIGURED}:ro", "--env", f"CLUSTER_ID={_CLUSTER_ID}", "--env", "KAFKA_HEAP_OPTS=-Xmx512m"],
+            options=[
+                "--volume", f"{config}:{_CONFIGURED}:ro", "--env", f"CLUSTER_ID={_CLUSTER_ID}", "--env", "KAFKA_HEAP_OPTS=-Xmx512m",
+                *self._slowing(control_of(folders, node.node_id)),
+            ],
         )  # fmt: skip
         return Command(title=node.title, argv=argv, log=folders.logs / f"{node.title.replace(' ', '-')}.log")
+
+    def _slowing(self, control: Path) -> Iterator[str]:
+        """Yield the options for the node's disk to be slowed. The library is of this machine, as the image is that was built here: others can't load it."""
+        if self.slowing is None or not self.name.startswith(_OWN):
+            return
+        for name, value in prepared(self.slowing, control, _DATA).items():
+            yield from ("--env", f"{name}={value}")
+        yield from ("--volume", f"{self.slowing}:{self.slowing}:ro", "--volume", f"{control}:{control}:ro")
 
 
 def provision_docker(release: str, say: Say, *, pulls: bool) -> Image | None:

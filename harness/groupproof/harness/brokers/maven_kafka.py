@@ -21,6 +21,7 @@ from groupproof.harness.brokers.folders import Folders
 from groupproof.harness.brokers.layout import Layout, Node, rendered, zookeeper_properties
 from groupproof.harness.brokers.process import Command, guarded
 from groupproof.harness.brokers.releases import Needs, releases
+from groupproof.harness.brokers.slow_disk import control_of, prepared
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 
 __all__ = ["Jars", "is_fetched", "key_of", "provision_maven"]
@@ -43,7 +44,7 @@ class Jars:
     """A release in the cache; `formatted` is the storage of a new KRaft node, None where ZooKeeper keeps the metadata.
 
     `archive` is where the JVM's archive of loaded classes is, or will be (JEP 350), with which a broker starts in half the time; None where
-    this JVM can't write one. A broker that `trains` writes it when it ends in order.
+    this JVM can't write one. A broker that `trains` writes it when it ends in order. With `slowing`, a library, its disk can be slowed.
     """
 
     release: str
@@ -53,6 +54,7 @@ class Jars:
     formatted: Path | None
     archive: Path | None = None
     trains: bool = False
+    slowing: Path | None = None
     provided_by: str = "maven"
 
     def zookeeper(self, port: int, folders: Folders) -> Command:
@@ -72,7 +74,12 @@ class Jars:
         if self.formatted is not None:
             _adopt(self.formatted, node)
         argv = self._jvm(*self._archiving(), releases().main_class, str(file))
-        return Command(title=node.title, argv=guarded(argv, remove=[node.data, file]), log=folders.logs / f"{node.title.replace(' ', '-')}.log")
+        remove = [node.data, file]
+        if self.slowing is not None:
+            control = control_of(folders, node.node_id)
+            argv = ("env", *(f"{name}={value}" for name, value in prepared(self.slowing, control, node.data).items()), *argv)
+            remove.append(control)
+        return Command(title=node.title, argv=guarded(argv, remove=remove), log=folders.logs / f"{node.title.replace(' ', '-')}.log")
 
     @property
     def is_trained(self) -> bool:

@@ -15,12 +15,13 @@ from groupproof.harness.brokers.layout import Layout, Node
 from groupproof.harness.brokers.ports import LOOPBACK
 from groupproof.harness.brokers.process import BrokerProcess, Command
 from groupproof.harness.brokers.readiness import wait_until_coordinating, wait_until_up
+from groupproof.harness.brokers.slow_disk import WRITE_MS, control_of, slow_down
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["BREAKS", "MENDED_S", "Distribution", "RunningKafka"]
 
-BREAKS: Final = ("pause", "kill")
+BREAKS: Final = ("pause", "kill", "slow-disk")
 """What can be done to a broker's machine."""
 
 MENDED_S: Final = 60.0
@@ -87,24 +88,39 @@ class RunningKafka:
         await self._processes[node_id].kill()
 
     async def break_broker(self, node: int, how: str) -> None:
-        """Stop a broker ("pause"), or end it by SIGKILL ("kill"), until it is mended; raise `BrokenEnvironment` for what can't be done."""
+        """Stop a broker ("pause"), end it by SIGKILL ("kill"), or let its writes wait ("slow-disk"), until it is mended.
+
+        Raises `BrokenEnvironment` for what can't be done.
+        """
         self._check_whole(node)
         if how not in BREAKS:
             raise BrokenEnvironment(f"broker {node} can't be broken by {how!r}; the ways are {', '.join(BREAKS)}")
+        if how == "slow-disk":
+            self._slow_down(node, WRITE_MS)
         self._broken[node] = _Break(how, trio.current_time())
-        await self._processes[node].order(how)
+        if how != "slow-disk":
+            await self._processes[node].order(how)
 
     async def mend_broker(self, node: int) -> None:
-        """Let a paused broker go on, or start a killed one again with its data; return when it answers. Raise `BrokenEnvironment` where it does not."""
+        """Undo that; a killed broker is started again with its data. Return when it answers, raise `BrokenEnvironment` where it does not."""
         broken = self._broken.get(node)
         if broken is None:
             return
         if broken.how == "kill":
             await trio.sleep_until(broken.since_s + self._layout.lease_s)
-        await self._processes[node].order("start" if broken.how == "kill" else "resume")
+        if broken.how == "slow-disk":
+            self._slow_down(node, 0)
+        else:
+            await self._processes[node].order("start" if broken.how == "kill" else "resume")
         del self._broken[node]
         address = next((LOOPBACK, each.port) for each in self._layout.brokers if each.node_id == node)
         await wait_until_up(self.connect, [address], self.deaths, within_s=MENDED_S, otherwise=f"broker {node} did not come back")
+
+    def _slow_down(self, node: int, write_ms: int) -> None:
+        control = control_of(self._folders, node)
+        if not control.is_file():
+            raise BrokenEnvironment(f"the disk of broker {node} can't be slowed: it was not started for that, or {self.provided_by} can't be")
+        slow_down(control, write_ms)
 
     def _check_whole(self, node: int) -> None:
         if node not in {each.node_id for each in self._layout.brokers} - self._stopped:
