@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from groupproof.harness.case import Case
 from groupproof.harness.judging import Ruling
+from groupproof.harness.report.cost import Cost, cost_of
 from groupproof.harness.report.excerpt import Excerpt, excerpt_of
 from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.palette import VERDICT_COLOURS
@@ -64,6 +65,7 @@ class CaseView:
     shown_run: int
     files: tuple[tuple[str, str], ...]
     stderr: tuple[str, ...]
+    cost: Cost | None = None
 
     @property
     def case(self) -> Case:
@@ -143,6 +145,7 @@ def case_view(report: CaseReport, shown: Shown | None) -> CaseView:
         shown_run=shown.run if shown is not None else 0,
         files=tuple(_files(report)),
         stderr=tuple(_stderr(report, shown)) if ruling.verdict in _WITH_STDERR else (),
+        cost=cost_of(report.case.id, shown.trace if shown is not None else None),
     )
 
 

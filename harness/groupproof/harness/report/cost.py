@@ -1,0 +1,46 @@
+"""What a scenario cost its group, for the page: why each rebalance began and what it took, and the meters. Pure.
+
+Cases that ask one question of a client show its frames; a scenario is a story, and this is how it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.diagnosis.explaining import rebalances_of
+from groupproof.harness.diagnosis.rebalances import Rebalance, name_of
+from groupproof.harness.meters.meters import meters_of
+from groupproof.harness.meters.table import html_table
+from groupproof.harness.report.svg import time_label
+from groupproof.protocol.trace import Trace
+
+__all__ = ["STORIES", "Cost", "cost_of"]
+
+STORIES: Final = "chaos"
+"""The area of the cases that are stories."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """A line for each rebalance, and the meters as a table."""
+
+    rebalances: tuple[str, ...]
+    meters: str
+
+
+def cost_of(case: str, trace: Trace | None) -> Cost | None:
+    """Return the cost of a case's run; None for a case that is no story, or was not run."""
+    if trace is None or case.partition("/")[0] != STORIES:
+        return None
+    told = tuple(" ".join(_words(each)) for each in rebalances_of(trace))
+    return Cost(rebalances=told, meters=html_table({"": meters_of(trace).result()}))
+
+
+def _words(now: Rebalance) -> Iterator[str]:
+    yield f"{time_label(now.started_ms)}, {now.cause}: {now.words}."
+    if now.join_ms is not None and not now.is_emptied:
+        yield f"Join {time_label(now.join_ms)}" + ("." if now.sync_ms is None else f", sync {time_label(now.sync_ms)}.")
+    for each in now.awaited_to_join:
+        yield f"Waited for {name_of(each.member)}: {each.why}." if each.member else f"Waited for {each.why}."

@@ -1,0 +1,43 @@
+"""A scenario's page says why each rebalance began and what it took; a case's does not."""
+
+from __future__ import annotations
+
+from tests.harness.diagnosis.making import Story
+from tests.harness.report.making import a_case, a_result, summary_of
+
+from groupproof.harness.report.case_view import case_view, shown_of
+from groupproof.harness.report.cost import cost_of
+from groupproof.harness.report.model import CaseReport
+from groupproof.harness.report.page import page
+
+TWO = {"a-1": "m0", "b-1": "m1"}
+
+
+def _trace() -> Story:
+    story = Story()
+    story.settle(0, TWO, 1, "a-1")
+    story.settle(1_000, TWO, 2, "a-1")
+    return story
+
+
+def test_a_story_is_told_rebalance_by_rebalance_with_its_meters() -> None:
+    cost = cost_of("chaos/classic/leader-rejoins", _trace().trace)
+
+    assert cost is not None
+    assert cost.rebalances[1] == "1 s, leader-rejoined: the leader a-1 joined again. Join 5 ms, sync 5 ms."
+    assert "<tr><th>rebalances</th><td>2</td></tr>" in cost.meters
+
+
+def test_a_case_that_is_no_story_and_one_that_was_not_run_have_no_cost() -> None:
+    assert cost_of("join/classic/example", _trace().trace) is None
+    assert cost_of("chaos/classic/leader-rejoins", None) is None
+
+
+def test_it_stands_on_the_page() -> None:
+    result = a_result(case=a_case("chaos/classic/leader-rejoins"), traces=[_trace().trace])
+    view = case_view(CaseReport(result=result), shown_of(result))
+
+    html = page(summary_of(result), [view], {}, "out")
+
+    assert "What it cost" in html
+    assert "leader-rejoined: the leader a-1 joined again" in html
