@@ -35,7 +35,7 @@ __all__ = ["CLIENTS", "Provoked", "provoke"]
 CLIENTS: Final = {"1.1.0": "java@2.2.2", "2.4.1": "java@2.4.1", "2.8.2": "java@2.8.2"}
 """Which real client is put in front of which broker; the newest where none is named."""
 
-DELAY_MS: Final = 1_000
+DELAY_MS: Final = 2_000
 
 _LOG4J = """log4j.rootLogger=INFO, stdout
 log4j.appender.stdout=org.apache.log4j.ConsoleAppender
@@ -117,10 +117,10 @@ async def _play(release: Version, cluster: RunningCluster, bootstrap: list[Addre
             for group, provocation in PROVOCATIONS.items():
                 if not only or group in only:
                     nursery.start_soon(provocation, stage)
-        for puppet in stage.puppets:
-            await puppet.hang_up()
+        await stage.hang_up()
         if not only or "coordinator-moved" in only:
             await move_coordinator(stage)
+        await stage.hang_up()
 
 
 if __name__ == "__main__":

@@ -45,7 +45,11 @@ class Line:
     @classmethod
     async def to(cls, address: Address, client: str) -> Line:
         line = cls(await trio.open_tcp_stream(*address), client)
-        answer = await line.ask(Api.API_VERSIONS, {}, version=0)
+        try:
+            answer = await line.ask(Api.API_VERSIONS, {}, version=0)
+        except BaseException:
+            await line.close()
+            raise
         known = {int(api): api for api in Api}
         line._ranges = {known[each["api_key"]]: (each["min_version"], each["max_version"]) for each in answer["api_keys"] if each["api_key"] in known}
         return line
@@ -91,6 +95,7 @@ class Puppet:
 
     async def meet(self) -> None:
         """Find the coordinator, wherever it is by now, and connect to it."""
+        await self.hang_up()
         for attempt in range(300):
             try:
                 address = await self._found(self.bootstrap[attempt % len(self.bootstrap)])

@@ -91,6 +91,11 @@ class Stage:
         self.puppets.append(made)
         return made
 
+    async def hang_up(self) -> None:
+        """Let every member that is played by hand fall silent."""
+        for puppet in self.puppets:
+            await puppet.hang_up()
+
 
 @asynccontextmanager
 async def hosted(launch: Launch, bootstrap: str, log: Path) -> AsyncIterator[Host]:
@@ -110,3 +115,6 @@ async def hosted(launch: Launch, bootstrap: str, log: Path) -> AsyncIterator[Hos
         process.kill()
         with trio.CancelScope(shield=True):
             await process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    await pipe.aclose()

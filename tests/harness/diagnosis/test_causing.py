@@ -47,6 +47,17 @@ def test_who_leaves_after_it_polled_was_closed_and_who_has_not_polled_for_its_in
         assert rebalances_of(story.trace)[1].cause is cause
 
 
+def test_a_join_that_came_before_the_last_one_was_over_is_known_by_the_generation_that_it_came_into() -> None:
+    """As a request log tells it of a busy broker: it arrived long before it was taken up."""
+    story = _running()
+    early = story.join(5, "m2", version=2)
+    _begun(story)
+    story.joined(1_011, early, "c-1", 2, "a-1")
+    story.trace.sort(key=lambda seen: seen.at_ns)
+
+    assert [(each.cause, each.member) for each in rebalances_of(story.trace)[1:]] == [(Cause.NEW_MEMBER, "c-1")]
+
+
 def test_a_leave_of_which_nothing_else_is_known_is_either() -> None:
     story = _running()
     _begun(story, reason="removing member b-1 on LeaveGroup")

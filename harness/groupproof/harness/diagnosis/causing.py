@@ -65,7 +65,7 @@ class Causes:
         if told is not None:
             now.cause, now.certainty, now.member, now.client_reason = told.cause, Certainty.TOLD, told.member, told.client
             self._complete(now, told, signs)
-        elif (sign := self._trigger(signs, now)) is not None:
+        elif (sign := self._trigger(signs, now) or self._newcomer(now, before)) is not None:
             now.cause, now.certainty, now.member, now.client_reason = _MEANT[sign.name], Certainty.SEEN, sign.member, own_words(sign.reason)
             now.member = self._course.members.given.get(sign.asked) or now.member
             _show(now, sign)
@@ -86,6 +86,13 @@ class Causes:
         near = [each for each in signs if each.name in _MEANT and each.at_ms >= now.started_ms - _NEAR_MS]
         before = [each for each in near if each.at_ms <= now.started_ms]
         return max(before, key=lambda each: (bool(each.marks), each.at_ms), default=None) or min(near, key=lambda each: each.at_ms, default=None)
+
+    def _newcomer(self, now: Rebalance, before: Rebalance | None) -> Sign | None:
+        """Return a join that came while the rebalance before still went on and was taken up in this one: its answer tells this generation."""
+        if before is None:
+            return None
+        joins = [each for each in self._between(before.started_ms, now) if each.name == "new"]
+        return next((each for each in joins if now.generation is not None and self._course.members.entered.get(each.asked) == now.generation), None)
 
     def _complete(self, now: Rebalance, told: Reason, signs: list[Sign]) -> None:
         """Take the member and its own reason from the line beside, where the coordinator's reason names none."""

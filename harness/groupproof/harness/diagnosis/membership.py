@@ -59,12 +59,16 @@ class Known:
 
 @dataclass(slots=True, kw_only=True)
 class Membership:
-    """Fed with the observations of one group, and those of no group (Fetch, Metadata, connections)."""
+    """Fed with the observations of one group, and those of no group (Fetch, Metadata, connections).
+
+    `given` and `entered` tell by a JoinGroup which id it got, and which generation it came into.
+    """
 
     known: dict[str, Known] = field(default_factory=dict)
     leader: str | None = None
     fetches: dict[str, list[float]] = field(default_factory=dict)
     given: dict[Asked, str] = field(default_factory=dict)
+    entered: dict[Asked, int] = field(default_factory=dict)
     _topics: dict[str, int] = field(default_factory=dict)
     _found: set[str] = field(default_factory=set)
     _instances: dict[str, str] = field(default_factory=dict)
@@ -167,6 +171,8 @@ class Membership:
         self.given[seen.connection, seen.correlation] = seen.member
         known.is_pending = seen.error == ErrorCode.MEMBER_ID_REQUIRED
         if not known.is_pending:
+            if seen.generation is not None:
+                self.entered[seen.connection, seen.correlation] = seen.generation
             _take(known, asked, *_offer(asked))
             self.leader = seen.body.get("leader") or self.leader
         known.client, known.heard_ms = asked.client, seen.at_ms
