@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["group", "list_scenarios", "run_scenarios"]
 
 _HERE = "groupproof.chaos.commands"
-_JOBS_MAX = 12
 _MEMBERS = 3
 
 group = Group("chaos", {"list": f"{_HERE}:list_scenarios", "run": f"{_HERE}:run_scenarios"}, "Fault scenarios: list them, or run them.")
@@ -156,7 +156,7 @@ class _Chaos:
         return self._options.profile or (NEWEST_PROFILE if brokers is None else brokers.profile)
 
     def _jobs(self, found: Candidate) -> int:
-        return self._options.jobs or (found.jobs if self._is_virtual else min(found.jobs, _JOBS_MAX))
+        return self._options.jobs or (found.jobs if self._is_virtual else min(found.jobs, 2 * (os.cpu_count() or 1)))
 
     def _chosen(self, found: Candidate, brokers: BrokerSubject | None) -> str:
         if brokers is None:

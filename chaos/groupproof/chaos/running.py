@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -49,6 +50,8 @@ class ChaosRun(Run):
             yield self._in_memory()
             return
         stage = self._on_the_wire(self._brokers)
+        # That connections end is what scenarios are for; the trace tells of each.
+        logging.getLogger("groupproof").setLevel(logging.ERROR)
         async with stage.opened():
             yield stage
             self._provided_by, self._logs = stage.grounds.provided_by, tuple(stage.grounds.logs)

@@ -25,11 +25,13 @@ def test_a_group_settles_within_its_time(at: float | None, expected: Verdict) ->
     assert verdict(SETTLES, healed(at=at)) is expected
 
 
-def test_coming_late_is_a_matter_of_time_and_not_coming_one_of_absence() -> None:
-    assert [each.proof for each in findings(SETTLES, healed(at=7_000))] == [Proof.TIMING]
-    (absent,) = findings(SETTLES, healed(at=None))
-    assert absent.proof is Proof.LIVENESS
+def test_coming_late_and_not_coming_are_matters_of_time_for_which_the_kit_must_be_in_time_itself() -> None:
+    (late,), (absent,) = findings(SETTLES, healed(at=7_000)), findings(SETTLES, healed(at=None))
+
+    assert (late.proof, late.observed) == (Proof.TIMING, "The group settled late.")
+    assert (absent.proof, absent.observed) == (Proof.TIMING, "The group did not settle.")
     assert "m0 has no assignment" in absent.detail
+    assert absent.seq == len(healed(at=None).trace) - 1
 
 
 def test_what_settles_and_falls_apart_again_has_not_settled() -> None:

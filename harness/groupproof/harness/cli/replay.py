@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from groupproof.harness.runner import CaseResult
 
 __all__ = ["command"]
+
+_SCENARIO = "chaos/"
 
 
 @click.command(name="replay", cls=ProgramCommand, short_help="Run a recorded schedule again.")
@@ -81,10 +84,15 @@ def _replay(
     from groupproof.harness.script import Script
 
     schedule = load_schedule(file)
-    case = schedule.as_case()
     if output is not None:
         check_output(output)
     console = Console(stderr=True)
+    if schedule.case.startswith(_SCENARIO):
+        if hold:
+            raise click.UsageError("the schedule is a scenario's, in which time cannot be stopped; leave --hold out")
+        outcome = _of_scenario(schedule, subject, program, shim_level, lambda line: console.print(line, markup=False, highlight=False))
+        return _told(schedule, outcome, file, output, as_json=as_json)
+    case = schedule.as_case()
     if isinstance(schedule.plan, Script):
         if program or hold or shim_level is not None:
             raise click.UsageError("the schedule is a coordinator's: there is no program, no shim and nothing to hold")
@@ -104,6 +112,13 @@ def _replay(
         hold=Hold(lambda line: console.print(line, markup=False, highlight=False)) if hold else None,
     )
     return _told(schedule, Run(found, order, say=lambda *_: None, on_hello=lambda _: None).go(), file, output, as_json=as_json)
+
+
+def _of_scenario(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: str | None, say: Any) -> Outcome:
+    # Scenarios are a layer above, and are asked by name.
+    replaying = importlib.import_module("groupproof.chaos.replaying")
+    outcome: Outcome = replaying.outcome_of(schedule, subject, program, None if shim_level is None else int(shim_level), say)
+    return outcome
 
 
 def _of_coordinator(schedule: Schedule, case: Case, named: str | None, console: Console) -> Outcome:

@@ -7,17 +7,20 @@ from dataclasses import replace
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.judges.claim import Claim, overdue
+from groupproof.harness.judges.claim import Claim, end, overdue
 from groupproof.harness.judges.reading import moment
 from groupproof.harness.settling import Settling
-from groupproof.harness.verdicts import Finding
+from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
 
 __all__ = ["settles"]
 
 
 def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, within_ms: float, requirement: str) -> Judge:
-    """Judge that from an instant within the bound on, and until the closing, the group stays settled with these members."""
+    """Judge that from an instant within the bound on, and until the closing, the group stays settled with these members.
+
+    To be late and not to come within a bound are one thing: both count only where the kit itself was in time.
+    """
     claim = Claim(requirement=requirement, expected="After the healing every member is back, and every partition is owned exactly once.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -26,7 +29,11 @@ def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, 
         begun = _begun(ev, settling)
         never, late = "The group did not settle.", "The group settled late."
         found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late)
-        yield claim.ok("They are.", begun) if found is None else replace(found, detail=f"{found.detail}; {settling.missing()}".strip("; "))
+        if found is None:
+            yield claim.ok("They are.", begun)
+        else:
+            detail = f"{found.detail}; {settling.missing()}".strip("; ")
+            yield replace(found, proof=Proof.TIMING, seq=(begun or end(ev)).seq, detail=detail)
 
     return judge
 

@@ -1,0 +1,63 @@
+"""A recorded scenario run again, as `groupproof replay` does: the schedule has the plan, the scenario's name the judges."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from groupproof.chaos.running import ChaosRun
+from groupproof.chaos.scenario import Ground
+from groupproof.chaos.scenario_case import compile_scenario
+from groupproof.chaos.scenario_shelf import shipped
+from groupproof.harness.brokers.kinds import meet, subject_named
+from groupproof.harness.candidates import candidate, company
+from groupproof.harness.case import Case, Judge
+from groupproof.harness.cli.campaign import Order, Outcome
+from groupproof.harness.judges.converging import settles
+from groupproof.harness.plan import Await, Plan, Settled
+from groupproof.harness.replay import Schedule
+from groupproof.harness.verdicts import Level
+
+__all__ = ["case_of", "outcome_of"]
+
+_REQUIREMENT: Final = "ASSIGN-09"
+
+
+def case_of(schedule: Schedule, ground: Ground) -> Case:
+    """Return the case that was recorded: a shipped scenario's own judges, of any other plan whether its group settles at last."""
+    plan = schedule.plan
+    assert isinstance(plan, Plan), "a scenario's course is a plan"
+    known = next((each for each in shipped() if each.case_id == schedule.case), None)
+    if known is not None:
+        members = sum(1 for member in plan.members if member.name.startswith("m"))
+        return replace(compile_scenario(known, ground=ground, members=members), plan=plan)
+    judges = tuple(_at_last(plan))
+    return Case(id=schedule.case, title="A recorded plan.", requirements=(_REQUIREMENT,), level=Level.MUST, plan=plan, judges=judges, isolated=True)
+
+
+def _at_last(plan: Plan) -> Sequence[Judge]:
+    for step in reversed(plan.steps):
+        if isinstance(step, Await) and isinstance(step.until, Settled) and step.until.after is not None:
+            until = step.until
+            return (settles(until.members, until.topics, after=step.until.after, within_ms=step.within_ms, requirement=_REQUIREMENT),)
+    return ()
+
+
+def outcome_of(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: int | None, say: Callable[[str], None]) -> Outcome:
+    """Run the schedule before whom it was recorded; another `subject`, or a program, takes the client's place."""
+    recorded = schedule.subject if isinstance(schedule.subject, str) else None
+    named = None if program else subject or recorded
+    words = program or (schedule.subject if named is None and not isinstance(schedule.subject, str) else ())
+    is_virtual = schedule.coordinator is None and named == recorded == "groupproof"
+    brokers = None if is_virtual else subject_named(schedule.coordinator or "groupproof", profile=schedule.profile, say=say)
+    if brokers is not None:
+        meet(brokers, say)
+    found = candidate(named, words, profile=schedule.profile, seed=schedule.seed, shim_level=shim_level, say=say)
+    if found.subject.is_virtual and not is_virtual:
+        found = replace(found, subject=company(is_virtual=False))
+    case = case_of(schedule, Ground.VIRTUAL if is_virtual else Ground.WIRE)
+    command = ["groupproof", *sys.argv[1:]]
+    order = Order(cases=[case], profile=schedule.profile, level="info", seed=schedule.seed, jobs=1, command=command)
+    return ChaosRun(found, brokers, order, say=lambda *_: None, on_hello=lambda _: None, note=say, untried={}).go()
