@@ -172,6 +172,18 @@ def test_a_way_that_is_down_twice_is_up_when_both_are_mended(on_the_wire: Callab
     on_the_wire(story)
 
 
+def test_a_program_that_has_no_client_id_of_its_own_is_told_by_its_member_s(on_the_wire: Callable[..., None]) -> None:
+    async def story(world: World) -> None:
+        (await world.network.entrance("m0")).names[1] = "m0"
+        await world.took("m0")
+        await world.took("m1")
+
+        asked = [seen.client for seen in world.recorder.trace if seen.kind == "request" and seen.api == "Metadata"]
+        assert asked == ["m0", "groupproof"]
+
+    on_the_wire(story, impaired=False)
+
+
 def test_without_a_toxiproxy_members_come_in_by_the_tap_alone(on_the_wire: Callable[..., None]) -> None:
     async def story(world: World) -> None:
         assert not await world.is_slow("m0")

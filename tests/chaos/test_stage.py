@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,19 @@ def test_cases_side_by_side_share_a_cluster_and_do_not_meet(tmp_path: Path) -> N
         assert len({seen.connection for seen in play.trace if seen.body.get("name") == "connected"}) == len(
             [seen for seen in play.trace if seen.body.get("name") == "connected"]
         )
+
+
+@pytest.mark.slow
+def test_a_case_that_needs_what_the_coordinator_can_not_have_is_not_for_it(tmp_path: Path) -> None:
+    async def story(stage: ChaosStage) -> None:
+        needs = case(replace(planned(), coordinator={"group.initial.rebalance.delay.ms": 0, "no.such.setting": 7}))
+        play = await stage.play(needs, key="c1")
+        judged = stage.judge(needs, play.trace)
+
+        assert judged.verdict is Verdict.UNIMPLEMENTED
+        assert judged.reason.startswith("no.such.setting=7: ")
+
+    played(story, tmp_path)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import trio
 from packaging.version import Version
@@ -33,7 +33,7 @@ from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.plan import Impair, Plan
-from groupproof.harness.play import FLOOD, Play, seed_of, watch_lags
+from groupproof.harness.play import COORDINATOR_DEFAULTS, FLOOD, Play, seed_of, watch_lags
 from groupproof.harness.subjects import Subject
 from groupproof.harness.tap.addresses import Named
 from groupproof.harness.tap.hub import Doors, Hub
@@ -152,6 +152,9 @@ class _Run:
 
     async def carried_out(self) -> dict[str, list[str]]:
         """Make the topics, carry the plan out, and take the topics away again; return the members' stderr."""
+        if hindrance := self._hindrance():
+            self._recorder.record("event", who="kit", body=hindrance)
+            return {}
         self._ground.groups.update(self._groups)
         self._running.used(self._groups)
         try:
@@ -161,6 +164,14 @@ class _Run:
         finally:
             self._ground.groups.difference_update(self._groups)
             await self._tidied()
+
+    def _hindrance(self) -> dict[str, Any]:
+        """Return what the trace is to tell of a setting that the coordinator can't have, so that the case is UNIMPLEMENTED; nothing where it has all."""
+        wanted = {name: value for name, value in self._plan.coordinator.items() if name not in COORDINATOR_DEFAULTS}
+        lacking = next((name for name in wanted if name in self._running.unmet), None)
+        if lacking is None:
+            return {}
+        return {"name": "refused", "command": f"{lacking}={wanted[lacking]}", "unimplemented": True, "reason": self._running.unmet[lacking]}
 
     async def _played(self) -> dict[str, list[str]]:
         stop = watch_lags(self._stage.canary, self._recorder)
@@ -189,7 +200,7 @@ class _Run:
     def _hub(self, doors: Doors) -> Hub:
         return Hub(
             recorder=self._recorder, connect=self._running.connect, doors=doors, interception=self._interception, insight=self._insight,
-            numbers=self._numbers, move=self._cluster.move_group,
+            numbers=self._numbers, move=self._cluster.move_group, is_quiet=True,
         )  # fmt: skip
 
     def _driver(self, network: ToxicNetwork) -> Driver:

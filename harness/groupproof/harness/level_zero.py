@@ -22,7 +22,7 @@ from groupproof.clients.provision import level0_arguments
 from groupproof.clients.registry import Argument
 from groupproof.harness.contract_lines import CONTRACT, Answer, Hello
 from groupproof.harness.conversation import Ending, Listener
-from groupproof.harness.network import Entrance, LoopbackNetwork
+from groupproof.harness.network import Entrance, NamingEntrance
 from groupproof.harness.shim_process import Program, ShimProcess
 from groupproof.harness.subjects import Handle
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim
@@ -205,7 +205,7 @@ class _Verifiable:
         return answer
 
     def _name(self, client_id: str) -> None:
-        if isinstance(self._entrance, LoopbackNetwork) and self.pid is not None:
+        if isinstance(self._entrance, NamingEntrance) and self.pid is not None:
             self._entrance.names[self.pid] = client_id
 
     def _signal(self, number: int) -> None:

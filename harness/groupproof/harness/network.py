@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import trio
 import trio.testing
@@ -22,7 +22,18 @@ from groupproof.harness.relabelling import OwnerGone, Relabelled, owner_of_conne
 from groupproof.harness.streams import Wrapped
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 
-__all__ = ["Address", "Brokers", "Calmed", "Entrance", "InProcessNetwork", "LoopbackNetwork", "MemoryNetwork", "Network", "bootstrap_of"]
+__all__ = [
+    "Address",
+    "Brokers",
+    "Calmed",
+    "Entrance",
+    "InProcessNetwork",
+    "LoopbackNetwork",
+    "MemoryNetwork",
+    "NamingEntrance",
+    "Network",
+    "bootstrap_of",
+]
 
 Address = tuple[str, int]
 
@@ -60,6 +71,13 @@ class Entrance(Protocol):
         ...
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream: ...
+
+
+@runtime_checkable
+class NamingEntrance(Protocol):
+    """An entrance by which programs come that can't be told a client id (level 0): by process, what their requests are to carry."""
+
+    names: dict[int, str]
 
 
 class Network(Protocol):

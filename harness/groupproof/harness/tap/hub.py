@@ -83,7 +83,7 @@ class Hub:
     """Routes by the broker's address; `connect` reaches brokers. Implements the `Station` of its connections.
 
     Several can stand before the same brokers: then they share `interception`, `insight` and `numbers`. `move` is how a coordinator is moved
-    here, where that can be done at all.
+    here, where that can be done at all. With `is_quiet` the trace alone tells why connections end.
     """
 
     recorder: Recorder
@@ -96,6 +96,7 @@ class Hub:
     insight: Insight = field(default_factory=Insight)
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     move: MoveGroup | None = None
+    is_quiet: bool = False
     _opening: trio.Lock = field(default_factory=trio.Lock)
 
     def __post_init__(self) -> None:

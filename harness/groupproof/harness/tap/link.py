@@ -58,6 +58,7 @@ class Station(Protocol):
     recorder: Recorder
     striking: Striking
     frame_bytes_max: int
+    is_quiet: bool
 
     async def localized(self, api: Api, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return an answer with the tap's addresses in it; raise `BrokenEnvironment` where a port for a broker can't be had."""
@@ -126,7 +127,7 @@ class TapLink:
             self._end(f"groupproof failed: {error!r}", "tap")
 
     def _end(self, reason: str, by: str) -> None:
-        if self._is_open and by in ("upstream", "tap"):
+        if self._is_open and by in ("upstream", "tap") and not self._station.is_quiet:
             _log.warning("a connection from %s ends: %s", self._peer, reason)
         self._told_closed(reason, by)
         self._scope.cancel()
