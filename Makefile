@@ -46,6 +46,7 @@ docs: .venv/.set-up-run ## print the generated documents, the snapshots of the t
 	$(BIN)/python ci/witnesses.py
 	$(BIN)/python ci/planted.py
 	$(BIN)/python -m groupproof.protocol.render docs/spec
+	$(BIN)/python -m groupproof.chaos docs/chaos.md
 	$(BIN)/python -m groupproof.protocol.spec
 
 lock: .venv/.set-up-dev ## resolve the lock files anew from pyproject.toml

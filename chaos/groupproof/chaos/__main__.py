@@ -1,0 +1,10 @@
+"""`python -m groupproof.chaos FILE` prints the page about scenarios there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from groupproof.chaos.render import page
+
+Path(sys.argv[1]).write_text(page(), "utf-8")
