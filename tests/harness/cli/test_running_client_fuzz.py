@@ -66,10 +66,10 @@ def test_a_run_that_is_interrupted_says_so_and_keeps_what_was_reached() -> None:
     settle = run._settle
 
     def settled_and_interrupted(*of: object) -> None:
-        settle(*of)  # type: ignore[arg-type]
+        settle(*of)  # type: ignore[arg-type] # as it was called
         signal.raise_signal(signal.SIGINT)
 
-    run._settle = settled_and_interrupted  # type: ignore[method-assign,assignment]
+    run._settle = settled_and_interrupted  # type: ignore[method-assign,assignment] # to interrupt in the middle
     outcome = run.go()
 
     assert outcome.summary.run.interrupted

@@ -38,7 +38,7 @@ def busy_plan() -> Plan:
 
 def finding(observed: str = "It did it.", *, requirement: str = "CLIENT-68", verdict: Verdict = Verdict.NON_STRICT, **more: object) -> Finding:
     fields = {"proof": Proof.SAFETY, "seq": None, **more}
-    return Finding(verdict=verdict, requirement=requirement, expected="It does not.", observed=observed, **fields)  # type: ignore[arg-type]
+    return Finding(verdict=verdict, requirement=requirement, expected="It does not.", observed=observed, **fields)  # type: ignore[arg-type] # fields by name
 
 
 def judgement(*findings: Finding) -> Judgement:

@@ -37,5 +37,5 @@ def test_a_case_judges_each_member_under_test_that_stays() -> None:
     case = drawn_case("1-7", with_healing(HEAD))
 
     assert case.id == f"{PREFIX}1-7" == drawn_case(case.id, HEAD).id
-    assert len(case.judges) == 3
+    assert len(case.judges) == 4
     assert case.requirements

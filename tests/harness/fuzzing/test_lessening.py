@@ -50,7 +50,7 @@ def test_times_are_shortened_and_faults_put_plainer() -> None:
     left, _ = small(lambda each: has_fault("f1")(each) and has_fault("f2")(each) and any(isinstance(step, Pass) for step in head_of(each).steps))
     (hold, answer) = sorted(faults_of(left), key=lambda fault: fault.name)
 
-    assert hold.action.ms == 200  # type: ignore[union-attr]
+    assert hold.action.ms == 200  # type: ignore[union-attr] # f1 is a hold
     assert (answer.selector.nth, answer.selector.count) == (1, 1)
     assert [step.ms for step in head_of(left).steps if isinstance(step, Pass)] == [200]
 

@@ -35,7 +35,7 @@ def test_a_plan_is_a_schedule_that_can_be_read_again() -> None:
 
 
 def test_plans_have_all_that_an_application_can_do_and_its_shim_can() -> None:
-    assert commands(plans()) >= {"commit", "pause", "resubscribe", "close"}
+    assert commands(plans()) == {"commit", "pause", "resume", "resubscribe", "close"}
     assert commands(plans(capabilities=frozenset({"classic"}))) == {"close"}
 
 

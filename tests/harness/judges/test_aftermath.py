@@ -4,7 +4,14 @@ import pytest
 from tests.harness.judges.story import ID, Story, findings, verdict
 
 from groupproof.harness.evidence import NotReached
-from groupproof.harness.judges.aftermath import HEEDS_MS, SETTLES_MS, ends_up_a_member, ids_are_given_up_for_a_reason, refusals_are_heeded
+from groupproof.harness.judges.aftermath import (
+    HEEDS_MS,
+    SETTLES_MS,
+    ends_up_a_member,
+    ids_are_given_up_for_a_reason,
+    refusals_are_heeded,
+    refused_ids_are_dropped,
+)
 from groupproof.harness.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -13,8 +20,9 @@ SETTLED = ends_up_a_member("m0", after="healed")
 HEEDED = refusals_are_heeded("healed")
 
 
-def anew(story: Story, *, instance: str | None = None) -> Story:
-    story.answer(story.request(Api.JOIN_GROUP, body={**SESSION, "group_instance_id": instance}, instance=instance), error=79)
+def anew(story: Story, *, instance: str | None = None, rebalance_ms: int = 60_000) -> Story:
+    body = {**SESSION, "group_instance_id": instance, "rebalance_timeout_ms": rebalance_ms}
+    story.answer(story.request(Api.JOIN_GROUP, body=body, instance=instance), error=79)
     return story.end(30_000)
 
 
@@ -86,6 +94,44 @@ def test_a_pending_id_leaves_no_ghost_and_a_lost_connection_is_a_mishap_of_its_o
     assert findings(ids_are_given_up_for_a_reason, anew(pending)) == []
     (found,) = findings(ids_are_given_up_for_a_reason, anew(cut))
     assert found.observed == "After its connection was closed it joined again with the empty member id."
+
+
+def test_who_was_away_from_its_application_for_the_poll_deadline_or_met_nothing_has_reasons_of_its_own() -> None:
+    away, nothing = Story().member(), Story().member()
+    away.kit("command", "m0", command="commit", fields={})
+    away.at(4_000).beat(error=27)
+
+    assert findings(ids_are_given_up_for_a_reason, anew(away, rebalance_ms=3_500)) == []
+    assert len(findings(ids_are_given_up_for_a_reason, anew(back_at(3_000), rebalance_ms=3_500))) == 1
+    assert findings(ids_are_given_up_for_a_reason, anew(back_at(3_600), rebalance_ms=3_500)) == []
+    assert findings(ids_are_given_up_for_a_reason, anew(nothing)) == []
+
+
+def back_at(ms: int) -> Story:
+    """A member whose application was paused until then, and is told of a rebalance."""
+    story = Story().member()
+    story.kit("command", "m0", command="pause", fields={})
+    story.tell("answer", ok=True)
+    story.at(ms).kit("command", "m0", command="resume", fields={})
+    story.at(4_000).beat(error=27)
+    return story
+
+
+def refused(*, member: str = ID, after_ms: int = 500, is_joining: bool = False) -> Story:
+    story = Story().member()
+    request = story.request(Api.JOIN_GROUP, member=ID, connection=2) if is_joining else None
+    story.at(300).beat(error=25)
+    if request is not None:
+        story.answer(request, error=25)
+    story.at(300 + after_ms).join(member=member)
+    return story.end()
+
+
+def test_an_id_that_was_refused_is_not_joined_with_again() -> None:
+    assert verdict(refused_ids_are_dropped, refused()) is Verdict.FAILED
+    assert verdict(refused_ids_are_dropped, refused(member="")) is Verdict.OK
+    assert verdict(refused_ids_are_dropped, refused(after_ms=50)) is Verdict.OK
+    assert verdict(refused_ids_are_dropped, refused(is_joining=True)) is Verdict.OK
 
 
 def healed(story: Story) -> Story:

@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.case import Case
-from groupproof.harness.judges.aftermath import HEEDS_MS, SETTLES_MS, ends_up_a_member, ids_are_given_up_for_a_reason, refusals_are_heeded
+from groupproof.harness.judges.aftermath import (
+    HEEDS_MS,
+    SETTLES_MS,
+    ends_up_a_member,
+    ids_are_given_up_for_a_reason,
+    refusals_are_heeded,
+    refused_ids_are_dropped,
+)
 from groupproof.harness.plan import Arm, Command, Heal, Mark, Plan, Start, Step
 from groupproof.harness.steps import answered, command, heal, mark, passing, stable
 from groupproof.harness.verdicts import Level
@@ -37,7 +44,12 @@ def drawn_case(name: str, plan: Plan) -> Case:
         requirements=("CLIENT-30", "CLIENT-10", "CLIENT-11"),
         level=Level.MUST,
         plan=plan,
-        judges=(ids_are_given_up_for_a_reason, refusals_are_heeded(_HEALED), *(ends_up_a_member(name, after=_HEALED) for name in judged)),
+        judges=(
+            ids_are_given_up_for_a_reason,
+            refused_ids_are_dropped,
+            refusals_are_heeded(_HEALED),
+            *(ends_up_a_member(name, after=_HEALED) for name in judged),
+        ),
         needs=frozenset({"classic"}),
     )
 

@@ -79,10 +79,17 @@ def mishap(drawer: Drawer, name: str, api: Api, client: str, setting: Setting) -
         direction=direction,
         client=client,
         nth=weighed(drawer, {1: 5, 2: 1}),
-        count=weighed(drawer, {1: 5, 2: 1, 3: 1}) if isinstance(action, Answer | Hold | Cut) else 1,
+        count=_count(drawer, action),
         state=drawer.one_of(_STATES) if api in (Api.HEARTBEAT, Api.OFFSET_COMMIT) and drawer.chance(5) else None,
     )
     return Fault(name=name, selector=selector, action=action)
+
+
+def _count(drawer: Drawer, action: Action) -> int | None:
+    """Return how many frames are struck; None: an answer that is given until all is healed."""
+    if isinstance(action, Answer):
+        return weighed(drawer, {1: 5, 2: 1, 3: 1, None: 1})
+    return weighed(drawer, {1: 5, 2: 1, 3: 1}) if isinstance(action, Hold | Cut) else 1
 
 
 def _action(drawer: Drawer, kind: Kind, api: Api, setting: Setting) -> tuple[Action, str]:

@@ -124,7 +124,7 @@ class _Author:
             session_ms=settings["session_timeout_ms"],
             heartbeat_ms=settings["heartbeat_interval_ms"],
             is_static=is_static,
-            is_final=drawer.chance(6),
+            is_final=drawer.chance(5),
         )
 
     def _can(self, capability: str | None) -> bool:
@@ -167,6 +167,8 @@ class _Author:
         self.steps.append(passing(_TAKEN_UP_MS))
 
     def _turn(self) -> None:
+        if self.paused and self.drawer.chance(2):
+            self._resume(min(self.paused))
         if self.drawer.chance(4):
             self._do(_MEANWHILE)
         else:
@@ -225,14 +227,15 @@ class _Author:
         self.steps.append(commit(name, *offsets, mode=mode, wait=False))
 
     def _pause(self, name: str) -> None:
-        """Stop polling, or go on; only what is asked of a member with nothing else to answer shows in its silence."""
-        if name in self.paused:
-            self.paused.discard(name)
-            self.steps.append(command(name, "resume", wait=False))
-        elif name not in self.busy:
+        """Stop polling; only of a member with nothing else to answer, which shows in its silence."""
+        if name not in self.busy | self.paused:
             self.paused.add(name)
             self.steps.append(command(name, "pause", wait=False))
             self._pass()
+
+    def _resume(self, name: str) -> None:
+        self.paused.discard(name)
+        self.steps.append(command(name, "resume", wait=False))
 
     def _resubscribe(self, name: str) -> None:
         self.is_resubscribed = not self.is_resubscribed
@@ -244,6 +247,7 @@ class _Author:
         subjects = {member.name for member in self.members if member.kind == "subject"} & set(self._active())
         if subjects - {name}:
             self.closed.add(name)
+            self.paused.discard(name)
             self.steps.append(close(name, wait=False))
 
     def _told(self, name: str) -> None:

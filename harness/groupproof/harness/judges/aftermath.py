@@ -17,7 +17,7 @@ from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, 
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
 
-__all__ = ["HEEDS_MS", "SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason", "refusals_are_heeded"]
+__all__ = ["HEEDS_MS", "SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason", "refusals_are_heeded", "refused_ids_are_dropped"]
 
 SETTLES_MS: Final = 30_000
 """Within which a group has settled after the healing: a ghost's session and a whole join phase of plans whose timeouts are ten seconds at most,
@@ -69,14 +69,46 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
             mishaps += [seen] if seen.error else []
         elif seen.who == "link" and seen.body.get("name") == "closed":
             mishaps.append(seen)
-    if elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0):
+    if not mishaps or elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0) or _was_away(ev, client, since, join):
         return None
     return _likeliest([seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps)
+
+
+def _was_away(ev: Evidence, client: str, since: Observation, join: Observation) -> bool:
+    """Tell whether the application did not poll for so long that its client may have left the group by itself, whether it could say so or not."""
+    limit, begun, is_paused = join.body.get("rebalance_timeout_ms", -1), None, False
+    for seen in (each for each in ev.trace[: join.seq] if each.client == client):
+        command = seen.body.get("command") if seen.who == "kit" and seen.body.get("name") == "command" else None
+        if command in ("pause", "commit"):
+            begun, is_paused = begun or seen, is_paused or command == "pause"
+        elif begun is not None and (command == "resume" or (seen.who == "shim" and seen.body.get("name") == "answer" and not is_paused)):
+            if seen.seq > since.seq and elapsed_ms(begun, seen) >= limit:
+                return True
+            begun, is_paused = None, False
+    return begun is not None and elapsed_ms(begun, join) >= limit
 
 
 def _gives_up(answer: Observation) -> bool:
     row = _row(answer)
     return Effect.DROP_ID in row or Effect.RAISE in row
+
+
+def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
+    """Judge that no client joins again with an id that a Heartbeat has just been refused as unknown: nobody would ever let it in (CLIENT-48)."""
+    claim = Claim(requirement="CLIENT-48", expected="An id that the coordinator does not know is given up.")
+    for client in clients(ev):
+        for refused in ev.responses(Api.HEARTBEAT, client, before=ev.closing):
+            if refused.error != ErrorCode.UNKNOWN_MEMBER_ID or not refused.member or _is_joining(ev, client, refused):
+                continue
+            join = next(ev.select("request", Api.JOIN_GROUP, client, after=refused.seq, before=ev.closing), None)
+            if join is not None and join.member == refused.member and elapsed_ms(refused, join) > SLACK_MS:
+                yield claim.failed("It joined again with the member id that was refused.", join)
+
+
+def _is_joining(ev: Evidence, client: str, at: Observation) -> bool:
+    """Tell whether a JoinGroup or SyncGroup was on its way when an answer came: it decides then, and not the answer."""
+    sent = [*ev.requests(Api.JOIN_GROUP, client, before=at.seq), *ev.requests(Api.SYNC_GROUP, client, before=at.seq)]
+    return any((answer := ev.answer(request)) is None or answer.seq > at.seq for request in sent)
 
 
 def _row(answer: Observation) -> Reaction:
@@ -85,8 +117,6 @@ def _row(answer: Observation) -> Reaction:
 
 def _likeliest(mishaps: Sequence[Observation]) -> tuple[str, str]:
     """Return what the id was probably given up for: an answer that costs the generation, or else the last mishap."""
-    if not mishaps:
-        return "CLIENT-10", "nothing that calls for it"
     answers = [seen for seen in mishaps if seen.kind == "response"]
     likeliest = next((seen for seen in answers if Effect.DROP_GENERATION in _row(seen)), mishaps[-1])
     if likeliest.kind != "response":
