@@ -160,3 +160,17 @@ def test_a_group_that_was_lost_counts_its_generations_anew() -> None:
 
     assert verdict(owners_never_overlap, story) is Verdict.OK
     assert verdict(owners_never_overlap, shared(revoked_at=None)) is Verdict.FAILED
+
+
+def test_behind_a_tap_a_lost_group_is_known_by_a_generation_lower_than_the_last() -> None:
+    def lost(first: int) -> Story:
+        story = Story().member(gets=[T0])
+        story.partitions("assigned", T0)
+        story.join("m0", member="m0-1", gets="m0-1", generation=2)
+        story.at(1_000).join("m1", gets=OTHER, generation=first)
+        story.sync("m1", member=OTHER, generation=first, gets=[T0])
+        story.partitions("assigned", T0, client="m1")
+        return story.end(4_000)
+
+    assert verdict(owners_never_overlap, lost(1)) is Verdict.OK
+    assert verdict(owners_never_overlap, lost(2)) is Verdict.FAILED

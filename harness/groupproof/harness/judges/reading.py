@@ -133,8 +133,19 @@ def origin(ev: Evidence, client: str, sync: Observation) -> Given | None:
 
 def joined_generation(ev: Evidence, client: str, generation: int, *, of: Observation) -> bool:
     """Tell whether `client` was let into that generation of the group as it was at `of`: one that was lost and begun anew counts from 1 again."""
-    begun = [seen.seq for seen in ev.select("transition", before=of.seq) if seen.state_before is None]
-    return any(each.generation == generation and each.seen.seq > (begun[-1] if begun else -1) for each in given(ev, client))
+    begun = max(_begun_anew(ev, of.seq), default=0)
+    return any(each.generation == generation and each.seen.seq >= begun for each in given(ev, client))
+
+
+def _begun_anew(ev: Evidence, before: int) -> Iterator[int]:
+    """Yield when the group was made: as its coordinator tells, and, behind a tap, where a generation is lower than the one before."""
+    yield from (seen.seq for seen in ev.select("transition", before=before) if seen.state_before is None)
+    newest = -1
+    for seen in ev.select("response", Api.JOIN_GROUP, before=before):
+        if not seen.error and seen.generation is not None:
+            if seen.generation < newest:
+                yield seen.seq
+            newest = seen.generation
 
 
 def synced(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
