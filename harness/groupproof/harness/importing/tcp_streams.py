@@ -28,8 +28,8 @@ class HalfStream:
         """Take a segment and return the bytes that are in order now."""
         if self._next is None:
             self._next = number
-        if data:
-            self._keep(number, data)
+        if len(data) > len(self._ahead.get(number, b"")):
+            self._ahead[number] = data
         got = self._drain()
         if sum(map(len, self._ahead.values())) > BYTES_AHEAD_MAX:
             self.skip()
@@ -48,13 +48,6 @@ class HalfStream:
         assert self._next is not None
         ahead = (number - self._next) % _WRAP
         return ahead if ahead < _WRAP // 2 else ahead - _WRAP
-
-    def _keep(self, number: int, data: bytes) -> None:
-        ahead = self._distance(number)
-        if ahead < 0:
-            data, number = data[-ahead:], (number - ahead) % _WRAP
-        if len(data) > len(self._ahead.get(number, b"")):
-            self._ahead[number] = data
 
     def _drain(self) -> bytes:
         assert self._next is not None
