@@ -132,7 +132,7 @@ class AnyHistory(RuleBasedStateMachine):
             history.commit("", off=None, group=("g", "h")[which % 2])
         else:
             self.duel.activate(is_active=what != "starting")
-            history.ask_about(("", ELSEWHERE, LOADING if self.is_loading else "g", "g")[which % 4], which)
+            history.ask_about(("", ELSEWHERE, LOADING if self.is_loading else "g", "g")[which // 10], which)
             self.duel.activate(is_active=True)
 
     @rule(what=st.sampled_from(MISFORTUNES), which=st.integers(0, 7))

@@ -175,9 +175,17 @@ def _deletion_answer(on: Input, is_told: Callable[[Key], bool]) -> OffsetDeleteR
 
 
 def _stored_offsets(on: Input) -> OffsetFetchResponse:
-    assert on.fetch is not None
     assert isinstance(on.request, OffsetFetchRequest)
-    topics = (on.offsets or Offsets()).fetch(on.fetch.topics, require_stable=on.request.require_stable)
+    return _fetched(on, require_stable=on.request.require_stable)
+
+
+def _committed_offsets(on: Input) -> OffsetFetchResponse:
+    return _fetched(on, require_stable=False)
+
+
+def _fetched(on: Input, *, require_stable: bool) -> OffsetFetchResponse:
+    assert on.fetch is not None
+    topics = (on.offsets or Offsets()).fetch(on.fetch.topics, require_stable=require_stable)
     return fetch_answer(FetchedGroup(group_id=on.group_id, topics=topics))
 
 
@@ -249,6 +257,7 @@ FORMS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
     Form.OWN_ASSIGNMENT: _own_assignment,
     Form.COMMITTED: _committed,
     Form.STORED_OFFSETS: _stored_offsets,
+    Form.COMMITTED_OFFSETS: _committed_offsets,
     Form.NO_OFFSETS: _no_offsets,
     Form.NOT_APPENDED: _not_appended,
     Form.OLD_LEADER_NOT_APPENDED: _old_leader_not_appended,

@@ -15,6 +15,7 @@ from groupproof.coordinator.choices import Choices, RandomBits
 from groupproof.coordinator.engine import Engine
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.inputs import OPEN, Gate, Input
+from groupproof.coordinator.offset_effects import storable
 from groupproof.coordinator.offsets import Offsets
 from groupproof.coordinator.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Standing, Transition
 from groupproof.coordinator.settings import Settings
@@ -226,9 +227,17 @@ class Coordinator:
         on.member_id = getattr(message, "member_id", "")
         on.instance_id = getattr(message, "group_instance_id", None)
         on.generation = getattr(message, "generation_id", -1)
-        if kind is On.TXN_OFFSET_COMMIT and self.transaction_error and not self._is_under_way(message):
-            on.verdict = self._engine.answer_to(kind, self.transaction_error)
+        if kind is On.TXN_OFFSET_COMMIT and not self._is_under_way(message):
+            self._hear_of_transaction(on)
         self._decide(on)
+
+    def _hear_of_transaction(self, on: Input) -> None:
+        """Note what is said against a transaction that is not under way: by its coordinator, or by the log where nobody asks that one (3.7, UnifiedLog)."""
+        engine = self._engine
+        if self.transaction_error:
+            on.verdict = engine.answer_to(on.on, self.transaction_error)
+        if self.settings.transaction_partition_verification_enable and storable(on):
+            on.refusal = on.refusal or ErrorCode(engine.profile.fields["unverified_error"])
 
     def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
         batch = BATCHES.get(type(message))

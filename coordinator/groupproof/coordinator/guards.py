@@ -152,6 +152,10 @@ def _not_appended(on: Input) -> bool:
     return on.refusal is not ErrorCode.NONE
 
 
+def _first_not_appended(on: Input) -> bool:
+    return _not_appended(on) and _generation_negative(on)
+
+
 def _instance_returns_not_appended(on: Input) -> bool:
     return _not_appended(on) and _instance_returns_unchanged(on)
 
@@ -292,6 +296,10 @@ def _offsets_remain(on: Input) -> bool:
     return bool(on.offsets)
 
 
+def _stored_offsets_remain(on: Input) -> bool:
+    return on.offsets is not None and bool(on.offsets.by_partition)
+
+
 def _oversized(on: Input) -> bool:
     return len(on.here.members) > on.settings.group_max_size
 
@@ -325,6 +333,7 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.VERSION_6: _version_6,
     Guard.VERSION_9: _version_9,
     Guard.NOT_APPENDED: _not_appended,
+    Guard.FIRST_NOT_APPENDED: _first_not_appended,
     Guard.INSTANCE_RETURNS_NOT_APPENDED: _instance_returns_not_appended,
     Guard.GROUP_IS_FULL: _group_is_full,
     Guard.GROUP_IS_FULL_BY_SIZE: _group_is_full_by_size,
@@ -352,5 +361,6 @@ GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
     Guard.LAST_OFFSETS_NAMED: _last_offsets_named,
     Guard.TXN_COMMITTED: _txn_committed,
     Guard.OFFSETS_REMAIN: _offsets_remain,
+    Guard.STORED_OFFSETS_REMAIN: _stored_offsets_remain,
     Guard.OVERSIZED: _oversized,
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.answers import is_too_long
 from groupproof.coordinator.inputs import Input
-from groupproof.coordinator.offsets import Committed
+from groupproof.coordinator.offsets import Committed, Key
 from groupproof.protocol.messages import CommitPartition, OffsetDeleteRequest, TxnOffsetCommitRequest
 from groupproof.protocol.spec import Effect
 from groupproof.protocol.vocabulary import ErrorCode
@@ -15,28 +15,31 @@ from groupproof.protocol.vocabulary import ErrorCode
 if TYPE_CHECKING:
     from groupproof.coordinator.engine import Engine
 
-__all__ = ["OFFSET_EFFECTS"]
+__all__ = ["OFFSET_EFFECTS", "storable"]
 
 
-def _wanted(engine: Engine, on: Input) -> list[tuple[str, CommitPartition]]:
-    """Return what the commit may store: nothing while the log refuses records, and no metadata that is too long (COMMIT-28)."""
-    if on.refusal is not ErrorCode.NONE:
-        return []
-    longest = engine.settings.offset_metadata_max_bytes
+def _wanted(on: Input) -> list[tuple[str, CommitPartition]]:
+    """Return what the commit may store: nothing while the log refuses records."""
+    return [] if on.refusal is not ErrorCode.NONE else storable(on)
+
+
+def storable(on: Input) -> list[tuple[str, CommitPartition]]:
+    """Return what the commit would have stored: no metadata that is too long (COMMIT-28)."""
+    longest = on.settings.offset_metadata_max_bytes
     partitions = ((topic.name, each) for topic in on.commit.topics for each in topic.partitions)
     return [(name, each) for name, each in partitions if not is_too_long(each.committed_metadata, longest)]
 
 
 def _store_offsets(engine: Engine, on: Input) -> None:
     offsets, retention_ms = engine.offsets(on.group_id), getattr(on.commit, "retention_time_ms", -1)
-    for topic, partition in _wanted(engine, on):
+    for topic, partition in _wanted(on):
         offsets.commit(topic, partition, on.now_ms, expires_ms=None if retention_ms < 0 else on.now_ms + retention_ms)
 
 
 def _store_pending_offsets(engine: Engine, on: Input) -> None:
     offsets, asked = engine.offsets(on.group_id), on.commit
     assert isinstance(asked, TxnOffsetCommitRequest)
-    for topic, partition in _wanted(engine, on):
+    for topic, partition in _wanted(on):
         offsets.commit_pending(asked.producer_id, topic, partition, on.now_ms)
         engine.partition(on.group_id).transactions.add(asked.producer_id)
 
@@ -45,17 +48,29 @@ def _materialise_offsets(engine: Engine, on: Input) -> None:
     engine.offsets(on.group_id).materialise(on.producer_id)
 
 
+def _materialise_over_later_offsets(engine: Engine, on: Input) -> None:
+    engine.offsets(on.group_id).materialise(on.producer_id, over_later=True)
+
+
 def _drop_pending_offsets(engine: Engine, on: Input) -> None:
     engine.offsets(on.group_id).drop_pending(on.producer_id)
 
 
-def _delete_offsets(engine: Engine, on: Input) -> None:
+def _named_for_deletion(on: Input) -> list[Key]:
     assert isinstance(on.request, OffsetDeleteRequest)
-    offsets = engine.offsets(on.group_id)
-    for topic in on.request.topics:
-        if not on.here.is_subscribed_to(topic.name):
-            for partition in topic.partitions:
-                offsets.delete(topic.name, partition.partition_index)
+    return [
+        (topic.name, each.partition_index) for topic in on.request.topics if not on.here.is_subscribed_to(topic.name) for each in topic.partitions
+    ]
+
+
+def _delete_offsets(engine: Engine, on: Input) -> None:
+    for topic, index in _named_for_deletion(on):
+        engine.offsets(on.group_id).delete(topic, index)
+
+
+def _delete_stored_offsets(engine: Engine, on: Input) -> None:
+    for key in _named_for_deletion(on):
+        engine.offsets(on.group_id).by_partition.pop(key, None)
 
 
 def _expire(engine: Engine, on: Input, since_ms: Callable[[Committed], int], is_kept: Callable[[str], bool] | None = None) -> None:
@@ -87,8 +102,10 @@ OFFSET_EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.STORE_OFFSETS: _store_offsets,
     Effect.STORE_PENDING_OFFSETS: _store_pending_offsets,
     Effect.MATERIALISE_OFFSETS: _materialise_offsets,
+    Effect.MATERIALISE_OVER_LATER_OFFSETS: _materialise_over_later_offsets,
     Effect.DROP_PENDING_OFFSETS: _drop_pending_offsets,
     Effect.DELETE_OFFSETS: _delete_offsets,
+    Effect.DELETE_STORED_OFFSETS: _delete_stored_offsets,
     Effect.EXPIRE_BY_COMMIT: _expire_by_commit,
     Effect.EXPIRE_SINCE_EMPTY: _expire_since_empty,
     Effect.EXPIRE_UNSUBSCRIBED: _expire_unsubscribed,

@@ -47,11 +47,11 @@ class Offsets:
         """Keep an offset until the producer's transaction ends (KIP-98)."""
         self.pending.setdefault(producer_id, {})[topic, partition.partition_index] = self._committed(partition, now_ms, None)
 
-    def materialise(self, producer_id: int) -> None:
-        """Store what the producer has pending, but where a later commit is stored already (KAFKA-5033)."""
+    def materialise(self, producer_id: int, *, over_later: bool = False) -> None:
+        """Store what the producer has pending, but where a later commit is stored already (KAFKA-5033), unless it goes over that."""
         for key, committed in self.pending.pop(producer_id, {}).items():
             stored = self.by_partition.get(key)
-            if stored is None or stored.record < committed.record:
+            if stored is None or over_later or stored.record < committed.record:
                 self.by_partition[key] = committed
 
     def drop_pending(self, producer_id: int) -> None:

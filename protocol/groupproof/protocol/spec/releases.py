@@ -34,9 +34,10 @@ OPTIONAL: Final[Mapping[str, str]] = {"kafka-3.7-new": "kafka-3.7", "kafka-3.9-n
 # `group_operations_unasked` what is told where nobody asks for them. Whether the broker refuses offsets of a known topic's partitions that do not exist
 # is `commits_check_partitions`; `deletions_repeat_topics` that OffsetDelete tells a topic again for each of its partitions. To a
 # leader whose JoinGroup is older than `join_lists_instances_since` no list with an instance can be written: the broker breaks off in the middle of answering.
+# `unverified_error` is what the log says to a transaction's records where it wants the transaction verified, and the broker has nobody asked.
 NEWEST_FIELDS: Final[Mapping[str, int]] = {
     "join_error_generation": -1, "group_operations": 0b1101_0100_1000, "group_operations_unasked": OPERATIONS_NOT_ASKED,
-    "commits_check_partitions": 1, "deletions_repeat_topics": 0, "join_lists_instances_since": 0,
+    "commits_check_partitions": 1, "deletions_repeat_topics": 0, "join_lists_instances_since": 0, "unverified_error": 0,
 }  # fmt: skip
 
 

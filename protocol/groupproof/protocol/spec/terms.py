@@ -91,6 +91,7 @@ class Guard(Enum):
     VERSION_9 = "the request is OffsetCommit v9 or newer"
     # joins
     NOT_APPENDED = "the log refuses the group's record"
+    FIRST_NOT_APPENDED = "the generation is negative, and the log refuses the record"
     INSTANCE_RETURNS_NOT_APPENDED = (
         "no member id, the group instance id is in the group, the group's protocol choice stays, and the log refuses the record"
     )
@@ -122,6 +123,7 @@ class Guard(Enum):
     LAST_OFFSETS_NAMED = "the partitions named are all that the group has offsets of, and no transaction is open"
     TXN_COMMITTED = "the transaction was committed"
     OFFSETS_REMAIN = "committed offsets, or an open transaction, remain"
+    STORED_OFFSETS_REMAIN = "committed offsets remain"
     OVERSIZED = "the group has more than group.max.size members"
 
 
@@ -134,6 +136,7 @@ class Form(Enum):
     OWN_ASSIGNMENT = "0 with the member's own assignment"
     COMMITTED = "0 for each partition, 12 where the metadata is too long; the log's error throughout if it refuses the records"
     STORED_OFFSETS = "0 with the committed offsets, -1 where there is none; 88 where one is pending and stable ones are required"
+    COMMITTED_OFFSETS = "0 with the committed offsets, -1 where there is none"
     NO_OFFSETS = "0 with offset -1 throughout"
     NOT_APPENDED = "the log's error, without a member id"
     OLD_LEADER_NOT_APPENDED = "the log's error with the current generation and its leader, without a member id"
@@ -178,8 +181,10 @@ class Effect(Enum):
     STORE_OFFSETS = "store the offsets"
     STORE_PENDING_OFFSETS = "keep the offsets until their transaction ends"
     MATERIALISE_OFFSETS = "store what the producer has pending, but where a later commit is stored"
+    MATERIALISE_OVER_LATER_OFFSETS = "store what the producer has pending"
     DROP_PENDING_OFFSETS = "forget what the producer has pending"
     DELETE_OFFSETS = "remove the offsets of the partitions named, pending ones too, but of no topic that is subscribed to"
+    DELETE_STORED_OFFSETS = "remove the committed offsets of the partitions named, not pending ones, and of no topic that is subscribed to"
     EXPIRE_BY_COMMIT = "remove offsets when their retention is over, counted from the commit"
     EXPIRE_SINCE_EMPTY = "remove offsets when their retention is over, counted from when the group became Empty"
     EXPIRE_UNSUBSCRIBED = "remove offsets of topics without a subscriber when their retention is over, counted from the commit"
