@@ -57,6 +57,8 @@ def told() -> Story:
         ("parked", {"api": "JoinGroup", "lasts_ms": 2_001}, False),
         ("silent", {"api": "Heartbeat", "during": "second", "lasts_ms": 4_000, "at_least": 2}, True),
         ("silent", {"api": "Heartbeat", "during": "second", "lasts_ms": 4_001}, False),
+        ("unanswered", {"api": "JoinGroup", "during": "second", "lasts_ms": 5_000}, True),
+        ("unanswered", {"api": "JoinGroup", "during": "second", "lasts_ms": 5_001}, False),
         ("read", {"offset": 3}, True),
         ("read", {"offset": 0}, False),
         ("generations", {"during": "second"}, True),
@@ -68,7 +70,7 @@ def test_what_is_seen_is_counted_in_its_phase(sees: str, fields: dict[str, Any],
 
 
 def test_every_sight_was_tried() -> None:
-    assert set(SIGHTS) == {"sent", "answered", "told", "parked", "silent", "read", "generations"}
+    assert set(SIGHTS) == {"sent", "answered", "told", "parked", "silent", "unanswered", "read", "generations"}
 
 
 def test_several_members_count_together_unless_each_has_to() -> None:

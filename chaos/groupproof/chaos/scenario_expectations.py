@@ -6,7 +6,7 @@ INCONCLUSIVE. One with a requirement is a rule, as grave as the requirement's le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -69,9 +69,17 @@ def _parked(ev: Evidence, window: _Window) -> int:
 
 
 def _silent(ev: Evidence, window: _Window) -> int:
-    """Count the gaps of that length between requests, the window's ends included."""
+    return _gaps(ev, window, window.requests(ev))
+
+
+def _unanswered(ev: Evidence, window: _Window) -> int:
+    return _gaps(ev, window, window.responses(ev))
+
+
+def _gaps(ev: Evidence, window: _Window, seen: Sequence[Observation]) -> int:
+    """Count the gaps of that length between what was seen, the window's ends included."""
     first, last = ev.trace[max(window.since, 0)], ev.trace[min(window.until, len(ev.trace) - 1)]
-    at = [first.at_ms, *(seen.at_ms for seen in window.requests(ev)), last.at_ms]
+    at = [first.at_ms, *(each.at_ms for each in seen), last.at_ms]
     return sum(1 for before, after in pairwise(at) if after - before >= window.lasts_ms)
 
 
@@ -93,6 +101,7 @@ SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], i
     "told": (frozenset({"event"}), _told),
     "parked": (frozenset({"api", "lasts"}), _parked),
     "silent": (frozenset({"api", "lasts"}), _silent),
+    "unanswered": (frozenset({"api", "lasts"}), _unanswered),
     "read": (frozenset({"offset"}), _read),
     "generations": (frozenset(), _generations),
 }
