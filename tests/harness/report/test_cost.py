@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from tests.harness.diagnosis.making import Story
 from tests.harness.report.making import a_case, a_result, summary_of
 
 from groupproof.harness.report.case_view import case_view, shown_of
-from groupproof.harness.report.cost import cost_of
+from groupproof.harness.report.cost import cost_of, figures_of
 from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.page import page
+from groupproof.harness.report.writing import write_report
 
 TWO = {"a-1": "m0", "b-1": "m1"}
 
@@ -31,6 +35,18 @@ def test_a_story_is_told_rebalance_by_rebalance_with_its_meters() -> None:
 def test_a_case_that_is_no_story_and_one_that_was_not_run_have_no_cost() -> None:
     assert cost_of("join/classic/example", _trace().trace) is None
     assert cost_of("chaos/classic/leader-rejoins", None) is None
+
+
+def test_every_run_of_it_is_measured() -> None:
+    assert [(name, each["rebalances"]) for name, each in figures_of([_trace().trace, _trace().trace[:8]]).items()] == [("run 1", 2), ("run 2", 1)]
+
+
+def test_its_folder_holds_the_meters_and_that_of_a_case_does_not(tmp_path: Path) -> None:
+    results = [a_result(case=a_case(id), traces=[_trace().trace]) for id in ("chaos/classic/story", "join/classic/example")]
+    write_report(summary_of(*results), tmp_path)
+
+    assert json.loads((tmp_path / "cases/chaos/classic/story/meters.json").read_text())["run 1"]["rebalances"] == 2
+    assert not (tmp_path / "cases/join/classic/example/meters.json").exists()
 
 
 def test_it_stands_on_the_page() -> None:

@@ -9,8 +9,11 @@ from rich.console import Console
 from rich.text import Text
 
 from groupproof.harness.cli.campaign import Outcome
+from groupproof.harness.meters.meters import meters_of
+from groupproof.harness.meters.table import rows
 from groupproof.harness.progress import STYLES
 from groupproof.harness.report import CaseReport, RunSummary
+from groupproof.harness.report.cost import is_story
 from groupproof.harness.report.places import replay_line
 from groupproof.harness.verdicts import Goodbye, Verdict
 
@@ -23,12 +26,20 @@ _ALIKE_MAX = 3
 def print_summary(console: Console, outcome: Outcome, output: Path) -> None:
     """Print the gravest last, where the eye rests."""
     run = outcome.summary
+    for row in _costs(run):
+        console.print(row, markup=False, highlight=False, soft_wrap=True)
     for verdict in _TOLD:
         for alike in _alike(run, verdict):
             for line in _case_lines(alike, output):
                 console.print(line, soft_wrap=True)
     for line in _closing_lines(outcome, output):
         console.print(line, soft_wrap=True)
+
+
+def _costs(run: RunSummary) -> list[str]:
+    """Return what each scenario cost its group, a row each."""
+    stories = {each.case.id.rpartition("/")[2]: each.result.plays for each in run.cases if is_story(each.case.id)}
+    return rows({name: meters_of(plays[0].trace).result() for name, plays in stories.items() if plays})
 
 
 def _alike(run: RunSummary, verdict: Verdict) -> list[list[CaseReport]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
-__all__ = ["SHOWN", "html_table", "lines", "shown_value", "to_json"]
+__all__ = ["BESIDE", "SHOWN", "html_table", "lines", "rows", "shown_value", "to_json"]
 
 SHOWN: Final[dict[str, str]] = {
     "ownership_overlap_ms": "two owners of a partition",
@@ -27,6 +27,19 @@ SHOWN: Final[dict[str, str]] = {
     "heartbeat_latency_max_ms": "heartbeat answered, longest",
 }
 """The figures that a table shows, in its order, with what each is in words."""
+
+BESIDE: Final[dict[str, str]] = {
+    "ownership_overlap_ms": "two owners",
+    "unowned_ms": "no owner",
+    "time_to_detect_ms": "to detect",
+    "time_to_stable_ms": "to settle",
+    "rebalances": "rebalances",
+    "requests_per_rebalance": "requests each",
+    "commits_after_revocation": "late commits",
+    "duplicate_records": "twice",
+    "lost_records": "lost",
+}
+"""The figures by which many runs are compared, a row for each, with the heads of their columns."""
 
 _SUMMED: Final = "_partition_ms"
 
@@ -62,6 +75,14 @@ def lines(runs: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 def _justified(values: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(f"{value:>{width}}" for value, width in zip(values, widths, strict=True))
+
+
+def rows(runs: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return many runs one below the other, by the figures that compare them; a column that no run has a value for is left out."""
+    heads = {name: head for name, head in BESIDE.items() if any(name in run for run in runs.values())}
+    table = [["", *heads.values()], *([name, *(shown_value(each, run.get(each)) for each in heads)] for name, run in runs.items())]
+    widths = [max(len(row[index]) for row in table) for index in range(len(heads) + 1)]
+    return [f"{name:{widths[0]}}  {_justified(values, widths[1:])}".rstrip() for name, *values in table] if heads else []
 
 
 def html_table(runs: Mapping[str, Mapping[str, float]]) -> str:

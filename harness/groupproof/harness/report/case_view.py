@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from groupproof.harness.case import Case
 from groupproof.harness.judging import Ruling
-from groupproof.harness.report.cost import Cost, cost_of
+from groupproof.harness.report.cost import Cost, cost_of, is_story
 from groupproof.harness.report.excerpt import Excerpt, excerpt_of
 from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.palette import VERDICT_COLOURS
-from groupproof.harness.report.places import PLAN, STDERR, TIMELINE, case_place, trace_name
+from groupproof.harness.report.places import METERS, PLAN, STDERR, TIMELINE, case_place, trace_name
 from groupproof.harness.report.timeline_svg import Flag
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
@@ -194,6 +194,8 @@ def _files(report: CaseReport) -> Iterator[tuple[str, str]]:
         yield f"trace of run {run + 1}" if len(plays) > 1 else "trace", f"{place}/{trace_name(run)}"
     if plays:
         yield "timeline", f"{place}/{TIMELINE}"
+    if plays and is_story(report.case.id):
+        yield "meters", f"{place}/{METERS}"
     yield "schedule", f"{place}/{PLAN}"
     if plays:
         yield "stderr", f"{place}/{STDERR}"

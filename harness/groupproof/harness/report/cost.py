@@ -5,7 +5,7 @@ Cases that ask one question of a client show its frames; a scenario is a story, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +16,7 @@ from groupproof.harness.meters.table import html_table
 from groupproof.harness.report.svg import time_label
 from groupproof.protocol.trace import Trace
 
-__all__ = ["STORIES", "Cost", "cost_of"]
+__all__ = ["STORIES", "Cost", "cost_of", "figures_of", "is_story"]
 
 STORIES: Final = "chaos"
 """The area of the cases that are stories."""
@@ -30,9 +30,18 @@ class Cost:
     meters: str
 
 
+def is_story(case: str) -> bool:
+    return case.partition("/")[0] == STORIES
+
+
+def figures_of(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
+    """Return the meters of a case's runs, by `run 1` and so on."""
+    return {f"run {number}": meters_of(trace).result() for number, trace in enumerate(traces, 1)}
+
+
 def cost_of(case: str, trace: Trace | None) -> Cost | None:
     """Return the cost of a case's run; None for a case that is no story, or was not run."""
-    if trace is None or case.partition("/")[0] != STORIES:
+    if trace is None or not is_story(case):
         return None
     told = tuple(" ".join(_words(each)) for each in rebalances_of(trace))
     return Cost(rebalances=told, meters=html_table({"": meters_of(trace).result()}))

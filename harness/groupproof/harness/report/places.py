@@ -7,13 +7,14 @@ import re
 import shlex
 from pathlib import PurePosixPath
 
-__all__ = ["CASES", "PLAN", "REPLAY", "STDERR", "TIMELINE", "TRACE", "case_place", "replay_line", "trace_name", "trace_place"]
+__all__ = ["CASES", "METERS", "PLAN", "REPLAY", "STDERR", "TIMELINE", "TRACE", "case_place", "replay_line", "trace_name", "trace_place"]
 
 CASES = "cases"
+METERS = "meters.json"
 TRACE, TIMELINE, PLAN, STDERR, REPLAY = "trace.ndjson", "timeline.svg", "plan.json", "stderr.txt", "replay"
 
 _UNSAFE = re.compile(r"[^a-z0-9._-]+")
-_TAKEN = frozenset({TRACE, TIMELINE, PLAN, STDERR, REPLAY, "readme.txt"})
+_TAKEN = frozenset({METERS, TRACE, TIMELINE, PLAN, STDERR, REPLAY, "readme.txt"})
 _PART_CHARS_MAX = 80
 
 

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupproof.harness.course import course_to_json
+from groupproof.harness.meters.table import to_json
 from groupproof.harness.report.badge import badge
 from groupproof.harness.report.case_view import CaseView, Shown, case_view, shown_of
+from groupproof.harness.report.cost import figures_of, is_story
 from groupproof.harness.report.junit import junit
 from groupproof.harness.report.markdown import summary
 from groupproof.harness.report.model import CaseReport, RunSummary
 from groupproof.harness.report.page import page
-from groupproof.harness.report.places import CASES, PLAN, REPLAY, STDERR, TIMELINE, case_place, replay_line, trace_name
+from groupproof.harness.report.places import CASES, METERS, PLAN, REPLAY, STDERR, TIMELINE, case_place, replay_line, trace_name
 from groupproof.harness.report.timeline_svg import Drawing, draw
 from groupproof.harness.script_judging import with_transitions
 from groupproof.harness.timeline import timeline_of
@@ -142,6 +144,8 @@ def _write_case(run: RunSummary, report: CaseReport, shown: Shown | None, fresh:
             file.writelines(f"{line}\n" for line in write_trace(play.trace))
     if shown is None:
         return None
+    if is_story(report.case.id):
+        (folder / METERS).write_text(_json(to_json(figures_of(play.trace for play in report.result.plays))), encoding="utf-8")
     (folder / STDERR).write_text(_stderr(report, shown), encoding="utf-8", errors="replace")
     drawing = draw(timeline_of(with_transitions(shown.trace)), shown.flags)
     (folder / TIMELINE).write_text(_picture(run, report, shown, drawing), encoding="utf-8", errors="replace")
