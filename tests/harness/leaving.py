@@ -9,7 +9,7 @@ import sys
 import uuid
 from pathlib import Path
 
-__all__ = ["MARK", "ended_by", "marked"]
+__all__ = ["MARK", "ended_by", "marked", "wait_until_gone"]
 
 MARK = "GROUPPROOF_TEST_MARK"
 _GONE_MS = 30_000
@@ -27,7 +27,8 @@ def _has(process: Path, mark: str) -> bool:
         return False
 
 
-def _wait_until_gone(pid: int) -> None:
+def wait_until_gone(pid: int) -> None:
+    """Wait, half a minute at most, until a process has ended."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -53,5 +54,5 @@ def ended_by(number: int, cache: Path, image: str = "") -> tuple[int, int, list[
         kit.send_signal(number)
         status = kit.wait(60)
     for pid in had:
-        _wait_until_gone(pid)
+        wait_until_gone(pid)
     return len(had), status, marked(mark), folder.exists()

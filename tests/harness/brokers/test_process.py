@@ -120,6 +120,17 @@ def test_a_guarded_command_names_the_guard_and_its_plan() -> None:
     assert argv[-1] == '{"argv": ["java", "x"], "remove": ["/d"], "after": [["docker", "rm"]]}'
 
 
+def test_an_order_to_what_is_ended_meanwhile_is_the_environments_fault(tmp_path: Path) -> None:
+    async def main() -> None:
+        process = await BrokerProcess.start(_command(tmp_path, PATIENT))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(process.kill, 0.05)
+            await process.order("resume")
+
+    with pytest.RaisesGroup(pytest.RaisesExc(BrokenEnvironment, match="broker 0 can't be made to resume")):
+        trio.run(main)
+
+
 def test_an_order_that_nobody_obeys_is_the_environments_fault(tmp_path: Path) -> None:
     async def main() -> None:
         process = await BrokerProcess.start(_command(tmp_path, "input(); print('ERROR no', file=__import__('sys').stderr); raise SystemExit(3)"))

@@ -133,6 +133,7 @@ def test_a_broker_can_be_paused_and_killed_and_comes_back_with_its_data_at_its_p
             await running.break_broker(1, "pause")
         finally:
             await running.end()
+            await running.mend_broker(1)
         assert not data.exists()
 
     trio.run(main)

@@ -148,7 +148,7 @@ class BrokerProcess:
         async with self._orders:
             await self.say(order)
             answer = b""
-            with trio.move_on_after(_ORDER_S):
+            with trio.move_on_after(_ORDER_S), suppress(trio.ClosedResourceError, trio.BrokenResourceError):
                 while not answer.endswith(b"\n") and (some := await self._input.receive_some()):
                     answer += some
         if answer != b"done\n":

@@ -53,6 +53,7 @@ class RunningKafka:
         self._processes: dict[int | None, BrokerProcess] = {}
         self._stopped: set[int] = set()
         self._broken: dict[int, _Break] = {}
+        self._is_over = False
         self.unmet: Mapping[str, str] = {}
 
     @property
@@ -106,6 +107,14 @@ class RunningKafka:
         broken = self._broken.get(node)
         if broken is None:
             return
+        try:
+            await self._mend(node, broken)
+        except BrokenEnvironment:
+            # A run that was broken off ends the brokers while its plans mend what they broke: there is nothing left to mend then.
+            if not self._is_over:
+                raise
+
+    async def _mend(self, node: int, broken: _Break) -> None:
         if broken.how == "kill":
             await trio.sleep_until(broken.since_s + self._layout.lease_s)
         if broken.how == "slow-disk":
@@ -134,6 +143,7 @@ class RunningKafka:
 
     async def end(self) -> None:
         """End every process, whatever happened before."""
+        self._is_over = True
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as nursery:
                 for process in self._processes.values():

@@ -1,0 +1,78 @@
+"""A real run that is ended while a broker stands still: a whole command, real brokers, Toxiproxy, clients; nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from tests.chaos.engines import running_engine
+from tests.harness.leaving import MARK, marked, wait_until_gone
+
+from groupproof.chaos.containers import Engine
+from groupproof.chaos.images import build_kafka, build_proxy
+from groupproof.clients.store import default_cache
+from groupproof.harness.brokers.images import PROVIDER
+
+__all__ = ["running_engine"]
+
+pytestmark = [
+    pytest.mark.soak, pytest.mark.java, pytest.mark.network,
+    pytest.mark.skipif(not (shutil.which("java") and shutil.which("mvn")), reason="absent: Java and Maven, which run Apache Kafka"),
+]  # fmt: skip
+
+COMMAND = ("chaos", "run", "broker-stands-still", "--client", "kafka-python", "--coordinator", "apache-kafka@4.1.0", "--output")
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+
+
+def _ended(number: int, folder: Path, provider: str, stands_still: Callable[[str], bool]) -> tuple[int, list[int], list[str]]:
+    """Signal the command when a broker stands still; return how many processes it had, and what processes and folders are left."""
+    mark = uuid.uuid4().hex
+    argv = [str(Path(sys.executable).with_name("groupproof")), *COMMAND, str(folder / "report")]
+    env = {**os.environ, MARK: mark, PROVIDER: provider, "TMPDIR": str(folder)}
+    with subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as kit:
+        while not stands_still(mark):
+            with suppress(subprocess.TimeoutExpired):
+                pytest.fail(f"it ended with status {kit.wait(0.1)} before a broker stood still")
+        had = marked(mark)
+        kit.send_signal(number)
+        kit.wait(120)
+    for pid in had:
+        wait_until_gone(pid)
+    return len(had), marked(mark), [each.name for each in folder.glob("groupproof-*")]
+
+
+def _is_stopped(mark: str) -> bool:
+    return any(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T" for pid in marked(mark))
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_processes(number: int, tmp_path: Path) -> None:
+    had, processes, folders = _ended(number, tmp_path, "local", _is_stopped)
+
+    assert had > 6
+    assert (processes, folders) == ([], [])
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("number", SIGNALS)
+def test_containers(number: int, running_engine: Engine, tmp_path: Path) -> None:
+    build_kafka(running_engine, "4.1.0", default_cache(), print)
+    build_proxy(running_engine, default_cache(), print)
+    others = running_engine.owned()
+
+    def stands_still(_: str) -> bool:
+        argv = ["docker", "ps", "--filter", "status=paused", "--format", "{{.Names}}"]
+        return bool(set(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()) - set(others))
+
+    _, processes, folders = _ended(number, tmp_path, "docker", stands_still)
+
+    assert (processes, folders) == ([], [])
+    assert not running_engine.owned().keys() - others.keys()
