@@ -10,6 +10,7 @@ from groupproof.harness.fuzzing.drawn_case import drawn_case, with_healing
 from groupproof.harness.fuzzing.finds import Finds, Steadiness, kind_of, kinds_in
 from groupproof.harness.steps import plan, start, subject
 from groupproof.harness.verdicts import Proof, Verdict, fingerprint
+from groupproof.protocol.trace import Observation
 
 BUSY = drawn_case("1-1", busy_plan())
 SMALL = drawn_case("1-2", with_healing(plan(subject(), steps=[start("m0")])))
@@ -67,3 +68,13 @@ def test_the_subject_is_blamed_for_what_is_proven(steadiness: Steadiness, proof:
 
     assert find.counts is counts
     assert find.label == ("not tried again" if steadiness is Steadiness.UNPROVEN else f"{steadiness.value} 2/5")
+
+
+def test_what_was_seen_once_while_the_kit_was_late_blames_nobody() -> None:
+    lag = Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": "lag", "lag_ms": 400.0})
+    find = Finds([]).add("k", ONE, BUSY, [lag], 1.0)
+    find.steadiness = Steadiness.FLEETING
+
+    assert not find.counts
+    find.steadiness = Steadiness.TIMING
+    assert find.counts

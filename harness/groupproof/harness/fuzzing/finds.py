@@ -52,10 +52,11 @@ class Find:
 
     @property
     def counts(self) -> bool:
-        """Whether the subject is to blame: proven on the wire, or an absence that was there again."""
-        if self.steadiness is Steadiness.OURS:
-            return False
-        return self.finding.proof is Proof.SAFETY or self.steadiness is not Steadiness.FLEETING
+        """Whether the subject is to blame: it showed again, or it was proven on the wire while the kit was in time."""
+        if self.steadiness is Steadiness.FLEETING:
+            was_late = any(seen.who == "kit" and seen.body.get("name") == "lag" for seen in self.trace)
+            return self.finding.proof is Proof.SAFETY and not was_late
+        return self.steadiness is not Steadiness.OURS
 
     def show(self, finding: Finding, case: Case, trace: Trace) -> None:
         """Keep the plan where it is smaller than the one that was kept."""
