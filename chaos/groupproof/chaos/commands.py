@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from groupproof.chaos.scenario import Scenario
     from groupproof.harness.brokers.cluster import BrokerSubject
     from groupproof.harness.candidates import Candidate
-    from groupproof.harness.cli.campaign import Campaign
+    from groupproof.harness.case import Case
+    from groupproof.harness.cli.campaign import Campaign, Order
     from groupproof.harness.progress import Shown
 
 __all__ = ["group", "list_scenarios", "run_scenarios"]
@@ -106,6 +109,7 @@ class _Chaos:
         from groupproof.chaos.running import ChaosRun
         from groupproof.chaos.scenario import Ground
         from groupproof.chaos.scenario_case import compile_scenario
+        from groupproof.chaos.shrinking import Lesser
         from groupproof.harness.cli.certifying import Certification
 
         scenarios = self._scenarios(names)
@@ -124,10 +128,18 @@ class _Chaos:
             else {each.case_id: f"It is had in virtual time alone: {each.only_virtual}." for each in scenarios if each.only_virtual}
         )
 
-        def campaign(shown: Shown) -> Campaign:
-            return ChaosRun(found, brokers, order, say=shown.told, on_hello=lambda _: None, note=certification.say, untried=untried)
+        drawn = None if names else Lesser(scenario=scenarios[0], members=self._members or scenarios[0].members)
+        runs: list[ChaosRun] = []
 
-        return certification.run(campaign)
+        def campaign(shown: Shown) -> Campaign:
+            note, hello = certification.say, lambda _: None
+            runs.append(ChaosRun(found, brokers, order, say=shown.told, on_hello=hello, note=note, untried=untried, drawn=drawn))
+            return runs[0]
+
+        code = certification.run(campaign)
+        if runs[0].shrunk is not None:
+            _keep(runs[0].shrunk, order, found, brokers, certification.output / "shrunk.json")
+        return code
 
     def _scenarios(self, names: tuple[str, ...]) -> Sequence[Scenario]:
         from groupproof.chaos.scenario_shelf import chosen
@@ -162,3 +174,19 @@ class _Chaos:
         if brokers is None:
             return "the reference member before the reference coordinator, in virtual time"
         return f"{found.name} {found.release or ''} before {brokers.spec}, over the wire".replace("  ", " ")
+
+
+def _keep(case: Case, order: Order, found: Candidate, brokers: BrokerSubject | None, file: Path) -> None:
+    """Write the smallest plan that failed as a schedule, and tell how to have it again."""
+    from groupproof.harness.case import plan_of
+    from groupproof.harness.replay import Schedule, schedule_to_json
+    from groupproof.harness.report.writing import write_text
+    from groupproof.harness.verdicts import Verdict
+
+    subject = found.spec if isinstance(found.spec, str) else tuple(found.spec)
+    coordinator = None if brokers is None else brokers.spec
+    schedule = Schedule(
+        case=case.id, seed=order.seed, subject=subject, profile=order.profile, plan=plan_of(case), verdict=Verdict.FAILED, coordinator=coordinator
+    )  # fmt: skip
+    write_text(file, json.dumps(schedule_to_json(schedule), ensure_ascii=False, indent=1) + "\n")
+    click.echo(f"shrunk: groupproof replay {shlex.quote(str(file))}", err=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final
 
+from groupproof.chaos.scenario import Ground
+from groupproof.chaos.scenario_case import compile_scenario
+from groupproof.chaos.shrinking import Lesser, shrunk
 from groupproof.chaos.stage import ChaosStage
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.candidates import Candidate, company
@@ -18,28 +22,55 @@ from groupproof.harness.driver import Limits
 from groupproof.harness.play import Stage
 from groupproof.harness.report import SubjectInfo
 from groupproof.harness.runner import Staged
+from groupproof.harness.verdicts import Finding, Verdict
 
 __all__ = ["WIRE_STEPS_S", "ChaosRun"]
 
 WIRE_STEPS_S: Final = 90.0
 """The longest that a scenario's steps may take in real time."""
 
+_SHRINK_S: Final = 600.0
 _VIRTUAL: Final = Limits(steps_s=7_200, observations_max=100_000)
 """Virtual time is cheap: a scenario may last as long as an operator's bad night."""
 
 
 class ChaosRun(Run):
-    """One run of `order.cases`; `brokers` None: the reference coordinator, in virtual time. `untried` says of a case why it is not had here."""
+    """One run of `order.cases`; `brokers` None: the reference coordinator, in virtual time. `untried` says of a case why it is not had here;
+    `drawn` is what its case was made of, to be shrunk if it fails."""
 
     def __init__(
-        self, candidate: Candidate, brokers: BrokerSubject | None, order: Order, *, say: Say, on_hello: OnHello, note: Callable[[str], None], untried: Mapping[str, str]
+        self, candidate: Candidate, brokers: BrokerSubject | None, order: Order, *, say: Say, on_hello: OnHello, note: Callable[[str], None], untried: Mapping[str, str],
+        drawn: Lesser | None = None,
     ) -> None:  # fmt: skip
         super().__init__(candidate, order, say=say, on_hello=on_hello, catalogue=order.cases)
         self._brokers = brokers
         self._note = note
         self._untried = untried
+        self._drawn = drawn
+        self.shrunk: Case | None = None
         self._provided_by = ""
         self._logs: Sequence[str] = ()
+
+    async def rule(self, stage: Staged) -> None:
+        """Run the cases; where a drawn scenario fails, look for the smallest that fails so, `shrunk`."""
+        await super().rule(stage)
+        failed = next((each.ruling for each in self.results if each.ruling.verdict is Verdict.FAILED), None)
+        if self._drawn is None or failed is None:
+            return
+        self._note("it fails; looking for less that fails so")
+        kinds, numbers = _kinds(failed.findings), itertools.count(1)
+
+        async def shows(less: Lesser) -> bool:
+            case = self._compiled(less)
+            play = await stage.play(case, key=f"s{next(numbers)}")
+            return bool(_kinds(stage.judge(case, play.trace).findings) & kinds)
+
+        found = await shrunk(self._drawn, shows, at_once=self.order.jobs, within_s=_SHRINK_S)
+        self.shrunk = self._compiled(found)
+
+    def _compiled(self, less: Lesser) -> Case:
+        ground = Ground.VIRTUAL if self._brokers is None else Ground.WIRE
+        return compile_scenario(less.scenario, ground=ground, members=less.members)
 
     def lack(self, case: Case) -> str:
         return self._untried.get(case.id) or super().lack(case)
@@ -82,3 +113,7 @@ class ChaosRun(Run):
         provided = {"provided_by": self._provided_by} if self._provided_by else {}
         logs = {"broker_logs": sorted(set(self._logs))} if self._logs else {}
         return {**super().environment(), **told, **provided, **logs}
+
+
+def _kinds(findings: Iterable[Finding]) -> set[tuple[str, str]]:
+    return {(each.requirement, each.observed) for each in findings if each.verdict is Verdict.FAILED}

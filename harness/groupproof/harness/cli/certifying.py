@@ -98,6 +98,12 @@ class Certification:
             self._output = Path("reports") / as_folder(name)
         _check(self._output)
 
+    @property
+    def output(self) -> Path:
+        """Where the report goes, once that is settled."""
+        assert self._output is not None
+        return self._output
+
     def run(self, campaign: Callable[[Shown], Campaign]) -> int:
         """Run, write the report, and return the exit code."""
         from groupproof.harness.progress import watched

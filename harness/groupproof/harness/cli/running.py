@@ -40,7 +40,7 @@ class Run(Campaign):
             self._hello = subject.hello
             self._on_hello(subject.hello)
             async with self.staged() as stage:
-                await self._rule(stage)
+                await self.rule(stage)
 
     @asynccontextmanager
     async def staged(self) -> AsyncIterator[Staged]:
@@ -66,7 +66,8 @@ class Run(Campaign):
             on_started=None if order.hold is None else order.hold.on_started,
         )
 
-    async def _rule(self, stage: Staged) -> None:
+    async def rule(self, stage: Staged) -> None:
+        """Run the cases that the subject can be put through."""
         runner = Runner(stage, jobs=self.order.jobs, say=self.told)
         self.results = runner.results
         for case in self.order.cases:

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from groupproof.chaos import commands
+from groupproof.chaos.scenario import Healing, Scenario
+from groupproof.chaos.scenario_faults import KINDS
+from groupproof.chaos.shrinking import Lesser, lesser, shrunk, size_of
+from groupproof.chaos.swarm import drawn
+from groupproof.harness.cli.boundary import run
+from groupproof.harness.replay import load_schedule
+
+DRAWN = Lesser(scenario=drawn(4, members=4), members=4)
+
+
+def kinds(each: Lesser) -> list[str]:
+    return [fault.kind for phase in each.scenario.phases for fault in phase.faults]
+
+
+def actions(each: Lesser) -> list[str]:
+    return [action.do for phase in each.scenario.phases for action in phase.actions]
+
+
+def test_everything_that_can_be_left_out_is_and_what_is_left_is_smaller() -> None:
+    less = list(lesser(DRAWN))
+
+    assert all(size_of(each) < size_of(DRAWN) for each in less)
+    assert any(each.members == 3 for each in less)
+    assert any(len(each.scenario.phases) < len(DRAWN.scenario.phases) for each in less)
+    assert any(len(kinds(each)) == len(kinds(DRAWN)) - 1 for each in less)
+    assert set(kinds(DRAWN)) <= set(KINDS)
+
+
+@pytest.mark.parametrize("at_once", [1, 5])
+def test_a_failure_that_needs_little_is_shrunk_to_that(at_once: int) -> None:
+    asked: list[Lesser] = []
+
+    async def shows(each: Lesser) -> bool:
+        asked.append(each)
+        await trio.lowlevel.checkpoint()
+        return "freeze" in actions(each) and "answer" in kinds(each)
+
+    assert trio.run(shows, DRAWN)
+
+    async def main() -> Lesser:
+        return await shrunk(DRAWN, shows, at_once=at_once, within_s=60)
+
+    found = trio.run(main)
+    assert (kinds(found), actions(found), found.members) == (["answer"], ["freeze"], 2)
+    assert len(asked) < 200
+
+
+def test_when_time_is_out_the_smallest_so_far_is_kept() -> None:
+    async def shows(each: Lesser) -> bool:
+        await trio.sleep(1)
+        return True
+
+    async def main() -> Lesser:
+        return await shrunk(DRAWN, shows, at_once=1, within_s=2.5)
+
+    found = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert size_of(found) < size_of(DRAWN)
+
+
+def test_a_drawn_plan_that_fails_is_shrunk_to_a_schedule_that_is_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is drawn here heals too late on purpose: whoever is killed is missed by a group that has a second."""
+
+    def hasty(seed: int, *, members: int) -> Scenario:
+        made = drawn(seed, members=members)
+        return replace(made, healing=Healing(name="healed", within=1, members="leader"))
+
+    monkeypatch.setattr("groupproof.chaos.swarm.drawn", hasty)
+    code = run(["chaos", "run", "--faults", "swarm", "--seed", "6", "--output", str(tmp_path)])
+    said = capsys.readouterr()
+
+    assert code == 1
+    assert "it fails; looking for less that fails so" in said.err
+    assert f"shrunk: groupproof replay {tmp_path}/shrunk.json" in said.err
+    whole, small = (load_schedule(path).plan for path in (next(tmp_path.rglob("plan.json")), tmp_path / "shrunk.json"))
+    assert len(json.dumps(repr(small))) < len(json.dumps(repr(whole)))
+    assert run(["replay", str(tmp_path / "shrunk.json")]) == 1
+    assert commands.group.name == "chaos"
