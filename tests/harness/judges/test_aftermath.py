@@ -57,8 +57,14 @@ def test_being_unknown_excuses_nobody_who_asked_without_the_id() -> None:
     story.at(300).beat(error=22)
     story.beat(member="", error=25)
 
+    risky = Story().member()
+    risky.at(300).commit(("t", 0, 1), member="", generation=-1, error=25)
+    risky.sync(error=27)
+
     (found,) = findings(ids_are_given_up_for_a_reason, anew(story))
-    assert "Heartbeat was answered ILLEGAL_GENERATION" in found.observed
+    (risked,) = findings(ids_are_given_up_for_a_reason, anew(risky))
+    assert "After Heartbeat was answered ILLEGAL_GENERATION" in found.observed
+    assert "After OffsetCommit, sent without the id, was answered UNKNOWN_MEMBER_ID" in risked.observed
 
 
 def test_of_several_answers_the_one_that_costs_the_generation_is_named_and_none_from_before_the_id_was_last_used() -> None:

@@ -61,9 +61,9 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
             return None
         if seen.kind == "request" and seen.member and seen.member == since.member:
             held = seen
-        elif seen.kind == "response" and seen.api in _TITLES and seen.member != "":
-            # Who asks without the id has given it up already, whatever that is answered.
-            if _gives_up(seen):
+        elif seen.kind == "response" and seen.api in _TITLES:
+            # Who asks without the id has given it up already, or risks it: being unknown is no excuse then.
+            if _gives_up(seen) and seen.member != "":
                 return None
             heard = seen if seen.error in _ALIVE and seen.api != Api.FIND_COORDINATOR.title else heard
             mishaps += [seen] if seen.error else []
@@ -121,7 +121,8 @@ def _likeliest(mishaps: Sequence[Observation]) -> tuple[str, str]:
     likeliest = next((seen for seen in answers if Effect.DROP_GENERATION in _row(seen)), mishaps[-1])
     if likeliest.kind != "response":
         return "CLIENT-05", "its connection was closed"
-    return _row(likeliest).requirements[0], f"{likeliest.api} was answered {error_named(likeliest.error or 0)}"
+    how = ", sent without the id," if likeliest.member == "" else ""
+    return _row(likeliest).requirements[0], f"{likeliest.api}{how} was answered {error_named(likeliest.error or 0)}"
 
 
 def refusals_are_heeded(after: str) -> Judge:
