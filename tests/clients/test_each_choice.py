@@ -229,6 +229,18 @@ def _leaves_without_polls(b: Bench) -> object:
     return b.count(LEAVE), b.member.member_id
 
 
+def _when_it_leaves_without_polls(b: Bench) -> object:
+    b.stable(0)
+    b.advance(3_000)
+    return b.times(LEAVE)
+
+
+def _offset_committed(b: Bench) -> object:
+    b.stable(0)
+    b.do(b.member.commit(1, AT, b.now, is_sync=True))
+    return b.message(COMMIT).topics[0].partitions[0].committed_offset
+
+
 def _joins_after_a_commit(b: Bench) -> object:
     b.stable(0)
     joins = b.count(JOIN)
@@ -327,6 +339,8 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
     (Policy(commits_on_close=False), _commits_at_the_end, 1, 0, AUTO),
     (Policy(leaves_when_static=True), _leaves_at_the_end, 0, 1, {"instance_id": "i0"}),
     (Policy(poll_end_leaves=False), _leaves_without_polls, (1, ""), (0, ""), {"max_poll_interval_ms": 2_000}),
+    (Policy(poll_deadline_factor=0.5), _when_it_leaves_without_polls, [2_000], [1_000], {"max_poll_interval_ms": 2_000}),
+    (Policy(commit_shift=1), _offset_committed, 5, 6, {}),
     (Policy(rejoins_after_commit=True), _joins_after_a_commit, 0, 1, {}),
     (Policy(rejoins_on_any_metadata=True), _joins_after(_same_metadata), 0, 1, {}),
     (Policy(rejoins_on_resubscribe=False), _joins_after(_resubscribed), 1, 0, {}),
@@ -356,8 +370,6 @@ SHOWN_ELSEWHERE = {
     "heartbeat_right_after_sync": "test_heartbeats",
     "heartbeat_jitter": "test_heartbeats",
     "heartbeat_generation": "test_heartbeats",
-    "poll_deadline_factor": "test_heartbeats",
-    "commit_shift": "test_errands",
     "fetches_offsets": "test_reading",
     "delivers_while_joining": "test_reading",
     "delivers_revoked": "test_reading",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.clients.outputs import CallbackKind, Drop
-from groupproof.clients.policy import Policy
+from groupproof.clients.policy import Override, Policy
+from groupproof.protocol.spec.classic_member import Effect
 from groupproof.protocol.vocabulary import Api, MemberState
 
 if TYPE_CHECKING:
@@ -269,8 +270,9 @@ def test_a_client_whose_heartbeats_end_with_a_late_answer_sends_no_more(bench: t
     assert b.count(HEARTBEAT) == beats
 
 
-def test_a_client_that_heartbeats_with_its_first_generation_keeps_it(bench: type[Bench]) -> None:
-    b = bench(Policy(heartbeat_generation="first"))
+@pytest.mark.parametrize(("policy", "told"), [(Policy(), 6), (Policy(heartbeat_generation="first"), 5)])
+def test_a_client_that_heartbeats_with_its_first_generation_keeps_it(bench: type[Bench], policy: Policy, told: int) -> None:
+    b = bench(policy)
     b.stable(generation=5)
     beat(b, 1, 27)
     b.poll()
@@ -279,7 +281,7 @@ def test_a_client_that_heartbeats_with_its_first_generation_keeps_it(bench: type
     b.rejoined(generation=6)
     beat(b, 1)
 
-    assert b.message(HEARTBEAT).generation_id == 5
+    assert b.message(HEARTBEAT).generation_id == told
 
 
 @pytest.mark.requirement("CLIENT-40")
@@ -329,3 +331,12 @@ def test_a_client_that_heartbeats_for_its_partitions_alone_sends_none_without_an
     b.advance(1_000)
 
     assert b.count(HEARTBEAT) == beats
+
+
+def test_a_client_that_stops_at_the_news_of_a_rebalance_sends_no_further_heartbeat(bench: type[Bench]) -> None:
+    b = bench(Policy(overrides=(Override(api=HEARTBEAT, answers=(27,), effects=(Effect.HALT,)),)))
+    b.stable(0)
+    beat(b, 1, 27)
+    b.advance(3_000)
+
+    assert b.times(HEARTBEAT) == [1_000]

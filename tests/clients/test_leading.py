@@ -102,3 +102,14 @@ def test_a_follower_reads_nobodys_subscription(bench: type[Bench]) -> None:
 
     assert b.member.failure is None
     assert assigned(b) == {}
+
+
+def test_of_two_claims_the_leader_believes_the_one_of_the_later_generation(bench: type[Bench]) -> None:
+    def claiming(member_id: str, generation: int) -> JoinMember:
+        said = Subscription(topics=("t",), owned=(("t", 0),), generation=generation, version=2)
+        return JoinMember(member_id=member_id, metadata=encode_subscription(said))
+
+    b = bench(assignors=("sticky",))
+    b.syncing(leader="m-1", members=(claiming("m-1", 1), claiming("m-2", 2)))
+
+    assert assigned(b) == {"m-1": [1], "m-2": [0]}

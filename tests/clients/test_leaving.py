@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.clients.outputs import CallbackKind, Gone
+from groupproof.clients.outputs import CallbackKind, Committed, Gone
 from groupproof.clients.policy import Policy
 from groupproof.protocol.messages import LeaveGroupRequest, LeftMember
 from groupproof.protocol.vocabulary import Api
@@ -52,6 +52,7 @@ def test_auto_commit_comes_before_the_callback(bench: type[Bench]) -> None:
     b.answer(COMMIT)
 
     assert b.callbacks[0].kind is CallbackKind.REVOKED
+    assert b.of(Committed) == [], "nobody asked for it"
 
 
 @pytest.mark.requirement("CLIENT-71", "CLIENT-80")
@@ -133,6 +134,10 @@ def test_a_leave_during_a_parked_join_goes_by_a_connection_of_its_own(bench: typ
 
     assert b.take(LEAVE).lane == "goodbye"
     assert b.take(JOIN).lane == "group"
+    stable = bench()
+    stable.stable()
+    stable.do(stable.member.close(stable.now))
+    assert stable.take(LEAVE).lane == "group"
 
 
 def test_lost_partitions_are_not_revoked_on_close(bench: type[Bench]) -> None:

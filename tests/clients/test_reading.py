@@ -18,21 +18,29 @@ if TYPE_CHECKING:
     from tests.clients.conftest import Bench
 
 T0, T1 = ("t", 0), ("t", 1)
-METADATA: dict[str, Any] = {
-    "brokers": ({"node_id": 0, "host": "a", "port": 1, "rack": None},),
-    "topics": ({"name": "t", "error_code": 0, "partitions": tuple({"partition_index": each, "leader_id": 0, "replica_nodes": (0,)} for each in (0, 1))},),
-}  # fmt: skip
+
+
+def _metadata(*leaders: int) -> dict[str, Any]:
+    """Return the metadata of topic t, with these leaders of its partitions."""
+    partitions = tuple({"partition_index": index, "leader_id": each, "replica_nodes": (each,)} for index, each in enumerate(leaders))
+    return {
+        "brokers": tuple({"node_id": each, "host": "a", "port": 1, "rack": None} for each in set(leaders)),
+        "topics": ({"name": "t", "error_code": 0, "partitions": partitions},),
+    }
+
+
 Answered = Callable[[dict[str, Any] | None], None]
 
 
 class Desk:
     """A member that owns both partitions, its reading, and the host that both believe in."""
 
-    def __init__(self, bench: type[Bench], policy: Policy = Policy(), **settings: Any) -> None:  # noqa: B008 - a policy is frozen
+    def __init__(self, bench: type[Bench], policy: Policy = Policy(), leaders: tuple[int, ...] = (0, 0), **settings: Any) -> None:  # noqa: B008 - a policy is frozen
         self.bench = bench(policy, **({"auto_offset_reset": "earliest"} | settings))
         self.bench.stable(0, 1)
         view = ClusterView()
-        view.learn(METADATA)
+        view.learn(_metadata(*leaders))
+        self.leaders = leaders
         self.is_reachable = True
         self.metadata_wanted = 0
         self.wanted: list[tuple[frozenset[Partition], Callable[[Fetched], None]]] = []
@@ -49,7 +57,7 @@ class Desk:
         self.wanted.append((partitions, take))
 
     def send_to_node(self, node_id: int, api: Api, body: Mapping[str, Any], answered: Answered) -> bool:
-        assert node_id == 0
+        assert node_id in self.leaders
         if self.is_reachable:
             self.sent.append((api, body, answered))
         return self.is_reachable
@@ -91,6 +99,7 @@ def test_where_nothing_is_committed_the_end_that_is_set_is_asked_for(bench: type
     ((_, body, _),) = desk.sent
 
     assert [each["timestamp"] for each in body["topics"][0]["partitions"]] == [timestamp]
+    assert body["replica_id"] == -1  # a consumer's
 
 
 def test_records_are_fetched_and_delivered(bench: type[Bench]) -> None:
@@ -194,3 +203,13 @@ def test_a_client_that_ignores_commits_resets_at_once(bench: type[Bench]) -> Non
 
     assert desk.wanted == []
     assert [api for api, *_ in desk.sent] == [Api.LIST_OFFSETS]
+
+
+def test_what_one_leader_is_asked_about_is_not_looked_up_again_because_another_is_asked(bench: type[Bench]) -> None:
+    desk = Desk(bench, leaders=(0, 1))
+    desk.reading.pursue()
+    desk.committed({T0: -1, T1: -1})
+    assert [api for api, *_ in desk.sent] == [Api.LIST_OFFSETS] * 2
+    desk.reading.pursue()
+
+    assert desk.wanted == []

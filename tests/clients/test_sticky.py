@@ -96,6 +96,12 @@ def test_members_of_a_rack_are_dealt_its_partitions_in_turn() -> None:
     }  # fmt: skip
 
 
+def test_a_claim_on_a_partition_that_is_not_there_is_none() -> None:
+    member = GroupMember(member_id="a", topics=("t",), owned=(("t", 1), ("t", 2), ("u", 0)), generation=1)
+
+    assert claims([member], Cluster(partitions={"t": 2})) == {"a": [("t", 1)]}
+
+
 def test_nobody_gets_more_than_its_share_for_the_sake_of_its_rack() -> None:
     members = [GroupMember(member_id=each, topics=("t",), rack=each) for each in "ab"]
     cluster = Cluster(partitions={"t": 4}, replica_racks={"t": tuple(map(frozenset, "aaab"))})

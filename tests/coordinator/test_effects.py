@@ -73,3 +73,42 @@ def test_a_rejected_id_is_forgotten_with_its_timer(scene_of: Callable[..., Scene
 
     assert late in pending
     assert late not in scene.view().pending
+
+
+def test_an_entry_that_leaves_is_told_under_the_names_that_it_gave(scene: Scene) -> None:
+    member, static = scene.stable(1, instances=["a"], version=5)
+    left = scene.leave(member, instances=["a", "b"]).answer.members
+
+    assert static not in scene.members()
+    assert [(each.member_id, each.group_instance_id, each.error_code) for each in left] == [(member, None, 0), ("", "a", 0), ("", "b", 25)]
+
+
+@pytest.mark.parametrize(("profile", "state"), [("kafka-2.4", GroupState.STABLE), ("kafka-4.1", GroupState.PREPARING_REBALANCE)])
+def test_a_pending_id_that_leaves_starts_a_rebalance_of_the_others_since_4_0(scene_of: Callable[..., Scene], profile: str, state: GroupState) -> None:
+    scene = scene_of(profile)
+    scene.stable(2)
+    scene.leave(scene.given_id(), version=4)
+
+    assert scene.state() is state
+
+
+@pytest.mark.parametrize("profile", ["kafka-2.8", "kafka-4.1"])
+def test_who_is_turned_away_from_a_full_group_is_told_no_id(scene_of: Callable[..., Scene], profile: str) -> None:
+    scene = scene_of(profile, group_max_size=1)
+    pending = scene.given_id()
+    scene.stable()
+    refused = scene.join(pending, version=4)
+
+    assert (refused.error, refused.answer.member_id) == (ErrorCode.GROUP_MAX_SIZE_REACHED, "")
+
+
+def test_a_newcomer_of_the_generation_before_extends_no_delay_of_the_next(scene: Scene) -> None:
+    first = scene.join()
+    scene.after(2_000).join()
+    scene.after(4_000)
+    assert first.answer.generation_id == 1
+    scene.leave(*scene.members())
+    alone = scene.join()
+    scene.after(3_000)
+
+    assert not alone.is_parked

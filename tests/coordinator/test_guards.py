@@ -183,3 +183,21 @@ def test_a_guard_changes_nothing() -> None:
 def test_a_generation_is_another_only_where_one_is_named_and_a_group_that_is_not_there_has_0(generation: int, here: bool, there: bool) -> None:
     assert _holds(Guard.OTHER_GENERATION_NAMED, _input(_group("m"), "m", generation=generation)) is here
     assert _holds(Guard.OTHER_GENERATION_NAMED, _input(None, "m", generation=generation)) is there
+
+
+@pytest.mark.parametrize(
+    ("size_max", "member_id", "full"), [(1, "", True), (2, "", False), (1, "was-pending", False), (0, "m", True), (1, "m", False)]
+)
+def test_a_group_is_full_by_its_size_to_newcomers_and_beyond_it_to_members(size_max: int, member_id: str, full: bool) -> None:
+    on = _input(_group("m"), member_id)
+    on.settings = replace(Settings(), group_max_size=size_max)
+
+    assert _holds(Guard.GROUP_IS_FULL_BY_SIZE, on) is full
+
+
+@pytest.mark.parametrize(("size_max", "oversized"), [(0, True), (1, False)])
+def test_a_group_of_its_greatest_size_is_not_beyond_it(size_max: int, oversized: bool) -> None:
+    on = _input(_group("m"))
+    on.settings = replace(Settings(), group_max_size=size_max)
+
+    assert _holds(Guard.OVERSIZED, on) is oversized

@@ -359,6 +359,8 @@ def test_a_commit_of_v2_to_v4_may_name_its_own_retention(scene_of: Callable[...,
     topics = (CommitTopic(name="t", partitions=(CommitPartition(partition_index=0, committed_offset=5),)),)
     scene.send(OffsetCommitRequest(group_id="g", retention_time_ms=retention_ms, topics=topics), 4, OffsetCommitResponse)
     scene.commit(partitions=(1,))
-    scene.after(10_000)
+    scene.after(9_999)
+    assert (scene.committed(0), scene.committed(1)) == (5 if retention_ms else -1, 5)
+    scene.after(1)
 
     assert (scene.committed(0), scene.committed(1)) == (-1, 5)

@@ -34,6 +34,7 @@ def test_bytes_that_stop_before_a_field_of_fixed_size_are_forgiven(data: bytes) 
     b"metadata",  # as many topics as the letters say
     b"\0\0\xff\xff\xff\xff",  # a negative number of topics
     b"\0\0\0\0\0\1\xff\xff",  # a topic that is null
+    b"\0\0\0\0\0\1\x80\0" + b"t" * 40_000,  # a negative length, though there is as much as it says without its sign
     b"\0\0\0\0\0\1\0\5t",  # a topic longer than what is left
     b"\0\0\0\0\0\0\0\0\0\5d",  # user data longer than what is left
 ])  # fmt: skip
