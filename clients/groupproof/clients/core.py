@@ -94,7 +94,7 @@ class Core:
     def send(self, message: GroupRequest, now_ms: int, *, lane: str = "group", timeout_ms: int | None = None, tag: Hashable = None) -> int:
         """Send to the coordinator, or to any broker when it is unknown or asked for; return the request's id."""
         api, policy = message.api, self.policy
-        to = None if api is Api.FIND_COORDINATOR or not policy.looks_up else self.coordinator
+        to = self.coordinator
         if api is Api.FIND_COORDINATOR:
             lane = "any"
         elif policy.lanes == "joins" and api in _JOINING_APIS:
