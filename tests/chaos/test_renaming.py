@@ -89,3 +89,14 @@ def test_what_names_nothing_stays_as_it_was() -> None:
     seen = Observation(seq=1, at_ns=2, kind="event", body={"name": "end", "text": "g-c1 is over"})
 
     assert NAMES.seen(seen) == seen
+
+
+def test_a_stranger_on_a_port_that_was_another_s_before_is_not_in_the_trace() -> None:
+    def spoke(seq: int, connection: int | None, group: str | None) -> Observation:
+        return Observation(seq=seq, at_ns=seq, kind="request", connection=connection, group=group, client="m0")
+
+    told = [spoke(0, 1, None), spoke(1, 2, None), spoke(2, 2, "g"), spoke(3, 1, "g-c1"), spoke(4, 2, None), spoke(5, None, None)]
+
+    assert [(each.seq, each.at_ns, each.connection, each.group) for each in NAMES.trace(told)] == [
+        (0, 0, 1, None), (1, 3, 1, "g"), (2, 5, None, None),
+    ]  # fmt: skip

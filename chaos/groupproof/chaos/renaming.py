@@ -19,7 +19,7 @@ from groupproof.protocol.subscription import (
     encode_assignment,
     encode_subscription,
 )
-from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["Renaming", "groups_of", "topics_of"]
 
@@ -55,6 +55,14 @@ class Renaming:
         members = tuple(replace(member, settings={**named, **member.settings}) for member in plan.members)
         value = plan_to_json(replace(plan, members=members))
         return plan_from_json({name: each if name == "coordinator" else _renamed(each, self.real) for name, each in value.items()})
+
+    def trace(self, seen: Trace) -> Trace:
+        """Return what was seen with the plan's names, without strangers: who speaks of a group that is none of the plan's is somebody else's client,
+        that had come to a port before it was ours."""
+        groups = set(self.real.values())
+        strange = {each.connection for each in seen if each.group is not None and each.group not in groups} - {None}
+        kept = (each for each in seen if each.connection not in strange)
+        return [replace(self.seen(each), seq=seq) for seq, each in enumerate(kept)]
 
     def seen(self, seen: Observation) -> Observation:
         """Return what was seen with the plan's names."""

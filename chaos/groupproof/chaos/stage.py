@@ -115,8 +115,7 @@ class ChaosStage:
             recorder = Recorder(clock, run=f"{self.seed:x}.{key}", case=case.id, seed=self.seed, clock="wall")
             run = _Run(self, case, names.plan(plan), key=key, recorder=recorder, ground=ground, server=server, alone=alone)
             stderr = await run.carried_out()
-        trace = [names.seen(seen) for seen in recorder.trace]
-        return Play(trace=trace, stderr=stderr, duration_s=trio.current_time() - began)
+        return Play(trace=names.trace(recorder.trace), stderr=stderr, duration_s=trio.current_time() - began)
 
     async def _server(self) -> Toxiproxy:
         async with self._starting:
