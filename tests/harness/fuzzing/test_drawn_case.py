@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from groupproof.harness.fuzzing.drawn_case import PREFIX, drawn_case, head_of, staying, with_healing
 from groupproof.harness.plan import Heal, Mark, Plan
+from groupproof.harness.replay import load_schedule
 from groupproof.harness.steps import answers, close, command, company, heal, start, subject
 from groupproof.protocol.vocabulary import Api
+
+FINDINGS = Path(__file__).parents[3] / "docs" / "findings"
 
 STEPS = (
     *start("m0", "m1", "z0"),
@@ -39,3 +46,14 @@ def test_a_case_judges_each_member_under_test_that_stays() -> None:
     assert case.id == f"{PREFIX}1-7" == drawn_case(case.id, HEAD).id
     assert len(case.judges) == 4
     assert case.requirements
+
+
+@pytest.mark.parametrize("file", sorted(FINDINGS.glob("*.json")), ids=lambda file: file.stem)
+def test_a_schedule_of_a_finding_is_a_drawn_case_that_can_be_had_again(file: Path) -> None:
+    schedule = load_schedule(file)
+    case = schedule.as_case()
+
+    assert isinstance(schedule.plan, Plan)
+    assert case.plan == with_healing(head_of(schedule.plan)) == schedule.plan
+    assert len(case.judges) > 3
+    assert f"groupproof replay docs/findings/{file.name}" in file.with_suffix(".md").read_text("utf-8")
