@@ -2,97 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any
-
 import pytest
 import trio
 import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.harness.tap.tapped import MemoryDoors, Peer
+from tests.harness.tap.lines import Line, beat, beaten, fault, tapped
+from tests.harness.tap.tapped import Peer
 
-from groupproof.coordinator.interception import Interception
-from groupproof.harness.tap.hub import Hub
 from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.harness.virtual_time import run_virtually
-from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Reorder, Selector, Silence
-from groupproof.protocol.trace import Recorder
+from groupproof.protocol.faults import Answer, Cut, Duplicate, Hold, Silence
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import read_response, write_request, write_response
-
-BEAT = {"group_id": "g", "generation_id": 1, "member_id": "m"}
-
-
-class Line:
-    """A tap between a client and a broker, both of which are the test's."""
-
-    def __init__(self, nursery: trio.Nursery, faults: tuple[Fault, ...], frame_bytes_max: int) -> None:
-        self.recorder = Recorder(lambda: round(trio.current_time() * 1e9))
-        self.interception = Interception(self.recorder)
-        for each in faults:
-            self.interception.arm(each)
-        self.doors = MemoryDoors(nursery)
-        self._asked, self._reached = trio.open_memory_channel[Peer](10)
-        self.refusal: Exception | None = None
-        self.hub = Hub(
-            recorder=self.recorder, connect=self._connect, doors=self.doors, interception=self.interception, frame_bytes_max=frame_bytes_max
-        )
-
-    async def _connect(self, host: str, port: int) -> trio.abc.Stream:
-        await trio.lowlevel.checkpoint()
-        if self.refusal is not None:
-            raise self.refusal
-        ours, theirs = trio.testing.memory_stream_pair()
-        await self._asked.send(Peer(theirs))
-        return ours
-
-    @asynccontextmanager
-    async def peers(self) -> AsyncIterator[tuple[Peer, Peer]]:
-        """Yield client and broker of a new connection."""
-        stream = await self.doors.connect("tap-0", 9092)
-        broker = await self._reached.receive()
-        yield Peer(stream), broker
-        await trio.aclose_forcefully(stream)
-        await trio.aclose_forcefully(broker.stream)
-
-    def closed(self) -> list[tuple[str, str]]:
-        return [(seen.body["by"], seen.body["reason"]) for seen in self.recorder.trace if seen.body.get("name") == "closed"]
-
-    def stages(self) -> list[str | None]:
-        return [seen.detail for seen in self.recorder.trace if seen.kind == "fault"]
-
-    def told(self, name: str) -> list[dict[str, Any]]:
-        return [seen.body for seen in self.recorder.trace if seen.body.get("name") == name]
-
-
-def tapped(act: Callable[[Line], Awaitable[None]], *faults: Fault, frame_bytes_max: int = 10_000) -> Line:
-    lines: list[Line] = []
-
-    async def main() -> None:
-        async with trio.open_nursery() as nursery:
-            lines.append(Line(nursery, faults, frame_bytes_max))
-            await lines[0].hub.route_to(("broker", 9092))
-            with trio.fail_after(600):
-                await act(lines[0])
-            nursery.cancel_scope.cancel()
-
-    run_virtually(main, seed=1)
-    return lines[0]
-
-
-def fault(action: Any, api: str = "Heartbeat", **selector: Any) -> Fault:
-    return Fault(name="f", selector=Selector(api=api, **selector), action=action)
-
-
-def beat(correlation: int) -> bytes:
-    return write_request(Api.HEARTBEAT, 4, correlation, "app", BEAT)
-
-
-def beaten(correlation: int, code: int = 0) -> bytes:
-    return write_response(Api.HEARTBEAT, 4, correlation, {"error_code": code})
-
 
 REQUESTS = st.one_of(
     st.binary(max_size=60),
@@ -372,64 +293,3 @@ def test_tokens_without_headers_are_not_taken() -> None:
             assert await client.hear() == b""
 
     assert "use v1" in tapped(act).closed()[0][1]
-
-
-@pytest.mark.parametrize("direction", ["request", "response"])
-def test_a_frame_that_is_swallowed_goes_no_further_and_the_connection_lives_on(direction: str) -> None:
-    async def act(line: Line) -> None:
-        async with line.peers() as (client, broker):
-            for number in (1, 2):
-                await client.say(beat(number))
-            for number in (2,) if direction == "request" else (1, 2):
-                assert await broker.hear() == beat(number)
-                await broker.say(beaten(number))
-            assert await client.hear() == beaten(2)
-
-    line = tapped(act, fault(Drop(), direction=direction))
-    assert line.stages() == ["armed", "triggered", "delivered"]
-    assert [seen.correlation for seen in line.recorder.trace if seen.kind == "response"] == [2]
-
-
-@pytest.mark.parametrize("direction", ["request", "response"])
-def test_a_frame_that_is_corrupted_keeps_its_header_and_its_length(direction: str) -> None:
-    async def act(line: Line) -> None:
-        async with line.peers() as (client, broker):
-            await client.say(beat(1))
-            asked = await broker.hear()
-            await broker.say(beaten(1))
-            answered = await client.hear()
-            sent, got = (beat(1), asked) if direction == "request" else (beaten(1), answered)
-            start = 8 + 2 + len("app") if direction == "request" else 4
-            assert (asked == beat(1)) == (direction == "response")
-            assert (answered == beaten(1)) == (direction == "request")
-            assert (got[:start], len(got)) == (sent[:start], len(sent))
-            assert sum(one != other for one, other in zip(got, sent, strict=True)) == 2
-
-    line = tapped(act, fault(Corrupt(seed=3, bytes=2), direction=direction))
-    assert line.stages() == ["armed", "triggered", "delivered"]
-
-
-@pytest.mark.parametrize("direction", ["request", "response"])
-def test_a_frame_waits_until_another_connection_s_has_passed(direction: str) -> None:
-    heard: list[int] = []
-
-    async def act(line: Line) -> None:
-        async with line.peers() as (one, first), line.peers() as (other, second), trio.open_nursery() as nursery:
-
-            async def answering(broker: Peer, number: int) -> None:
-                assert await broker.hear() == beat(number)
-                heard.append(number)
-                await broker.say(beaten(number))
-
-            nursery.start_soon(answering, first, 1)
-            nursery.start_soon(answering, second, 2)
-            await one.say(beat(1))
-            await trio.testing.wait_all_tasks_blocked()
-            assert line.stages()[-1] == "delivered"
-            await other.say(beat(2))
-            assert (await other.hear(), await one.hear()) == (beaten(2), beaten(1))
-
-    line = tapped(act, fault(Reorder(), direction=direction))
-    assert heard == ([2, 1] if direction == "request" else [1, 2])
-    assert [seen.correlation for seen in line.recorder.trace if seen.kind == "response"] == [2, 1]
-    assert line.stages() == ["armed", "triggered", "delivered", "released"]
