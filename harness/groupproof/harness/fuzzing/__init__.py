@@ -1,1 +1,1 @@
-"""Generated histories of one group: drawn with some knowledge of how the group probably stands, run side by side, judged by the oracle, shrunk."""
+"""What is drawn by Hypothesis: histories of one group for a coordinator, judged by the oracle, and plans for a client, judged by what holds of any; both shrunk."""
