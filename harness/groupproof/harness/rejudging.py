@@ -17,16 +17,17 @@ from groupproof.harness.tap.sides import judge_sides, upstream_of
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.trace import Trace, read_trace
 
-__all__ = ["read_traces", "rejudged", "split"]
+__all__ = ["read_traces", "rejudged", "split", "traces_in"]
 
 
 def read_traces(paths: Iterable[Path]) -> list[Trace]:
     """Return the traces in files, or in the folders that hold them, one for each run and case; raise `WrongUsage` for what is no trace."""
-    files = [file for path in paths for file in (_files(path) if path.is_dir() else [path])]
+    files = [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
     return [trace for file in files for trace in split(_read(file))]
 
 
-def _files(folder: Path) -> list[Path]:
+def traces_in(folder: Path) -> list[Path]:
+    """Return the traces in a folder, however deep; raise `WrongUsage` where there is none."""
     found = sorted(folder.rglob("trace*.ndjson"))
     if not found:
         raise WrongUsage(f"there is no trace.ndjson in {folder}")

@@ -120,3 +120,12 @@ def test_a_member_that_does_not_follow_its_coordinator_in_time_is_lost_by_the_mo
     found = rebalances_of(story.trace)[1]
 
     assert (found.cause, found.also) == (Cause.MOVED, (Cause.HEARTBEAT_TIMEOUT,))
+
+
+def test_what_a_member_sent_tells_more_than_the_reason_that_it_gave() -> None:
+    """The kit's own member gives one reason for both."""
+    story = _running()
+    story.join(999, "m1", "b-1", topics=("t", "u"))
+    _begun(story, reason="updating metadata of member b-1; client reason: the subscription or its partitions changed")
+
+    assert rebalances_of(story.trace)[1].cause is Cause.SUBSCRIPTION

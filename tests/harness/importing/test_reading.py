@@ -65,3 +65,12 @@ def test_a_broken_trace_and_a_missing_file_are_named(tmp_path: Path) -> None:
         read_any([tmp_path / "nowhere"])
     with pytest.raises(WrongUsage, match="can't be read: Is a directory"):
         import_files([tmp_path])
+
+
+def test_a_folder_stands_for_the_traces_in_it(tmp_path: Path) -> None:
+    (tmp_path / "case").mkdir()
+    (tmp_path / "case/trace.ndjson").write_bytes(gzip.decompress(WIRE.read_bytes()))
+
+    assert [trace[0].run for trace in read_any([tmp_path])] == ["apache-kafka@1.1.0"]
+    with pytest.raises(WrongUsage, match=r"there is no trace\.ndjson in"):
+        read_any([tmp_path / "case", RECORDED / "1.1.0"])

@@ -26,7 +26,7 @@ __all__ = ["command"]
 def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | None, ports: tuple[int, ...], *, as_json: bool) -> int:
     """Say why each rebalance in FILEs began, and what to do about it.
 
-    FILEs are traces of this kit, or whatever `groupproof trace import` reads: brokers' logs, clients' logs, captures. Several logs of one cluster belong
+    FILEs are traces of this kit (or folders of them), or whatever `groupproof trace import` reads: brokers' logs, clients' logs, captures. Several logs of one cluster belong
     together: give them at once.
     """
     from groupproof.harness.diagnosis.explaining import rebalances_of

@@ -180,14 +180,14 @@ class Causes:
         return times[at - 1] if at else None
 
     def _sharpen_again(self, now: Rebalance, signs: list[Sign]) -> None:
-        told = cause_of_client_reason(now.client_reason)
-        if told in (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION):
-            now.cause = told
-            return
+        """Tell what a member that joined again changed: what it sent shows it best, then its own reason, then what else changed."""
         own = [each.name for each in signs if each.member == now.member]
+        told = cause_of_client_reason(now.client_reason)
         topics = self._topics(now)
         if "subscription" in own or "handover" in own:
             now.cause = Cause.SUBSCRIPTION if "subscription" in own else Cause.HANDOVER
+        elif told in (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION):
+            now.cause = told
         elif topics and (now.cause is Cause.LEADER_REJOINED or "leader-again" in own):
             now.cause, now.certainty = Cause.PARTITIONS, Certainty.INFERRED
             _show(now, topics[-1])

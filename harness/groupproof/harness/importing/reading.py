@@ -16,7 +16,7 @@ from groupproof.harness.importing.capture_file import CAPTURE_MAGIC, CaptureErro
 from groupproof.harness.importing.client_log import read_client_log
 from groupproof.harness.importing.request_log import read_request_log
 from groupproof.harness.importing.told import Told, merged
-from groupproof.harness.rejudging import split
+from groupproof.harness.rejudging import split, traces_in
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.trace import Trace, read_trace
 
@@ -48,7 +48,8 @@ def kind_of(file: Path) -> FileKind:
 
 
 def read_any(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> list[Trace]:
-    """Return the traces in `files`, one for each run and case; all logs and captures together are one. Raise `WrongUsage`."""
+    """Return the traces in `files` (or in folders of them), one for each run and case; all logs and captures together are one. Raise `WrongUsage`."""
+    files = [file for path in files for file in (traces_in(path) if path.is_dir() else [path])]
     kinds = {file: kind_of(file) for file in files}
     own = [trace for file in files if kinds[file] is FileKind.TRACE for trace in split(_trace(file))]
     others = [file for file in files if kinds[file] is not FileKind.TRACE]
