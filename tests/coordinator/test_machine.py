@@ -8,6 +8,7 @@ import trio.testing
 from tests.coordinator.helpers import Client, Stage, staged, virtually
 
 from groupproof.coordinator.machine import WRITE_S
+from groupproof.protocol.faults import Move
 from groupproof.protocol.spec import On
 from groupproof.protocol.vocabulary import Api
 
@@ -104,6 +105,20 @@ async def test_a_killed_brokers_connections_break_and_its_groups_are_with_anothe
         stage.cluster.mend(killed)
 
         assert await _brokers(stage.connect("m0", killed)) == ([0, 1], [0, 1], other)
+
+
+@virtually
+async def test_a_coordinator_moves_to_no_broker_that_is_down() -> None:
+    async with staged(brokers=3) as stage:
+        killed, here = (stage.coordinator + 1) % 3, stage.coordinator
+        stage.cluster.kill(killed)
+        with pytest.raises(ValueError, match=f"node {killed} is down"):
+            stage.cluster.move(Move(to=killed), "g")
+        stage.cluster.move(Move(), "g")
+        assert stage.coordinator not in (killed, here)
+        stage.cluster.kill(here)
+        with pytest.raises(ValueError, match="has it already"):
+            stage.cluster.move(Move(), "g")
 
 
 @virtually

@@ -156,8 +156,7 @@ class Cluster:
         broker.machine.kill()
         for peer in tuple(broker.peers):
             peer.end("the broker was killed", by="fault")
-        others = [node for node in (*self.nodes[node_id + 1 :], *self.nodes[:node_id]) if self.is_up(node)]
-        self._coordinators.lose(node_id, others[0] if others else None)
+        self._coordinators.lose(node_id)
 
     def slow_disk(self, node_id: int) -> None:
         """Let each append to the broker's log take `WRITE_S` until it is mended."""

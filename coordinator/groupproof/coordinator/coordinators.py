@@ -69,6 +69,7 @@ class Coordinators:
         self._sleeping_until = math.inf
         self._wake = trio.Event()
         self._still: set[int] = set()
+        self._gone: set[int] = set()
         self._homeless: dict[int, Stored] = {}
         self._machines = [
             Coordinator(
@@ -136,18 +137,20 @@ class Coordinators:
         self._advance(node)
         self._wake.set()
 
-    def lose(self, node: int, heir: int | None) -> None:
-        """Let a node end as by SIGKILL: its groups are loaded from the log by `heir`, or where there is none, when it is back."""
+    def lose(self, node: int) -> None:
+        """Let a node end as by SIGKILL: its groups are loaded from the log by the next that is up, or where there is none, by the first that is back."""
         self._still.discard(node)
+        self._gone.add(node)
         for partition in [partition for partition, owner in enumerate(self.owners) if owner == node]:
-            if heir is not None:
+            if (heir := self._next(node)) != node:
                 self.move(partition, Move(to=heir, parked="drop", state="kept"))
                 continue
             self._homeless[partition] = self._machines[node].stored(partition)
             self._perform(node, self._machines[node].unload(partition, self.now_ms(), "drop"))
 
     def load(self, node: int) -> None:
-        """Let the first node that is back load what the log holds of the groups that had none."""
+        """Have a node back; the first one loads what the log holds of the groups that had none."""
+        self._gone.discard(node)
         homeless, self._homeless = self._homeless, {}
         for partition, stored in homeless.items():
             self.owners[partition] = node
@@ -204,15 +207,22 @@ class Coordinators:
         """Move the coordinator of one group; return why it cannot be moved, None when it was."""
         return self.move(partition_of(group, self.partitions), action)
 
+    def _next(self, node: int) -> int:
+        """Return the node after this one that is up; where there is no other, this one."""
+        others = [*range(node + 1, len(self._machines)), *range(node)]
+        return next((each for each in others if each not in self._gone), node)
+
     def move(self, partition: int, action: Move) -> str | None:
         """Give an offsets partition to another node (EMIG-01 to EMIG-05); return why that cannot be, None when it was done.
 
         With `parked` "drop" the connections of the parked requests end instead of an answer 16; with `state` "lost" nothing is loaded.
         """
         before = self.owners[partition]
-        after = (before + 1) % len(self._machines) if action.to is None else action.to
+        after = self._next(before) if action.to is None else action.to
         if not 0 <= after < len(self._machines):
             return f"there is no node {after}: the cluster has {len(self._machines)}"
+        if after in self._gone:
+            return f"node {after} is down"
         if after == before:
             return f"node {before} has it already"
         self._advance(before)
