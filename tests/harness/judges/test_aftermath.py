@@ -82,6 +82,13 @@ def test_of_several_answers_the_one_that_costs_the_generation_is_named_and_none_
     assert "Heartbeat was answered REBALANCE_IN_PROGRESS" in later.observed
 
 
+def test_a_join_that_is_refused_as_unknown_may_be_tried_without_the_id() -> None:
+    story = Story().member()
+    story.at(300).answer(story.request(Api.JOIN_GROUP, member=ID), error=25, member="")
+
+    assert findings(ids_are_given_up_for_a_reason, anew(story)) == []
+
+
 def test_who_left_or_was_not_heard_for_a_session_or_is_an_instance_begins_anew() -> None:
     left, late, instance = Story().member(), Story().member(), Story().member()
     left.leave()

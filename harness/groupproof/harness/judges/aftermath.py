@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from groupproof.harness.case import Judge
@@ -55,7 +55,7 @@ def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
 
 def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
     """Return the requirement and the mishap after which `client` gave its id up; None where it may."""
-    heard, mishaps, held = since, list[Observation](), since
+    heard, mishaps, held, without = since, list[Observation](), since, _asked_without_id(ev, client)
     for seen in (each for each in ev.trace[since.seq + 1 : join.seq] if each.client == client):
         if seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title:
             return None
@@ -63,7 +63,7 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
             held = seen
         elif seen.kind == "response" and seen.api in _TITLES:
             # Who asks without the id has given it up already, or risks it: being unknown is no excuse then.
-            if _gives_up(seen) and seen.member != "":
+            if _gives_up(seen) and (seen.connection, seen.correlation) not in without:
                 return None
             heard = seen if seen.error in _ALIVE and seen.api != Api.FIND_COORDINATOR.title else heard
             mishaps += [seen] if seen.error else []
@@ -71,7 +71,13 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
             mishaps.append(seen)
     if not mishaps or elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0) or _was_away(ev, client, since, join):
         return None
-    return _likeliest([seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps)
+    return _likeliest([seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps, without)
+
+
+def _asked_without_id(ev: Evidence, client: str) -> set[tuple[int | None, int | None]]:
+    """Return the requests that had to name the client's id and named none, by connection and correlation."""
+    sent = (seen for api in GROUP_REQUESTS if api is not Api.LEAVE_GROUP for seen in ev.requests(api, client))
+    return {(seen.connection, seen.correlation) for seen in sent if not seen.member}
 
 
 def _was_away(ev: Evidence, client: str, since: Observation, join: Observation) -> bool:
@@ -115,13 +121,13 @@ def _row(answer: Observation) -> Reaction:
     return reaction(api_named(answer.api or ""), answer.error or 0, Phase.CURRENT)
 
 
-def _likeliest(mishaps: Sequence[Observation]) -> tuple[str, str]:
+def _likeliest(mishaps: Sequence[Observation], without: Container[tuple[int | None, int | None]]) -> tuple[str, str]:
     """Return what the id was probably given up for: an answer that costs the generation, or else the last mishap."""
     answers = [seen for seen in mishaps if seen.kind == "response"]
     likeliest = next((seen for seen in answers if Effect.DROP_GENERATION in _row(seen)), mishaps[-1])
     if likeliest.kind != "response":
         return "CLIENT-05", "its connection was closed"
-    how = ", sent without the id," if likeliest.member == "" else ""
+    how = ", sent without the id," if (likeliest.connection, likeliest.correlation) in without else ""
     return _row(likeliest).requirements[0], f"{likeliest.api}{how} was answered {error_named(likeliest.error or 0)}"
 
 
