@@ -370,5 +370,10 @@ def test_a_timer_that_is_due_at_once_can_be_made_to_wait_for_what_comes_at_the_s
     assert replies(coordinator.advance(1_000)) == [0, 1]
 
 
+def test_a_coordinator_that_has_nothing_to_draw_ids_from_says_so() -> None:
+    with pytest.raises(TypeError, match="^a coordinator needs choices, or a random to draw member ids from$"):
+        Coordinator()
+
+
 def test_a_coordinator_that_is_told_no_settings_has_those_of_its_release() -> None:
     assert Coordinator(profile="kafka-1.1", random=Random(1)).settings == Settings.of({}, "kafka-1.1") != Settings.of({}, "kafka-4.1")
