@@ -371,7 +371,7 @@ def test_a_timer_that_is_due_at_once_can_be_made_to_wait_for_what_comes_at_the_s
 
 
 def test_a_coordinator_that_has_nothing_to_draw_ids_from_says_so() -> None:
-    with pytest.raises(TypeError, match="^a coordinator needs choices, or a random to draw member ids from$"):
+    with pytest.raises(TypeError, match=r"^a coordinator needs choices, or a random to draw member ids from$"):
         Coordinator()
 
 
