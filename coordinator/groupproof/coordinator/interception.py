@@ -34,7 +34,6 @@ class _Hold:
     def __init__(self) -> None:
         self.opened = trio.Event()
         self.held = 0
-        self.connections: set[int | None] = set()
 
 
 class Interception:
@@ -102,11 +101,11 @@ class Interception:
         if waited.cancelled_caught:
             self.receipt(fault, "released", columns, body={"held": 1, "by": "time", "after_ms": ms})
 
-    def passed(self, api: str, direction: str, connection: int | None) -> None:
-        """Take note that such a frame goes on: what waits for it on other connections goes on after it."""
+    def passed(self, api: str, direction: str) -> None:
+        """Take note that such a frame goes on: what waits for it goes on after it. It is another connection's, for on its own it keeps back what follows."""
         for name, gate in list(self._reorders.items()):
             on = self._armed[name].selector
-            if (on.api, on.direction) == (api, direction) and connection not in gate.connections:
+            if gate.held and (on.api, on.direction) == (api, direction):
                 self.receipt(self._armed[name], "released", body={"held": self._open(self._reorders, name), "by": "passing"})
 
     async def silence(self, fault: Fault, columns: Mapping[str, Any]) -> None:
@@ -116,7 +115,6 @@ class Interception:
     async def _wait(self, gates: dict[str, _Hold], fault: Fault, columns: Mapping[str, Any]) -> None:
         gate = gates.setdefault(fault.name, _Hold())
         gate.held += 1
-        gate.connections.add(columns.get("connection"))
         self.receipt(fault, "delivered", columns)
         try:
             await gate.opened.wait()

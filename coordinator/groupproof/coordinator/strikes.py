@@ -122,7 +122,7 @@ class Strikes:
 
     def passed(self, arrived: Arrived, direction: str) -> None:
         """Take note that a frame goes on, for what waits for that on other connections."""
-        self._interception.passed(arrived.wire.api.title, direction, arrived.columns.get("connection"))
+        self._interception.passed(arrived.wire.api.title, direction)
 
     def taken_up_twice(self, struck: Struck) -> None:
         """Prove that the broker took the request up twice."""

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import trio
 
+from groupproof.harness.brokers import filling
 from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.filling import fill_topics, grow_topic
 from groupproof.harness.brokers.question import asking
-from groupproof.harness.brokers.readiness import create_topics
+from groupproof.harness.brokers.readiness import Connect, create_topics
 from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.records import read_batches
@@ -45,6 +47,25 @@ def test_every_partition_has_its_records_wherever_it_is_led() -> None:
 
         assert await fetched(cluster, 1, "t", 1) == [b"t-1-0", b"t-1-1", b"t-1-2"]
         assert await fetched(cluster, 0, "u", 0) == [b"u-0-0", b"u-0-1", b"u-0-2"]
+
+    on_two_brokers(story)
+
+
+def test_a_partition_whose_leader_is_another_by_now_is_filled_at_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    append = filling._append
+    turns: list[int] = []
+
+    async def refused_once(connect: Connect, leader: Address, led: set[tuple[str, int]], records: int) -> dict[tuple[str, int], int]:
+        turns.append(len(led))
+        return {("t", 0): 6} if ("t", 0) in led and len(turns) <= 2 else await append(connect, leader, led, records)
+
+    async def story(cluster: RunningCluster) -> None:
+        await create_topics(cluster.connect, cluster.addresses[0], {"t": 1}, replicas=1)
+        monkeypatch.setattr(filling, "_append", refused_once)
+        await fill_topics(cluster.connect, cluster.addresses[0], {"t": 1}, 2)
+
+        assert turns == [1, 1, 1]
+        assert await fetched(cluster, 0, "t", 0) == [b"t-0-0", b"t-0-1"]
 
     on_two_brokers(story)
 

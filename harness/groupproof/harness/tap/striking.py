@@ -63,7 +63,7 @@ class Striking:
         """Take note that a frame goes on, for what waits for that on other connections."""
         wire = entry.passing.wire
         if wire is not None:
-            self.interception.passed(wire.api.title, direction, entry.columns.get("connection"))
+            self.interception.passed(wire.api.title, direction)
 
     def spoilt(self, fault: Fault, entry: Entry, payload: bytes, direction: str) -> bytes | None:
         """Return the frame as the fault corrupts it; None, with a receipt that says why, where it has no body."""
