@@ -72,6 +72,7 @@ class Deadlines:
         self._restarted: set[str] = set()  # instances that have just joined anew
         self._state: GroupState | None = None
         self._prepares_since_ms = self._completes_since_ms = 0
+        self._prepared_since_ms = 0  # the join phase that ended last
         self._phase = 0
         self._due_ms: int | None = None  # when the phase ends at the latest, if it has an end of its own
         self._is_first = False  # the group was empty, and an initial delay runs
@@ -126,7 +127,7 @@ class Deadlines:
         if move.after is _PREPARING:
             self._begin_joins(now_ms, from_empty=move.before is _EMPTY)
         elif move.after is _COMPLETING:
-            self._completes_since_ms = now_ms
+            self._prepared_since_ms, self._completes_since_ms = self._prepares_since_ms, now_ms
             self._synced.clear()
             if self._timeouts.bounds_syncs:
                 self._ends_by(now_ms + self._timeouts.rebalance_ms)
@@ -235,7 +236,9 @@ class Deadlines:
         is_silent = silent_ms >= timeouts.session_ms and not self._answering.is_parked(member_id)
         has_joined = self._answering.has_joined(member_id)
         waits_too_long = has_joined and now_ms - self._members[member_id] >= timeouts.newcomer_ms
-        is_join_phase_over = now_ms - self._prepares_since_ms >= timeouts.rebalance_ms and (self._has_moved or self._state is _PREPARING)
+        # Before 2.1 a phase that ends may be followed by the next in the same instant (DJOIN-19): the one that ended is meant.
+        since_ms = self._prepared_since_ms if self._completes_since_ms == now_ms else self._prepares_since_ms
+        is_join_phase_over = now_ms - since_ms >= timeouts.rebalance_ms and (self._has_moved or self._state is _PREPARING)
         joins_too_late = is_join_phase_over and not has_joined
         syncs_too_late = member_id not in self._synced and now_ms - self._completes_since_ms >= timeouts.rebalance_ms
         if not (is_silent or waits_too_long or joins_too_late or syncs_too_late):

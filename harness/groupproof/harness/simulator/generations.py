@@ -40,19 +40,32 @@ _UNLOADED: Final = f"{On.UNLOADED.value}/"
 
 @dataclass(slots=True, eq=False)
 class Generation:
-    """One generation as it was told; members by instance, or by id where they have none. `sent` is what its leader assigned."""
+    """One generation as it was told; the ids of members by instance, or by themselves where they have none. `sent` is what its leader assigned, to other ids than those
+    of the instances in `late`.
+    """
 
     number: int
     protocol: str | None = None
     leader: str | None = None
-    members: dict[str, None] = field(default_factory=dict)
+    members: dict[str, str] = field(default_factory=dict)
     sent: dict[str, bytes] | None = None
+    late: set[str] = field(default_factory=set)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Tell whether somebody was given nothing for having come back too late (KAFKA-9801): everyone if that was the leader, which does not know it leads."""
+        return self.sent == {} or bool(self.late)
 
 
 class Generations:
-    """`current` is the generation of this tenure, `stored` the last one that a leader's assignment was stored for."""
+    """`current` is the generation of this tenure, `stored` the last one that a leader's assignment was stored for.
 
-    def __init__(self) -> None:
+    With `takes_late` a static member that comes back while the group completes is let in by a new id that the leader was not told; the leader itself is
+    told its old id as the leader's, and syncs as a follower.
+    """
+
+    def __init__(self, *, takes_late: bool = False) -> None:
+        self._takes_late = takes_late
         self.current = self.stored = self._previous = Generation(0)
         self.state: GroupState | None = None
         self._is_led = False
@@ -103,7 +116,7 @@ class Generations:
         """Take note of what the leader assigns."""
         current = self.current
         is_due = self.state is GroupState.COMPLETING_REBALANCE and request.generation_id == current.number
-        if is_due and request.assignments and self._is_same(request.member_id, current.leader):
+        if is_due and (request.assignments or self._takes_late) and self._is_same(request.member_id, current.leader):
             current.sent = {self.identity(each.member_id): each.assignment for each in request.assignments}
 
     def answered(self, message: GroupResponse, taken: Taken) -> None:
@@ -138,7 +151,10 @@ class Generations:
         if was_leader and not leads:
             raise Broken("JOIN-06", f"{message.leader} leads generation {current.number}, though {message.member_id}, which led before, is in it")
         current.leader, current.protocol = message.leader, message.protocol_name
-        current.members[self.identity(message.member_id)] = None
+        identity = self.identity(message.member_id)
+        was = current.members.setdefault(identity, message.member_id)
+        if self._takes_late and was != message.member_id and self.state is GroupState.COMPLETING_REBALANCE:
+            current.late.add(identity)
 
     def _synced(self, message: SyncGroupResponse, taken: Taken) -> None:
         request = cast(SyncGroupRequest, taken.request)
@@ -149,7 +165,8 @@ class Generations:
             if current is not self.stored:
                 raise Broken("SYNC-06", f"a SyncGroup of generation {current.number} was answered before its leader assigned")
             return
-        if message.assignment != current.sent.get(self.identity(request.member_id), b""):
+        identity = self.identity(request.member_id)
+        if message.assignment != (b"" if identity in current.late else current.sent.get(identity, b"")):
             raise Broken("INV-09", f"{request.member_id} was not given what the leader of generation {current.number} assigned to it")
         self.stored = current
 

@@ -25,8 +25,8 @@ _ABOUT_OFFSETS: Final = frozenset({OffsetCommitResponse, OffsetFetchResponse})
 class Invariants:
     """Raises `Broken` at the event that breaks a law."""
 
-    def __init__(self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool) -> None:
-        self.generations = Generations()
+    def __init__(self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool, takes_late: bool) -> None:
+        self.generations = Generations(takes_late=takes_late)
         self.answering = Answering(answers_the_removed=answers_the_removed)
         self.deadlines = Deadlines(timeouts, heap, self.answering, self.generations)
         self.offsets = Offsets(heap, self.generations, retention_ms)

@@ -41,7 +41,7 @@ class Liveness:
         ghosts = here - {process.member.member_id for process in self._world.processes.values()}
         if ghosts or len(here) != len(self._world.processes):
             return "HB-11", f"the group has {len(here)} members, {_listed(sorted(ghosts))} without a process"
-        return self._unowned()
+        return None if generations.current.is_incomplete else self._unowned()
 
     def _unowned(self) -> tuple[str, str] | None:
         owners: dict[Partition, int] = {}

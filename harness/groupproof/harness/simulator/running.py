@@ -21,7 +21,7 @@ from groupproof.harness.simulator.process import Process
 from groupproof.harness.simulator.randomness import Streams
 from groupproof.harness.simulator.record import Record
 from groupproof.harness.simulator.schedule import Happening, Schedule
-from groupproof.harness.simulator.simulation import GROUP, OTHER_TOPIC, TOPIC, Broken, Outcome, Simulation, Violation, settled
+from groupproof.harness.simulator.simulation import GROUP, OTHER_TOPIC, STATIC_SINCE, TOPIC, Broken, Outcome, Simulation, Violation, settled
 from groupproof.harness.simulator.swarm import drawn
 from groupproof.protocol.spec import On, profile
 
@@ -33,6 +33,10 @@ _METADATA_MS: Final = 60_000
 
 _ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
 _NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
+_RETURNS_LATE: Final = f"{On.JOIN_GROUP.value}/CompletingRebalance/instance-returns"  # KAFKA-9801
+
+# An instance that came back owes the SyncGroup of its old id still, as in Kafka; before 2.1 who was evicted is so once more (KAFKA-7196).
+_DISTURBS_LATER: Final = (f"{On.SYNC_DEADLINE.value}/", f"{On.SESSION_END.value}/Stable/evicted-before")
 
 
 def run(simulation: Simulation, *, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> Outcome:
@@ -60,8 +64,9 @@ class Run:
             bounds_syncs=bool(table.cells.get(On.SYNC_DEADLINE)), spares_newcomers=table.release < _NEWCOMERS_HAVE_SESSIONS,
         )  # fmt: skip
         self.invariants = Invariants(
-            self.heap, timeouts, retention_ms=broker_settings.offsets_retention_ms, answers_the_removed=table.release >= _ANSWERS_THE_REMOVED
-        )
+            self.heap, timeouts, retention_ms=broker_settings.offsets_retention_ms, answers_the_removed=table.release >= _ANSWERS_THE_REMOVED,
+            takes_late=table.release >= STATIC_SINCE and table.rule(_RETURNS_LATE).then is None,
+        )  # fmt: skip
         brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record)
         brokers.topics = {TOPIC: _told(simulation.partitions), OTHER_TOPIC: 2}
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
@@ -149,8 +154,7 @@ class Run:
             if len(self.record.transitions) == before:
                 break
             at_ms, _, state, after, _, rule = self.record.transitions[before]
-            # An instance that came back owes the SyncGroup of its old id still, as in Kafka: once more the group is disturbed.
-            if not rule.startswith(f"{On.SYNC_DEADLINE.value}/"):
+            if not rule.startswith(_DISTURBS_LATER):
                 raise Broken("COMMIT-22", f"the group was settled, and at {at_ms} ms it went from {state} to {after} by {rule} without cause")
         self._liveness.check("the group was settled, and is so no more")
 
