@@ -122,12 +122,7 @@ class _Chaos:
         certification.known_from(found.expectations)
         certification.settle_output(f"chaos-{found.name}-{found.release}")
         order = certification.order(profile=self._profile(brokers), jobs=self._jobs(found))
-        untried = (
-            {}
-            if self._is_virtual
-            else {each.case_id: f"It is had in virtual time alone: {each.only_virtual}." for each in scenarios if each.only_virtual}
-        )
-
+        untried = {} if brokers is None else {each.case_id: why for each in scenarios if (why := _untried(each, brokers))}
         drawn = None if names else Lesser(scenario=scenarios[0], members=self._members or scenarios[0].members)
         runs: list[ChaosRun] = []
 
@@ -174,6 +169,16 @@ class _Chaos:
         if brokers is None:
             return "the reference member before the reference coordinator, in virtual time"
         return f"{found.name} {found.release or ''} before {brokers.spec}, over the wire".replace("  ", " ")
+
+
+def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:
+    """Return why a scenario can't be had over the wire before these brokers; empty where it can."""
+    if scenario.only_virtual:
+        return f"It is had in virtual time alone: {scenario.only_virtual}."
+    faults = [fault.how for phase in scenario.phases for fault in phase.faults]
+    actions = [action.how for phase in scenario.phases for action in phase.actions]
+    loses = any(how.get("state") == "lost" for how in (*faults, *actions))
+    return "A real broker keeps a group's state when its coordinator moves." if loses and brokers.name != "groupproof" else ""
 
 
 def _keep(case: Case, order: Order, found: Candidate, brokers: BrokerSubject | None, file: Path) -> None:
