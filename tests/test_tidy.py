@@ -212,7 +212,7 @@ def test_nothing_is_left_unfinished(name: str) -> None:
 
 def test_every_test_asserts_something() -> None:
     def asserts(node: Function) -> bool:
-        return re.search(r"\bassert|raises|warns|fail\(|check|expect|verify|\.until\(", "\n".join(_lines(name, node))) is not None
+        return re.search(r"\bassert|[Rr]aises|run_state_machine|warns|fail\(|check|expect|verify|\.until\(", "\n".join(_lines(name, node))) is not None
 
     empty = []
     for name in TESTS:

@@ -43,4 +43,7 @@ def test_signals_are_said_in_dockers_words_and_only_what_is_paused_is_unpaused(t
 
 def test_without_docker_there_is_nothing_to_remove(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    Container("c").remove()
+    container = Container("c")
+    container.remove()
+
+    assert container.name == "c"
