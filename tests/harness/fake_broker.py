@@ -24,7 +24,7 @@ from groupproof.protocol.trace import Observation, Recorder
 
 __all__ = ["fake_broker"]
 
-ANSWERS = 400
+ANSWERS = 200
 """How many answers one that dies or freezes gives."""
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}

@@ -102,7 +102,7 @@ def test_a_shim_that_does_not_get_going_is_broken(oddity: str, said: str, groupp
     ],
 )
 def test_a_shim_that_breaks_its_contract_is_broken_and_never_failed(oddity: str, case: str, said: str, groupproof: Call) -> None:
-    called = groupproof("certify", "client", "--only", case, "--timeout", "20", "--output", "out", *odd(oddity))
+    called = groupproof("certify", "client", "--only", case, "--timeout", "8", "--output", "out", *odd(oddity))
 
     assert called.code == 4
     assert f"BROKEN {case}" in called.out
