@@ -185,8 +185,9 @@ def test_what_a_cooperative_assignment_took_away_may_be_committed_until_it_is_ha
         story.join(member=ID, generation=2, protocol="cooperative-sticky")
         story.sync(member=ID, generation=2, gets=[("t", 0)])
         story.partitions("revoked", ("t", 1))
+        story.at(1_500).tell("callback_done")
         story.at(at_ms).commit(("t", 1, 5), generation=2)
         return story.end()
 
-    assert verdict(commits_are_own, handing_over(100)) is Verdict.OK
-    assert verdict(commits_are_own, handing_over(2_000)) is Verdict.NON_STRICT
+    assert verdict(commits_are_own, handing_over(1_600)) is Verdict.OK
+    assert verdict(commits_are_own, handing_over(3_000)) is Verdict.NON_STRICT

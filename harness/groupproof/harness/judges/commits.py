@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue
-from groupproof.harness.judges.ownership import REPORTING_MS, holdings, holds_at
+from groupproof.harness.judges.ownership import REPORTING_MS, Holding, holdings, holds_at
 from groupproof.harness.judges.reading import accepted, clients, committed_offsets, explicit_offsets, knew, moment
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -57,10 +57,18 @@ def commits_are_own(ev: Evidence) -> Iterator[Finding]:
         for request in ev.requests(Api.OFFSET_COMMIT, client):
             foreign = {(topic, partition) for topic, partition, _ in request.offsets} - asked - _assigned(ev, client, request)
             others = {partition for other in clients(ev) if other != client for partition in _assigned(ev, other, request)}
-            foreign -= {each.partition for each in held if each.client == client and holds_at(each, request)} - others
+            foreign -= {each.partition for each in held if each.client == client and _hands_over(ev, each, request)} - others
             if request.member and foreign and accepted(ev, request):
                 verdict = Verdict.FAILED if foreign & others else Verdict.NON_STRICT
                 yield claim.found(verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)))
+
+
+def _hands_over(ev: Evidence, holding: Holding, request: Observation) -> bool:
+    """Tell whether a partition is in the client's hands at `request`, or its application is still in the callback that takes it away."""
+    if holding.until is None or holds_at(holding, request):
+        return holds_at(holding, request)
+    done = next(iter(ev.events("callback_done", holding.client, holding.until.seq)), None)
+    return holding.until.seq < request.seq and (done is None or elapsed_ms(done, request) <= REPORTING_MS)
 
 
 def _assigned(ev: Evidence, client: str, request: Observation) -> set[tuple[str, int]]:
