@@ -92,7 +92,8 @@ def test_a_join_that_is_refused_as_unknown_may_be_tried_without_the_id() -> None
 def test_who_left_or_was_not_heard_for_a_session_or_is_an_instance_begins_anew() -> None:
     left, late, instance = Story().member(), Story().member(), Story().member()
     left.leave()
-    late.at(7_000)
+    late.at(2_000).commit(("t", 0, 1))
+    late.at(7_000).said(Api.OFFSET_COMMIT, member=ID, generation=1, error=27)
 
     assert findings(ids_are_given_up_for_a_reason, anew(left)) == []
     assert findings(ids_are_given_up_for_a_reason, anew(late)) == []

@@ -29,6 +29,8 @@ HEEDS_MS: Final = 2_000
 _SILENT_MS: Final = 8_000
 _REFUSALS: Final = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)
 _ALIVE = frozenset({ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
+# The answers by which every client counts its session; some count others too.
+_HEARD_BY = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT))
 _TITLES = frozenset(api.title for api in MEMBER_APIS)
 
 
@@ -65,7 +67,7 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
             # Who asks without the id has given it up already, or risks it: being unknown is no excuse then.
             if _gives_up(seen) and (seen.connection, seen.correlation) not in without:
                 return None
-            heard = seen if seen.error in _ALIVE and seen.api != Api.FIND_COORDINATOR.title else heard
+            heard = seen if seen.error in _ALIVE and seen.api in _HEARD_BY else heard
             mishaps += [seen] if seen.error else []
         elif seen.who == "link" and seen.body.get("name") == "closed":
             mishaps.append(seen)
