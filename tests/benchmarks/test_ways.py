@@ -33,8 +33,8 @@ def test_heartbeats_are_answered_by_every_way(tmp_path: Path) -> None:
 
 
 def test_a_ratio_is_how_many_times_as_long_a_heartbeat_takes() -> None:
-    direct = Way("direct", ("127.0.0.1", 1), {1: [1_000, 500, 2_000]})
-    tap = Way("tap", ("127.0.0.1", 2), {1: [500, 500, 400]})
+    direct = Way("direct", ("127.0.0.1", 1), rates={1: [1_000, 500, 2_000]})
+    tap = Way("tap", ("127.0.0.1", 2), rates={1: [500, 500, 400]})
 
     assert tap.ratio(direct, 1) == 2
     assert tap.added_ms(direct) == pytest.approx(1)

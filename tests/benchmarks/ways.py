@@ -7,6 +7,7 @@ median counts, so that a busy machine is busy for all ways alike.
 - *beats*: n connections, on each the next heartbeat is sent when the last one is answered; the ratio is that of direct heartbeats a second to
   those by the way: so many times as long a heartbeat takes, when nothing is waited for but the answer.
 - *added*: what a single heartbeat takes longer by the way, in milliseconds: that is what a client that heartbeats now and then feels.
+- *CPU*: the processor time that what stands between had for a heartbeat, in microseconds: on a busy machine the fairer measure.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 from tests.benchmarks.coordinators import served
 from tests.benchmarks.load import Address, Group, beat, echoed
+from tests.benchmarks.processes import cpu_s, listening_on
 
 from groupproof.chaos.toxiproxy_server import provision_toxiproxy, running_toxiproxy
 from groupproof.clients.store import default_cache
@@ -43,11 +45,13 @@ _LINE: Final = "bootstrap.servers="
 
 @dataclass(slots=True)
 class Way:
-    """One way to the coordinator, and the heartbeats a second that went by it, by the number of members."""
+    """One way to the coordinator, the processes that stand between, and the heartbeats a second that went by it, by the number of members."""
 
     name: str
     address: Address
+    between: tuple[int, ...] = ()
     rates: dict[int, list[float]] = field(default_factory=dict)
+    used_us: dict[int, list[float]] = field(default_factory=dict)
 
     def rate(self, size: int) -> float:
         return median(self.rates[size])
@@ -55,6 +59,9 @@ class Way:
     def ratio(self, direct: Way, size: int) -> float:
         """Return how many times as long as directly a heartbeat takes by this way."""
         return direct.rate(size) / self.rate(size)
+
+    def cpu_s(self) -> float:
+        return sum(cpu_s(process) for process in self.between)
 
     def added_ms(self, direct: Way) -> float:
         """Return what one heartbeat of a single member takes longer, in milliseconds."""
@@ -79,11 +86,23 @@ def tapping(upstream: Address) -> Iterator[Address]:
 async def ways(upstream: Address, tap: Address, cache: Path) -> AsyncIterator[list[Way]]:
     """Yield the four ways, the direct one first."""
     program = await trio.to_thread.run_sync(provision_toxiproxy, default_cache(), lambda _: None)
-    behind = {"Toxiproxy": upstream, "Toxiproxy and tap": tap}
-    async with running_toxiproxy(program, cache=cache) as server:
-        found = [Way("direct", upstream), Way("tap", tap)]
-        async with server.proxy("direct", "{}:{}".format(*upstream)) as plain, server.proxy("tapped", "{}:{}".format(*tap)) as both:
-            yield [*found, *(Way(name, proxy.address) for name, proxy in zip(behind, (plain, both), strict=True))]
+    async with (
+        running_toxiproxy(program, cache=cache) as server,
+        server.proxy("direct", "{}:{}".format(*upstream)) as plain,
+        server.proxy("tapped", "{}:{}".format(*tap)) as both,
+    ):
+        taps, proxies = _process(tap), _process(plain.address)
+        yield [
+            Way("direct", upstream),
+            Way("tap", tap, taps),
+            Way("Toxiproxy", plain.address, proxies),
+            Way("Toxiproxy and tap", both.address, (*proxies, *taps)),
+        ]
+
+
+def _process(address: Address) -> tuple[int, ...]:
+    found = listening_on(address[1])
+    return () if found is None else (found,)
 
 
 def measure(found: Sequence[Way], *, sizes: Sequence[int], rounds: int, seconds: float) -> None:
@@ -94,9 +113,12 @@ def measure(found: Sequence[Way], *, sizes: Sequence[int], rounds: int, seconds:
             for way in found:
                 with Group(way.address, f"ways-{next(numbers)}", size) as group:
                     group.form()
+                    began_s = way.cpu_s()
                     beats = beat(way.address, group.heartbeats(), [echoed(each) for each in range(size)], seconds=seconds)
+                    used_s = way.cpu_s() - began_s
                 if number:
                     way.rates.setdefault(size, []).append(beats.rate)
+                    way.used_us.setdefault(size, []).append(used_s / beats.count * 1e6)
 
 
 def told(found: Sequence[Way], sizes: Sequence[int]) -> Mapping[str, Any]:
@@ -106,6 +128,7 @@ def told(found: Sequence[Way], sizes: Sequence[int]) -> Mapping[str, Any]:
         way.name: {
             "beats": {size: round(way.rate(size)) for size in sizes},
             "ratio": {size: round(way.ratio(direct, size), 2) for size in sizes},
+            "cpu_us": {size: round(median(way.used_us[size])) for size in sizes},
             "added_ms": round(way.added_ms(direct), 3) if 1 in way.rates else None,
         }
         for way in found
@@ -118,7 +141,8 @@ def show(found: Sequence[Way], sizes: Sequence[int]) -> None:
     for way in found:
         table.add_column(way.name, justify="right")
     for size in sizes:
-        table.add_row(str(size), *(f"{way.rate(size):,.0f}  ({way.ratio(found[0], size):.2f} x)" for way in found))
+        table.add_row(str(size), *(f"{way.rate(size):,.0f} ({way.ratio(found[0], size):.1f} x)" for way in found))
+        table.add_row(f"{size}, CPU", *(f"{median(way.used_us[size]):,.0f} µs" for way in found))
     table.add_row("added to one", *(f"{way.added_ms(found[0]):.3f} ms" for way in found))
     Console().print(table)
 
