@@ -169,9 +169,9 @@ def test_a_member_that_is_still_there_can_not_be_started_again() -> None:
 
 def test_a_broker_that_can_not_be_broken_here_ends_the_run() -> None:
     with pytest.raises(ExceptionGroup) as failure:
-        play([*JOINED, BreakBroker(name="b", how="pause")])
+        play([*JOINED, BreakBroker(name="b", how="pause", node=9)])
 
-    assert failure.group_contains(BrokenEnvironment, match="broken here")
+    assert failure.group_contains(BrokenEnvironment, match="no broker 9 is running here")
 
 
 def receipts(trace: Sequence[Observation], name: str) -> list[str | None]:
