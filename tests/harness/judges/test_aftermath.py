@@ -142,7 +142,13 @@ def refused(*, member: str = ID, after_ms: int = 500, is_joining: bool = False) 
 
 
 def test_an_id_that_was_refused_is_not_joined_with_again() -> None:
+    synced = Story()
+    synced.join()
+    synced.sync(error=25)
+    synced.at(500).join(member=ID)
+
     assert verdict(refused_ids_are_dropped, refused()) is Verdict.FAILED
+    assert verdict(refused_ids_are_dropped, synced.end()) is Verdict.FAILED
     assert verdict(refused_ids_are_dropped, refused(member="")) is Verdict.OK
     assert verdict(refused_ids_are_dropped, refused(after_ms=50)) is Verdict.OK
     assert verdict(refused_ids_are_dropped, refused(is_joining=True)) is Verdict.OK

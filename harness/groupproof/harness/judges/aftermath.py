@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
@@ -102,14 +103,14 @@ def _gives_up(answer: Observation) -> bool:
 
 
 def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
-    """Judge that no client joins again with an id that a Heartbeat has just been refused as unknown: nobody would ever let it in (CLIENT-48)."""
-    claim = Claim(requirement="CLIENT-48", expected="An id that the coordinator does not know is given up.")
-    for client in clients(ev):
-        for refused in ev.responses(Api.HEARTBEAT, client, before=ev.closing):
+    """Judge that no client joins again with an id that has just been refused as unknown: nobody would ever let it in (CLIENT-33, CLIENT-48)."""
+    for client, api in itertools.product(clients(ev), (Api.HEARTBEAT, Api.SYNC_GROUP)):
+        for refused in ev.responses(api, client, before=ev.closing):
             if refused.error != ErrorCode.UNKNOWN_MEMBER_ID or not refused.member or _is_joining(ev, client, refused):
                 continue
             join = next(ev.select("request", Api.JOIN_GROUP, client, after=refused.seq, before=ev.closing), None)
             if join is not None and join.member == refused.member and elapsed_ms(refused, join) > SLACK_MS:
+                claim = Claim(requirement=_row(refused).requirements[0], expected="An id that the coordinator does not know is given up.")
                 yield claim.failed("It joined again with the member id that was refused.", join)
 
 
