@@ -52,12 +52,6 @@ def test_the_number_of_members_is_the_user_s(tmp_path: Path, capsys: pytest.Capt
     assert len(plan.members if hasattr(plan, "members") else ()) == 5
 
 
-def test_a_plan_can_be_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = called(capsys, "run", "--faults", "swarm", "--seed", "0x3", "--json", "--output", str(tmp_path))
-
-    assert (code, [case["id"] for case in json.loads(out)["cases"]]) == (0, ["chaos/classic/swarm-3"])
-
-
 def test_a_scenario_of_one_s_own_that_does_not_bite_gives_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(BAD)

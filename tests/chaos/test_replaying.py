@@ -9,7 +9,7 @@ from tests.chaos.scenarios import HEAD
 from groupproof.chaos.replaying import case_of
 from groupproof.chaos.scenario import Ground
 from groupproof.harness.cli.boundary import run
-from groupproof.harness.replay import Schedule, load_schedule
+from groupproof.harness.replay import load_schedule
 from groupproof.harness.verdicts import Verdict
 
 NEVER = f"""{HEAD}
@@ -47,6 +47,10 @@ def test_a_shipped_scenario_is_judged_again_as_it_was(tmp_path: Path, capsys: py
     assert schedule.coordinator is None
     assert run(["replay", str(plan)]) == 0
     assert "OK chaos/classic/commit-in-a-rebalance by groupproof 0" in capsys.readouterr().out
+    assert run(["replay", "--hold", str(plan)]) == 3
+
+    plan.write_text(json.dumps({**json.loads(plan.read_text()), "coordinator": "apache-kafka@4.1.0"}))
+    assert load_schedule(plan).coordinator == "apache-kafka@4.1.0"
 
 
 def test_a_failure_of_one_s_own_scenario_is_reproduced_by_its_schedule_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,18 +64,3 @@ def test_a_failure_of_one_s_own_scenario_is_reproduced_by_its_schedule_alone(tmp
     assert run(["replay", str(plan)]) == 1
     assert "FAILED chaos/classic/mine (3/3) by groupproof" in (said := capsys.readouterr().out)
     assert "reproduced, recorded was FAILED" in said
-
-
-def test_time_can_not_be_stopped_in_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = recorded(tmp_path, "commit-in-a-rebalance")
-    assert run(["replay", "--hold", str(plan)]) == 3
-
-
-def test_a_schedule_says_before_whom_a_client_stood(tmp_path: Path) -> None:
-    plan = recorded(tmp_path, "commit-in-a-rebalance")
-    value = {**json.loads(plan.read_text()), "coordinator": "apache-kafka@4.1.0"}
-    plan.write_text(json.dumps(value))
-
-    schedule = load_schedule(plan)
-    assert isinstance(schedule, Schedule)
-    assert schedule.coordinator == "apache-kafka@4.1.0"

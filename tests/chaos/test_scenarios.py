@@ -16,7 +16,7 @@ from groupproof.harness.plan import Pass
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.trace import Trace, write_trace
 
-SAMPLE = ("commit-in-a-rebalance", "fenced-twin", "group-is-full", "coordinator-moves-while-syncing", "ghost-of-a-reset", "connections-reset")
+SAMPLE = ("commit-in-a-rebalance", "fenced-twin", "coordinator-moves-while-syncing", "connections-reset")
 """In the gate a few stand for all; the others' turn is the long form's."""
 
 
@@ -43,7 +43,7 @@ def test_without_its_faults_what_it_expects_is_not_seen(scenario: Scenario) -> N
     assert not all(seen(scenario, play.trace))
 
 
-@pytest.mark.parametrize("name", SAMPLE[:2])
+@pytest.mark.parametrize("name", SAMPLE[:1])
 def test_the_same_seed_gives_the_same_trace(name: str) -> None:
     scenario = next(each for each in shipped() if each.name == name)
     traces = [list(write_trace(carried_out(compile_scenario(scenario, ground=Ground.VIRTUAL), seed)[0].trace)) for seed in (1, 1, 2)]

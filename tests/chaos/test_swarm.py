@@ -10,7 +10,7 @@ from groupproof.chaos.scenario_faults import KINDS
 from groupproof.chaos.swarm import FAULTS, drawn
 from groupproof.harness.verdicts import Verdict
 
-SEEDS = range(1, 200)
+SEEDS = range(1, 60)
 
 
 def test_the_same_seed_draws_the_same_and_another_one_another() -> None:
@@ -40,10 +40,9 @@ def test_nobody_s_way_is_impaired_who_may_be_down() -> None:
             is_anyone_down |= any(action.do in ("kill", "close", "freeze") for action in phase.actions)
 
 
-@pytest.mark.parametrize("seed", [4, 6])
-def test_the_reference_pair_comes_through_what_is_drawn(seed: int) -> None:
+def test_the_reference_pair_comes_through_what_is_drawn() -> None:
     """Seed 4 freezes a member twice, for longer than an OffsetFetch may take; it once never came back."""
-    _, judgement = carried_out(compile_scenario(drawn(seed, members=3), ground=Ground.VIRTUAL), seed)
+    _, judgement = carried_out(compile_scenario(drawn(4, members=3), ground=Ground.VIRTUAL), 4)
 
     assert judgement.verdict is Verdict.OK, judgement.reason or judgement.findings
 

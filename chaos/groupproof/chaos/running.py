@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from math import inf
 from typing import Any, Final
 
 from groupproof.chaos.scenario import Ground
@@ -65,7 +66,7 @@ class ChaosRun(Run):
             play = await stage.play(case, key=f"s{next(numbers)}")
             return bool(_kinds(stage.judge(case, play.trace).findings) & kinds)
 
-        found = await shrunk(self._drawn, shows, at_once=self.order.jobs, within_s=_SHRINK_S)
+        found = await shrunk(self._drawn, shows, at_once=self.order.jobs, within_s=inf if self._brokers is None else _SHRINK_S)
         self.shrunk = self._compiled(found)
 
     def _compiled(self, less: Lesser) -> Case:
