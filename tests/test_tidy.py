@@ -53,6 +53,7 @@ SYNONYMS = {
 }
 SPOKEN_BY = {"toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/toxiproxy.py", "chaos/groupproof/chaos/network.py")}
 
+ASSERTING = re.compile(r"\bassert|[Rr]aises|run_state_machine|warns|fail\(|check|expect|verify|\.until\(")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")
 REASONED = re.compile(r"#\s*(type:\s*ignore\[[\w, -]+\]|noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)[\s:#–-]*(?P<reason>.*)")
 
@@ -212,7 +213,7 @@ def test_nothing_is_left_unfinished(name: str) -> None:
 
 def test_every_test_asserts_something() -> None:
     def asserts(node: Function) -> bool:
-        return re.search(r"\bassert|[Rr]aises|run_state_machine|warns|fail\(|check|expect|verify|\.until\(", "\n".join(_lines(name, node))) is not None
+        return ASSERTING.search("\n".join(_lines(name, node))) is not None
 
     empty = []
     for name in TESTS:

@@ -29,7 +29,7 @@ FETCH = taken(OffsetFetchRequest(groups=()))
 
 def _offsets(state: GroupState = GroupState.STABLE) -> tuple[Offsets, Heap]:
     generations, heap = Generations(), Heap()
-    generations.state, generations.current = state, Generation(3, members={"a": None})
+    generations.state, generations.current = state, Generation(3, members={"a": "a"})
     offsets = Offsets(heap, generations, retention_ms=1_000)
     offsets.moved(moved(GroupState.EMPTY, GroupState.PREPARING_REBALANCE))
     return offsets, heap
