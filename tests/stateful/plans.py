@@ -37,7 +37,7 @@ def _happening(at_ms: st.SearchStrategy[int], for_ms: st.SearchStrategy[int], ki
 
 def crowded() -> st.SearchStrategy[Schedule]:
     """Draw a plan in which much happens, all within the few seconds of `within_seconds`."""
-    happening = _happening(st.integers(1_000, SECONDS * 1_000 - 500), st.sampled_from((400, 700, 1_300)), LASTING)
+    happening = _happening(st.integers(1_500, SECONDS * 1_000 - 500), st.sampled_from((400, 700, 1_300)), LASTING)
     return st.lists(happening, max_size=16).map(_in_order)
 
 

@@ -38,6 +38,20 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
     assert run(short(7)).trace_hash != run(short(8)).trace_hash
 
 
+UPGRADE = ("upgrade", "crash", "silence", "reset", "move", "append", "pause", "leave")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, pytest.param(range(3, 300), marks=pytest.mark.soak)])
+def test_a_group_goes_from_eager_to_cooperative_by_two_rolling_bounces_under_faults(seed: int | range) -> None:
+    for each in [seed] if isinstance(seed, int) else seed:
+        made = Run(short(each, faults=UPGRADE, assignors=("range",), duration_ms=120_000))
+        outcome = made.go()
+
+        assert outcome.violations == ()
+        assert outcome.injected["upgrade"] >= 4
+        assert made.invariants.generations.current.protocol == "cooperative-sticky"
+
+
 def test_three_processes_with_different_hash_seeds_run_the_same_events() -> None:
     first, *others = [_hashes(0, 5, 30_000, hash_seed) for hash_seed in ("0", "1", "4711")]
 

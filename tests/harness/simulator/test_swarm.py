@@ -25,6 +25,18 @@ def test_a_schedule_is_drawn_from_the_seed_alone_within_the_duration() -> None:
     assert all(0 < each.at_ms < 300_000 for each in schedule.happenings)
 
 
+def test_an_upgrade_is_two_bounces_of_everyone_the_second_after_the_first() -> None:
+    schedule = drawn(settled(short(1, faults=("upgrade",), assignors=("range",)), (4, 1)))
+    bounces = [(each.how["bounce"], *each.who) for each in schedule.happenings]
+
+    assert [bounce for bounce, _ in bounces] == [1] * 4 + [2] * 4
+    assert {name for bounce, name in bounces if bounce == 1} == {name for bounce, name in bounces if bounce == 2} == {"m0", "m1", "m2", "m3"}
+
+
+def test_who_has_not_range_alone_is_not_upgraded_from_it() -> None:
+    assert drawn(settled(short(1, faults=("upgrade",), assignors=("sticky",)), (4, 1))).happenings == ()
+
+
 def test_named_faults_are_drawn_and_no_others() -> None:
     schedule = drawn(settled(short(1, faults=("move", "crash"), duration_ms=600_000), (4, 1)))
 

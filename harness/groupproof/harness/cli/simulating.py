@@ -69,8 +69,9 @@ def _traced(simulation: Simulation, plan: Schedule | None) -> tuple[Outcome, Sch
 
 
 def _keep(outcome: Outcome, plan: Schedule, trace: Trace, output: Path) -> None:
-    """Write the schedule, the trace and the picture."""
-    (output / "simulation.json").write_text(json.dumps(to_json(outcome, plan), indent=1) + "\n", encoding="utf-8")
+    """Write the schedule, with what was broken, the trace and the picture."""
+    told = to_json(outcome, plan, broken(outcome.simulation, plan, trace))
+    (output / "simulation.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
     (output / "timeline.svg").write_text(picture_of(trace, outcome), encoding="utf-8")
 
@@ -114,7 +115,7 @@ def replay_line(simulation: Simulation) -> str:
 
 
 def replayed(file: Path, output: Path | None, engine: str, *, as_json: bool) -> int:
-    """Run a simulation's file again: 1 says that the recorded law was broken again, or, where none was recorded, that one was."""
+    """Run a simulation's file again: 1 says that the recorded requirement was broken again, or, where none was recorded, that one was."""
     recorded = load(file)
     if output is not None:
         check_output(output)
@@ -127,31 +128,31 @@ def replayed(file: Path, output: Path | None, engine: str, *, as_json: bool) -> 
 
 
 def _by_simulator(recorded: Recorded, output: Path | None, *, as_json: bool) -> set[str]:
-    """Hold every law at each event, and judge the members by the trace; return what was broken."""
+    """Hold every law at each event, and judge both sides by the trace; return what was broken."""
     began = time.process_time()
     outcome, plan, trace = _traced(recorded.simulation, recorded.plan)
     if output is not None:
         _keep(outcome, plan, trace, output)
     _tell(outcome, max(time.process_time() - began, 0.001), output, as_json=as_json)
-    return {*_members(trace, as_json=as_json), *(each.requirement for each in outcome.violations)}
+    return {*_judged(recorded.simulation, plan, trace, as_json=as_json), *(each.requirement for each in outcome.violations)}
 
 
 def _by_pair(engine: str, recorded: Recorded, output: Path | None, *, as_json: bool) -> set[str]:
-    """Judge the members by the trace of the real pair; return what was broken."""
+    """Judge both sides by the trace of the real pair; return what was broken."""
     trace = ENGINES[engine](recorded.simulation, recorded.plan)
     if output is not None:
         (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
-    found = _members(trace, as_json=as_json)
+    found = _judged(recorded.simulation, recorded.plan, trace, as_json=as_json)
     if as_json:
         click.echo(json.dumps({"engine": engine, "broken": found}, ensure_ascii=False, indent=1))
     return set(found)
 
 
-def _members(trace: Trace, *, as_json: bool) -> dict[str, str]:
-    """Tell what the members broke by the trace, and return it."""
-    found = broken(trace)
+def _judged(simulation: Simulation, plan: Schedule, trace: Trace, *, as_json: bool) -> dict[str, str]:
+    """Tell what members and coordinator broke by the trace, and return it."""
+    found = broken(simulation, plan, trace)
     lines = [f"BROKEN {requirement}: {observed}" for requirement, observed in found.items()]
-    for line in lines or [f"in {len(trace)} observations no member broke a rule"]:
+    for line in lines or [f"in {len(trace)} observations neither a member nor the coordinator broke a rule"]:
         click.echo(line, err=as_json)
     return found
 

@@ -67,6 +67,11 @@ class Application:
             await consumer.close()
         life.cancel()
 
+    def upgrade(self, assignors: tuple[str, ...]) -> None:
+        """Leave; the program that is started next has these assignors."""
+        self._settings = replace(self._settings, assignors=assignors)
+        self.leave()
+
     def stall(self) -> None:
         """Keep the application from polling; its consumer's heartbeats go on."""
         self._stalls += 1

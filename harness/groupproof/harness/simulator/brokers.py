@@ -6,7 +6,7 @@ stored, once it has loaded it (EMIG-01 to EMIG-05).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -36,7 +36,7 @@ from groupproof.protocol.messages import (
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire import VERSIONS
 
-__all__ = ["Brokers", "Taken"]
+__all__ = ["Brokers", "Taken", "spoken_versions"]
 
 _SPOKEN: Final = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}  # from the next version on, topics go by id, which the member does not use
 _ASKED: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest)
@@ -44,6 +44,14 @@ _ARMS_NOTHING_EARLIER: Final = frozenset({HeartbeatRequest, OffsetCommitRequest,
 _ANSWERED_BY_ALL: Final = (FindCoordinatorRequest, AskTopics)
 _FAULTS_OF_MACHINES: Final = (AssertionError, KeyError)
 _OWN_LAWS: Final = "INV-01"
+
+
+def spoken_versions(profile: str) -> Mapping[type, int]:
+    """Return the version in which the members ask a broker of this release, by the type of the request."""
+    served = accepted(profile)
+    return {
+        kind: min(served[kind.api][1], VERSIONS[kind.api][1], _SPOKEN.get(kind.api, served[kind.api][1])) for kind in _ASKED if kind.api in served
+    }
 
 
 @dataclass(slots=True, eq=False)
@@ -78,10 +86,7 @@ class Brokers:
         self.topics: dict[str, int] = {}
         self.network: Network
         self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
-        served = accepted(simulation.profile)
-        self._versions: dict[type, int] = {
-            kind: min(served[kind.api][1], VERSIONS[kind.api][1], _SPOKEN.get(kind.api, served[kind.api][1])) for kind in _ASKED if kind.api in served
-        }
+        self._versions = spoken_versions(simulation.profile)
         self._log = Stored()  # what `__consumer_offsets` held when a broker last let go of the group
         self._is_loaded = True
         self._takeovers = 0
@@ -163,6 +168,8 @@ class Brokers:
         for output in outputs:
             if type(output) is Reply:
                 taken = self._taken.pop(output.token, None)
+                if taken is not None:
+                    self._record.answered(taken, output.message)
                 self._invariants.answered(output, taken)
                 if taken is not None:
                     self._send_back(taken, output)
@@ -172,7 +179,6 @@ class Brokers:
 
     def _send_back(self, taken: Taken, reply: Reply) -> None:
         connection = taken.connection
-        self._record.answered(taken, reply.message)
         self.network.answer(connection, taken.request_id, reply.message)
         if connection.taken_up == reply.token:
             self._go_on(connection)

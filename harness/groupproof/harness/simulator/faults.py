@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.simulator.brokers import Brokers
 from groupproof.harness.simulator.network import Network, Path
 from groupproof.harness.simulator.process import Process
 from groupproof.harness.simulator.schedule import Happening
-from groupproof.harness.simulator.simulation import OTHER_TOPIC, TOPIC, Simulation
+from groupproof.harness.simulator.simulation import BOUNCES, OTHER_TOPIC, TOPIC, Simulation
 from groupproof.protocol.vocabulary import ErrorCode
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["FAULTS", "Fault", "World"]
 
@@ -159,6 +161,12 @@ def _leave(process: Process) -> bool:
     return was_wanted
 
 
+def _upgrade(world: World, happening: Happening) -> bool:
+    for name in happening.who:
+        world.processes[name].upgrade(BOUNCES[happening.how["bounce"]])
+    return True
+
+
 # Brokers -------------------------------------------------------------------------------------------------------------------------
 
 
@@ -247,5 +255,7 @@ FAULTS: Final[dict[str, Fault]] = {
         Fault(name="resubscribe", says="Members change their subscription for a while.", who="processes", lasts_ms=(1_000, 60_000), how={},
               inject=_each(lambda process: process.resubscribe((TOPIC, OTHER_TOPIC))), heal=_each(lambda process: process.resubscribe((TOPIC,)))),
         Fault(name="grow", says="A topic gets more partitions.", who="nobody", inject=_grow, how={"partitions": (1, 3)}),
+        Fault(name="upgrade", says="Members go from range to cooperative-sticky by two rolling bounces.", who="process", lasts_ms=(100, 5_000),
+              inject=_upgrade, heal=_each(Process.start), how={"bounce": (1, 1)}),
     )
 }  # fmt: skip

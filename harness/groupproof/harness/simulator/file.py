@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,17 +19,22 @@ SCHEMA: Final = "groupproof.simulation/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A simulation with its schedule; `requirement` is the law that was broken, None where none was."""
+    """A simulation with its schedule; `requirement` is what was broken, None where nothing was.
+
+    That is what the judges found in the trace, whom every engine's trace is shown to; the law that only the simulator holds where they found nothing.
+    """
 
     simulation: Simulation
     plan: Schedule
     requirement: str | None = None
 
 
-def to_json(outcome: Outcome, plan: Schedule) -> dict[str, Any]:
-    """Return the file's content."""
-    found = [{"requirement": each.requirement, "at_ms": each.at_ms, "what": each.what} for each in outcome.violations]
-    return {"schema": SCHEMA, "simulation": outcome.simulation.to_json(), "violations": found, "happenings": plan.to_json()}
+def to_json(outcome: Outcome, plan: Schedule, judged: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the file's content; `judged` are the requirements that judges found broken in the trace, with what they observed."""
+    violations = [{"requirement": each.requirement, "at_ms": each.at_ms, "what": each.what} for each in outcome.violations]
+    found = [{"requirement": requirement, "observed": observed} for requirement, observed in (judged or {}).items()]
+    told = {"schema": SCHEMA, "simulation": outcome.simulation.to_json(), "violations": violations}
+    return {**told, **({"judged": found} if found else {}), "happenings": plan.to_json()}
 
 
 def is_simulation(path: Path) -> bool:
@@ -45,7 +51,7 @@ def load(path: Path) -> Recorded:
     try:
         value = json.loads(path.read_text("utf-8"))
         simulation, plan = Simulation.from_json(value["simulation"]), Schedule.from_json(value["happenings"])
-        found = value.get("violations") or []
+        found = [*(value.get("judged") or ()), *(value.get("violations") or ())]
         return Recorded(simulation=simulation, plan=plan, requirement=found[0]["requirement"] if found else None)
     except OSError as error:
         raise WrongUsage(f"can't read the simulation {path}: {error.strerror}") from error

@@ -6,14 +6,16 @@ loses what is under way in both directions; what had arrived stays arrived.
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from groupproof.harness.simulator.heap import Heap
 from groupproof.protocol.messages import GroupRequest, GroupResponse
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["Answer", "AskTopics", "Connection", "Endpoint", "Network", "Path", "Request", "Topics"]
 
@@ -88,6 +90,7 @@ class Network:
         self._draw = chance.random
         self._arrive, self._is_up = arrive, is_up
         self._paths: dict[tuple[str, int], Path] = {}
+        self.closed: Callable[[Connection, str], None] | None = None  # whoever wants to be told, and by what
         self._open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
 
     # The client's side
@@ -113,7 +116,10 @@ class Network:
         """Close the owner's connections of these lanes to a broker; None: all of them. What was sent still arrives."""
         mine = self._open.get(owner.name, {})
         for key in [key for key in mine if node in (None, key[0]) and (lanes is None or key[1] in lanes)]:
-            mine.pop(key).is_open = False
+            connection = mine.pop(key)
+            connection.is_open = False
+            if self.closed is not None and not connection.is_reset:
+                self.closed(connection, "client")
 
     def _opened(self, owner: Endpoint, node: int, lane: str) -> Connection:
         connection = Connection(owner, node, lane, self.path(owner.name, node))
@@ -193,6 +199,8 @@ class Network:
         if not connection.is_reset:
             connection.is_reset = True
             connection.inbox.clear()
+            if self.closed is not None and connection.is_open:
+                self.closed(connection, "reset")
             self._tell_lost(connection)
 
     def flow(self, path: Path) -> None:

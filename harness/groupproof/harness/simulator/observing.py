@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.outputs import Callback
@@ -28,10 +28,10 @@ _TIMERS: Final = frozenset(on.value for on in (On.SESSION_END, On.INITIAL_DELAY_
 
 
 class Observer:
-    """Writes what happens to a recorder; nothing is decided by it."""
+    """Writes what happens to a recorder; nothing is decided by it. `versions` are those in which the brokers are asked."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+    def __init__(self, recorder: Recorder, versions: Mapping[type, int]) -> None:
+        self._recorder, self._versions = recorder, versions
         self._numbers: dict[Connection, int] = {}
 
     def arrived(self, connection: Connection, request_id: int, request: Request) -> None:
@@ -44,9 +44,18 @@ class Observer:
         self._recorder.record("processed", **frame, group=GROUP, rule=applied.rule, body={"requirement": applied.requirement})
 
     def answered(self, taken: Taken, answer: GroupResponse) -> None:
+        """Tell of an answer; one that no connection takes any more is none."""
+        if not taken.connection.is_open or taken.connection.is_reset:
+            return
         frame = self._frame(taken.connection, taken.request_id, taken.request)
         columns = response_columns(taken.request.api, body_of(taken.request), body_of(answer))
         self._recorder.record("response", **frame, group=GROUP, **columns)
+
+    def closed(self, connection: Connection, by: str) -> None:
+        """Tell of a connection that ended, closed by the `client` or cut by a fault."""
+        if connection in self._numbers:
+            body = {"name": "closed", "by": by, "reason": "the client closed it" if by == "client" else "it was reset"}
+            self._recorder.record("event", who="link", node=connection.node, connection=self._numbers[connection], body=body)
 
     def moved(self, node: int, move: Transition) -> None:
         self._recorder.record(
@@ -79,4 +88,5 @@ class Observer:
         number = self._numbers.setdefault(connection, len(self._numbers) + 1)
         return {
             "node": connection.node, "connection": number, "client": connection.owner.name, "api": request.api.title, "correlation": request_id,
+            "version": self._versions.get(type(request)),
         }  # fmt: skip

@@ -24,7 +24,7 @@ from groupproof.harness.network import Address, LoopbackNetwork, MemoryNetwork
 from groupproof.harness.simulator.application import Application
 from groupproof.harness.simulator.randomness import Streams
 from groupproof.harness.simulator.schedule import Happening, Schedule
-from groupproof.harness.simulator.simulation import GROUP, OTHER_TOPIC, TOPIC, Simulation, settled
+from groupproof.harness.simulator.simulation import BOUNCES, GROUP, OTHER_TOPIC, TOPIC, Simulation, settled
 from groupproof.harness.tap.hub import Hub, TcpDoors
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.faults import Move
@@ -221,6 +221,12 @@ def _callbacks(factor: int) -> Act:
     return strike
 
 
+async def _upgrade(pair: _Pair, happening: Happening) -> None:
+    for name in happening.who:
+        pair.applications[name].upgrade(BOUNCES[happening.how["bounce"]])
+    await trio.lowlevel.checkpoint()
+
+
 async def _grow(pair: _Pair, happening: Happening) -> None:
     pair.partitions += happening.how["partitions"]
     pair.cluster.grow(TOPIC, pair.partitions)
@@ -243,6 +249,7 @@ KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
         _each(partial(Application.resubscribe, topics=(TOPIC,))),
     ),
     "callbacks": (_callbacks(1), _callbacks(-1)),
+    "upgrade": (_upgrade, _each(Application.start)),
     "grow": (_grow, None),
     "move": (_move, None),
 }

@@ -7,6 +7,7 @@ runs. A process whose member failed for good is started again, as a supervisor w
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -101,6 +102,11 @@ class Process:
         self.is_wanted = False
         if self.is_up:
             self._whenever_running(lambda: self._perform(self.member.close(self._heap.now_ms)))
+
+    def upgrade(self, assignors: tuple[str, ...]) -> None:
+        """Let the application close its consumer in order; the program that is started next has these assignors."""
+        self.settings = replace(self.settings, assignors=assignors)
+        self.leave()
 
     def freeze(self) -> bool:
         """Stop the whole program, as SIGSTOP does; return whether it ran."""

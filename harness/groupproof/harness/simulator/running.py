@@ -9,7 +9,7 @@ from groupproof.clients.policy import REFERENCE
 from groupproof.clients.settings import MemberSettings
 from groupproof.clients.variants import variant_named
 from groupproof.coordinator.coordinator import Settings
-from groupproof.harness.simulator.brokers import Brokers
+from groupproof.harness.simulator.brokers import Brokers, spoken_versions
 from groupproof.harness.simulator.deadlines import Timeouts
 from groupproof.harness.simulator.faults import FAULTS, World
 from groupproof.harness.simulator.heap import Heap
@@ -56,7 +56,8 @@ class Run:
         self.plan = drawn(simulation) if plan is None else plan
         streams = Streams(simulation.seed)
         self.heap = Heap()
-        self.record = Record(self.heap, None if recorder is None else Observer(recorder(lambda: self.heap.now_ms * 1_000_000)))
+        observer = None if recorder is None else Observer(recorder(lambda: self.heap.now_ms * 1_000_000), spoken_versions(simulation.profile))
+        self.record = Record(self.heap, observer)
         broker_settings = Settings.of(simulation.coordinator_settings, simulation.profile)
         timeouts = Timeouts(
             session_ms=_told(simulation.session_timeout_ms), rebalance_ms=_told(simulation.max_poll_interval_ms),
@@ -70,6 +71,7 @@ class Run:
         brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record)
         brokers.topics = {TOPIC: _told(simulation.partitions), OTHER_TOPIC: 2}
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
+        network.closed = None if observer is None else observer.closed
         self.world = World(processes=self._processes(network, streams), network=network, brokers=brokers)
         self._liveness = Liveness(simulation, self.world, self.invariants)
         self._injected: dict[int, Happening] = {}

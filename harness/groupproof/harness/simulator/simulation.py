@@ -9,9 +9,11 @@ from typing import Any, Final, Literal
 
 from groupproof.harness.simulator.randomness import Streams
 
-__all__ = ["GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "Broken", "Outcome", "Simulation", "Transitions", "Violation", "settled"]
+__all__ = ["BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "Broken", "Outcome", "Simulation", "Transitions", "Violation", "settled"]
 
 GROUP: Final = "g"
+BOUNCES: Final = {1: ("cooperative-sticky", "range"), 2: ("cooperative-sticky",)}
+"""The assignors after each rolling bounce of an upgrade from range, the first with both (KIP-429)."""
 TOPIC: Final = "t"
 OTHER_TOPIC: Final = "u"
 SWARM: Final = "swarm"

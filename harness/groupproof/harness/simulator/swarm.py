@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.simulator.faults import FAULTS
 from groupproof.harness.simulator.randomness import Streams
 from groupproof.harness.simulator.schedule import Happening, Schedule
-from groupproof.harness.simulator.simulation import SWARM, Simulation
+from groupproof.harness.simulator.simulation import BOUNCES, SWARM, Simulation
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["drawn"]
 
@@ -31,6 +34,24 @@ def _kinds(streams: Streams) -> Collection[str]:
 
 def _of_kind(kind: str, simulation: Simulation, streams: Streams) -> list[Happening]:
     chance = streams.named("faults", kind)
+    return _rolling(simulation, chance) if kind == "upgrade" else _now_and_then(kind, simulation, chance)
+
+
+def _rolling(simulation: Simulation, chance: random.Random) -> list[Happening]:
+    """Draw both bounces of an upgrade: nobody takes range away before everyone was given the new assignor. Only who has range alone upgrades."""
+    if simulation.assignors != ("range",):
+        return []
+    names = [f"m{number}" for number in range(simulation.members)]
+    turns = [(bounce, name) for bounce in BOUNCES for name in chance.sample(names, len(names))]
+    begins = sorted(chance.randrange(1, simulation.duration_ms) for _ in turns)
+    away_ms = FAULTS["upgrade"].lasts_ms
+    return [
+        Happening(at_ms=at_ms, kind="upgrade", who=(name,), for_ms=chance.randint(*away_ms), how={"bounce": bounce})
+        for at_ms, (bounce, name) in zip(begins, turns, strict=True)
+    ]
+
+
+def _now_and_then(kind: str, simulation: Simulation, chance: random.Random) -> list[Happening]:
     pause_ms = chance.choice(_PAUSES_MS)
     found: list[Happening] = []
     at_ms = 0

@@ -13,6 +13,7 @@ from typing import Any, Final
 from groupproof.harness.case import Case
 from groupproof.harness.judging import Judgement, rule_on
 from groupproof.harness.oracle import read
+from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.plan import Plan
 from groupproof.harness.play import Play
 from groupproof.harness.report.places import case_place
@@ -42,21 +43,25 @@ _GROUP_KEYS: Final = frozenset(int(api) for api in GROUP_APIS)
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 
 
-def judge_coordinator(trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool = False) -> list[CaseResult | Unjudged]:
+def judge_coordinator(
+    trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool = False, names_release: bool = True, tolerance: Tolerance | None = None
+) -> list[CaseResult | Unjudged]:
     """Return what the oracle says of each group that somebody joined through the tap, in order of appearance.
 
-    `met` is the event's body that tells of the upstream; with `is_cut` there was more than `trace` holds.
+    `met` is the event's body that tells of the upstream; with `is_cut` there was more than `trace` holds. With `names_release` an answer that is
+    not the profile's is looked for in all other releases, which takes seconds.
     """
     joins = (seen.group for seen in trace if seen.kind == "request" and seen.api == Api.JOIN_GROUP.title)
     groups = list(dict.fromkeys(group for group in joins if group is not None))
-    return [_judged(group, trace, met, is_cut=is_cut) for group in groups]
+    return [_judged(group, trace, met, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
 
 
-def judge_answers(told: Trace) -> CaseResult:
+def judge_answers(told: Trace, *, names_release: bool = True, tolerance: Tolerance | None = None) -> CaseResult:
     """Return the oracle's word on one group, from a trace as `judge_coordinator` puts it in its results: with the ground that it is judged on."""
     ground = next(seen.body for seen in told if seen.body.get("name") == "ground")
     group, profile = ground["group"], ground["profile"]
-    reading = read(told, profile=profile, settings=ground["settings"], groups=frozenset({group}))
+    asked: Mapping[str, Any] = {"settings": ground["settings"], "groups": frozenset({group}), "tolerance": tolerance}
+    reading = read(told, profile=profile, names_release=names_release, **asked)
     kept = tuple(dict.fromkeys(each.requirement for each in reading.upheld))
     findings = (*(_seen_once(each) for each in reading.findings), _fine(len(reading.predictions), kept, profile))
     case = _case(group, profile, tuple(dict.fromkeys((*(each.requirement for each in findings), *kept))))
@@ -66,11 +71,13 @@ def judge_answers(told: Trace) -> CaseResult:
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
 
 
-def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool) -> CaseResult | Unjudged:
+def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | Unjudged:
     story = [seen for seen in trace if seen.group == group]
     why = "more was seen than is kept" if is_cut else _unknown(group, met) or next((why for look in _LOOKS if (why := look(story))), "")
     why = why or next(_beside(story, trace), "")
-    return Unjudged(group=group, side="coordinator", why=why) if why or met is None else judge_answers(_as_scripted(group, trace, met))
+    if why or met is None:
+        return Unjudged(group=group, side="coordinator", why=why)
+    return judge_answers(_as_scripted(group, trace, met), **how)
 
 
 def _unknown(group: str, met: Mapping[str, Any] | None) -> str:
