@@ -33,7 +33,7 @@ MORE_PLANTED = [
     ("coordinator", "code/JoinGroup/Stable/leader-rejoins", "TR-111"),
     ("member", "leader-repeats-last-assignment", "ASSIGN-09"),
     ("coordinator", "everyone-leads", "TR-080"),
-    ("coordinator", "nobody-leads", "TR-082"),
+    ("coordinator", "gone/SyncGroup/CompletingRebalance/leader-syncs", "TR-082"),
 ]
 """Whose bug, its name, and the requirement that is seen broken where something happens."""
 
