@@ -79,7 +79,8 @@ def _healing(steps: Sequence[Step]) -> Iterator[Step]:
     yield from (command(name, "resume", wait=False) for name in names if _is_paused(steps, name))
     yield mark(_HEALED)
     yield stable(*names, within_ms=SETTLES_MS, go_on=True)
-    yield from (answered(name, Api.HEARTBEAT, after=_HEALED, within_ms=_BEAT_MS, go_on=True) for name in names)
+    # Who went without a word is still a member for a session: the group looks stable until then.
+    yield from (answered(name, Api.HEARTBEAT, after=_HEALED, within_ms=SETTLES_MS, go_on=True) for name in names)
     yield passing(_CALM_MS)
     yield mark(_CALM)
     yield stable(*names, within_ms=SETTLES_MS // 2, go_on=True)
