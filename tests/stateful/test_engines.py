@@ -70,6 +70,35 @@ def test_simulator_and_trio_pair_go_through_the_same_transitions_in_hundreds_of_
     check()
 
 
+LONG_MS = 14_137
+OF_NETWORK_AND_BROKERS = [
+    Happening(at_ms=35_300, kind="slow", who=("m1",), for_ms=9_000, how={"delay_ms": 400}),
+    Happening(at_ms=35_300, kind="silence", who=("m1",), for_ms=LONG_MS),
+    Happening(at_ms=35_300, kind="mute", who=("m1",), for_ms=LONG_MS),
+    Happening(at_ms=35_300, kind="deaf", who=("m1",), for_ms=LONG_MS),
+    Happening(at_ms=35_300, kind="split", who=("m1", "m2"), for_ms=LONG_MS),
+    Happening(at_ms=35_300, kind="cut-off", who=("node0",), for_ms=9_137),
+    Happening(at_ms=35_300, kind="reset", who=("m1",)),
+    Happening(at_ms=35_300, kind="append", for_ms=9_137, how={"error": 3}),
+    Happening(at_ms=35_300, kind="broker-pause", who=("node1",), for_ms=9_137),
+    Happening(at_ms=35_300, kind="broker-crash", who=("node2",), for_ms=9_137, how={"failover_ms": 0, "load_ms": 0}),
+    Happening(at_ms=35_300, kind="upgrade", who=("m1",), for_ms=3_137, how={"bounce": 1}),
+]
+IN_GATE = ("deaf", "append")
+
+
+def _marked(happening: Happening) -> object:
+    return pytest.param(happening, id=happening.kind, marks=pytest.mark.slow if happening.kind in IN_GATE else pytest.mark.soak)
+
+
+@pytest.mark.parametrize("happening", [_marked(each) for each in OF_NETWORK_AND_BROKERS])
+def test_what_befalls_networks_disks_and_brokers_moves_the_group_alike_in_simulator_and_trio_pair(happening: Happening) -> None:
+    leave = Happening(at_ms=52_000, kind="leave", who=("m2",), for_ms=3_137)
+    if happening.kind == "append":
+        leave = Happening(at_ms=38_000, kind="leave", who=("m2",), for_ms=3_137)
+    _check_alike(1, Schedule(happenings=(happening, leave)))
+
+
 # The same way each time ----------------------------------------------------------------------------------------------------------
 
 TWICE = Schedule(

@@ -23,6 +23,7 @@ from groupproof.protocol.faults import Fault, Move
 from groupproof.protocol.framing import FRAME_BYTES_MAX
 from groupproof.protocol.spec import profile as profile_named
 from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["Cluster"]
 
@@ -161,6 +162,10 @@ class Cluster:
     def slow_disk(self, node_id: int) -> None:
         """Let each append to the broker's log take `WRITE_S` until it is mended."""
         self._brokers[node_id].machine.slow_down()
+
+    def refuse_appends(self, error: ErrorCode) -> None:
+        """Let the log of every broker refuse the coordinators' records, or (NONE) take them again (SYNC-11)."""
+        self._coordinators.refuse_appends(error)
 
     def mend(self, node_id: int) -> None:
         """Undo all of that; what a killed broker led alone comes back from its log, what went to another stays there."""

@@ -22,6 +22,7 @@ from groupproof.protocol.faults import Move
 from groupproof.protocol.messages import GroupRequest, GroupResponse
 from groupproof.protocol.spec import On
 from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["Coordinators", "Ticket"]
 
@@ -90,6 +91,11 @@ class Coordinators:
     def view(self, group: str) -> GroupView | None:
         """Return the group as its coordinator knows it, or None."""
         return self._machines[self.owner_of(group)].view(group)
+
+    def refuse_appends(self, error: ErrorCode) -> None:
+        """Let the log of every broker refuse records, or (NONE) take them again."""
+        for machine in self._machines:
+            machine.append_error = error
 
     # Timers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.harness.simulator.pair import in_virtual_time
+from groupproof.harness.simulator.pair import in_virtual_time, over_sockets
 from groupproof.harness.simulator.schedule import Happening, Schedule
 from groupproof.harness.simulator.simulation import Simulation
 
@@ -12,8 +12,10 @@ SHORT = Simulation(seed=1, members=2, brokers=2, duration_ms=20_000, session_tim
 
 
 def test_what_the_pair_cannot_carry_out_is_refused_by_its_name() -> None:
-    with pytest.raises(ValueError, match="cannot carry out append; it can: callbacks, crash"):
-        in_virtual_time(SHORT, Schedule(happenings=(Happening(at_ms=1, kind="append"),)))
+    with pytest.raises(ValueError, match="cannot carry out repeat; it can: append, broker-crash"):
+        in_virtual_time(SHORT, Schedule(happenings=(Happening(at_ms=1, kind="repeat"),)))
+    with pytest.raises(ValueError, match="cannot carry out silence; it can: append, broker-crash"):
+        over_sockets(SHORT, Schedule(happenings=(Happening(at_ms=1, kind="silence", who=("m0",)),)))
 
 
 def test_the_coordinator_moves_and_the_members_follow_it() -> None:

@@ -20,6 +20,9 @@ __all__ = ["Application"]
 
 POLL_MS: Final = 1_000
 WORK_S: Final = 0.1
+GOODBYE_SLACK_S: Final = 1.0
+"""A goodbye ends by itself, at its timeout at the latest; a program that bounded it by just that would cut off its last callback."""
+
 SUPERVISOR_S: Final = 1.0
 """As in the simulator: after so long a program that failed for good is started again."""
 
@@ -63,7 +66,7 @@ class Application:
             self._nursery.start_soon(self._close, self.consumer, self._life)
 
     async def _close(self, consumer: Consumer, life: trio.CancelScope) -> None:
-        with trio.move_on_after(self._settings.close_timeout_ms / 1000):
+        with trio.move_on_after(self._settings.close_timeout_ms / 1000 + GOODBYE_SLACK_S):
             await consumer.close()
         life.cancel()
 

@@ -17,10 +17,10 @@ from groupproof.protocol.vocabulary import ErrorCode
 if TYPE_CHECKING:
     import random
 
-__all__ = ["FAULTS", "Fault", "World"]
+__all__ = ["APPEND_ERRORS", "FAULTS", "Fault", "World"]
 
 Who = tuple[str, ...]
-_APPEND_ERRORS: Final = (
+APPEND_ERRORS: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_SERVER_ERROR,
 )  # fmt: skip
@@ -198,7 +198,7 @@ def _go_on_broker(world: World, happening: Happening) -> bool:
 
 def _refuse(world: World, happening: Happening) -> bool:
     for node in range(world.brokers.count):
-        world.brokers.refuse_appends(node, _APPEND_ERRORS[happening.how["error"] % len(_APPEND_ERRORS)])
+        world.brokers.refuse_appends(node, APPEND_ERRORS[happening.how["error"] % len(APPEND_ERRORS)])
     return True
 
 
@@ -236,7 +236,7 @@ FAULTS: Final[dict[str, Fault]] = {
         Fault(name="reorder", says="Frames of a connection overtake each other: more than TCP does.", who="processes", lasts_ms=(1_000, 60_000), how={},
               inject=partial(_on_paths, _unorder(1)), heal=partial(_on_paths, _unorder(-1))),
         Fault(name="append", says="The log of the brokers refuses records.", who="nobody", lasts_ms=(500, 20_000),
-              inject=_refuse, heal=_accept, how={"error": (0, len(_APPEND_ERRORS) - 1)}),
+              inject=_refuse, heal=_accept, how={"error": (0, len(APPEND_ERRORS) - 1)}),
         Fault(name="move", says="The coordinator moves to another broker, or anew to its own.", who="broker", inject=_move, how={"drops": (0, 1), **_LOADS}),
         Fault(name="broker-crash", says="A broker crashes and comes back.", who="broker", lasts_ms=(1_000, 60_000),
               inject=_crash_broker, heal=_restart_broker, how={"failover_ms": (0, 6_000), **_LOADS}),

@@ -6,10 +6,11 @@ between, in real time. Who starts when, what befalls whom and for how long is as
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import trio
 
@@ -20,8 +21,11 @@ from groupproof.coordinator.cluster import Cluster
 from groupproof.coordinator.interception import Interception
 from groupproof.coordinator.variant import REFERENCE as REFERENCE_COORDINATOR
 from groupproof.coordinator.variants import variant_named
-from groupproof.harness.network import Address, LoopbackNetwork, MemoryNetwork
+from groupproof.harness.impaired import Impairments
+from groupproof.harness.network import Address, LoopbackNetwork, MemoryNetwork, Network
+from groupproof.harness.plan import Impair
 from groupproof.harness.simulator.application import Application
+from groupproof.harness.simulator.faults import APPEND_ERRORS
 from groupproof.harness.simulator.randomness import Streams
 from groupproof.harness.simulator.schedule import Happening, Schedule
 from groupproof.harness.simulator.simulation import BOUNCES, GROUP, OTHER_TOPIC, TOPIC, Simulation, settled
@@ -29,8 +33,9 @@ from groupproof.harness.tap.hub import Hub, TcpDoors
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.faults import Move
 from groupproof.protocol.spec import profile
+from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Stream, Toxic, latency, reset_peer
 from groupproof.protocol.trace import Recorder, Trace
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["KINDS", "in_virtual_time", "over_sockets"]
 
@@ -40,28 +45,35 @@ LOOK_S: Final = 0.05
 METADATA_MS: Final = 60_000
 STEPS_MAX: Final = 20_000_000
 
-Way = tuple[list[Address], Callable[[str, int], Awaitable[trio.abc.Stream]]]
+Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
+Way = tuple[list[Address], Callable[[str], Connect], Network | None]
+"""The brokers' addresses, how the member of a name reaches them, and what can impair the ways between, where anything can."""
+
 Open = Callable[[Cluster, Recorder], AbstractAsyncContextManager[Way]]
 
 
 def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
     """Return the trace of the run; the same arguments give the same one. Raise `ValueError` for what the pair cannot carry out."""
-    _check(plan)
+    _check(plan, KINDS.keys())
+    is_impaired = any(each.kind in NETWORK_KINDS for each in plan.happenings)
     traces: list[Trace] = []
 
     async def main() -> None:
         clock = _clock()
         recorder = Recorder(clock, clock="virtual")
         traces.append(recorder.trace)
-        await _Pair(simulation, plan, recorder).run(_in_memory, of_cluster=recorder)
+        await _Pair(simulation, plan, recorder).run(partial(_in_memory, is_impaired=is_impaired), of_cluster=recorder)
 
     run_virtually(main, seed=simulation.seed, steps_max=STEPS_MAX)
     return traces[0]
 
 
 def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
-    """Return what a tap between the members and the cluster has seen; it takes as long as the simulation says. Raise `ValueError` as above."""
-    _check(plan)
+    """Return what a tap between the members and the cluster has seen; it takes as long as the simulation says.
+
+    Raise `ValueError` as above, and for happenings of the network, which sockets have only with Toxiproxy between.
+    """
+    _check(plan, KINDS.keys() - NETWORK_KINDS.keys())
 
     async def main() -> Trace:
         clock = _clock()
@@ -72,10 +84,10 @@ def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
     return trio.run(main)
 
 
-def _check(plan: Schedule) -> None:
-    unknown = sorted({each.kind for each in plan.happenings} - KINDS.keys())
+def _check(plan: Schedule, kinds: Collection[str]) -> None:
+    unknown = sorted({each.kind for each in plan.happenings if each.kind not in kinds})
     if unknown:
-        raise ValueError(f"the trio pair cannot carry out {', '.join(unknown)}; it can: {', '.join(sorted(KINDS))}")
+        raise ValueError(f"the trio pair cannot carry out {', '.join(unknown)}; it can: {', '.join(sorted(kinds))}")
 
 
 def _clock() -> Callable[[], int]:
@@ -87,10 +99,10 @@ def _clock() -> Callable[[], int]:
 
 
 @asynccontextmanager
-async def _in_memory(cluster: Cluster, _: Recorder) -> AsyncIterator[Way]:
-    network = MemoryNetwork()
+async def _in_memory(cluster: Cluster, _: Recorder, *, is_impaired: bool) -> AsyncIterator[Way]:
+    network = MemoryNetwork(Impairments(random.Random(0)) if is_impaired else None)
     async with network.opened(cluster) as addresses:
-        yield addresses, network.connect
+        yield addresses, lambda member: partial(network.connect, member=member), network
 
 
 @asynccontextmanager
@@ -99,7 +111,7 @@ async def _tapped(cluster: Cluster, recorder: Recorder) -> AsyncIterator[Way]:
     async with network.opened(cluster) as addresses, trio.open_nursery() as nursery:
         hub = Hub(recorder=recorder, connect=network.connect, doors=TcpDoors(nursery=nursery), interception=Interception(recorder))
         routes = [await hub.route_to(address, node) for node, address in enumerate(addresses)]
-        yield [route.local for route in routes], trio.open_tcp_stream
+        yield [route.local for route in routes], lambda _: trio.open_tcp_stream, None
         nursery.cancel_scope.cancel()
 
 
@@ -114,6 +126,7 @@ class _Pair:
         self.recorder = recorder
         self.applications: dict[str, Application] = {}
         self.partitions = self.simulation.partitions or 0
+        self.network: Network | None = None
         self._healings: dict[int, Happening] = {}
 
     async def run(self, opened: Open, *, of_cluster: Recorder) -> None:
@@ -126,21 +139,21 @@ class _Pair:
         )  # fmt: skip
         async with trio.open_nursery() as nursery:
             await nursery.start(self.cluster.run)
-            async with opened(self.cluster, self.recorder) as (addresses, connect), trio.open_nursery() as programs:
+            async with opened(self.cluster, self.recorder) as (addresses, connect, self.network), trio.open_nursery() as programs:
                 self._gather(programs, addresses, connect)
                 await self._happen()
                 await self._settle()
                 programs.cancel_scope.cancel()
             nursery.cancel_scope.cancel()
 
-    def _gather(self, programs: trio.Nursery, addresses: list[Address], connect: Callable[[str, int], Awaitable[trio.abc.Stream]]) -> None:
+    def _gather(self, programs: trio.Nursery, addresses: list[Address], connect: Callable[[str], Connect]) -> None:
         simulation, starts = self.simulation, Streams(self.simulation.seed).named("starts")
         policy = REFERENCE if simulation.member_variant is None else member_variant_named(simulation.member_variant).policy
         for number in range(simulation.members):
             name = f"m{number}"
             application = self.applications[name] = Application(
                 name, _settings_of(simulation, name, number), policy=policy, seed=simulation.seed, nursery=programs, recorder=self.recorder,
-                addresses=addresses, connect=connect,
+                addresses=addresses, connect=connect(name),
             )  # fmt: skip
             programs.start_soon(_start_after, starts.randint(0, simulation.starts_within_ms) / 1000, application)
 
@@ -240,6 +253,76 @@ async def _move(pair: _Pair, happening: Happening) -> None:
     await trio.lowlevel.checkpoint()
 
 
+# What befalls the network and the brokers
+
+_HELD: Final = 10**9
+"""What is sent into a silent path waits there, as in the simulator, until the fault is healed."""
+
+
+def _unsaid(stage: str, **body: Any) -> None:
+    """Take no receipt: a schedule's happenings strike by themselves."""
+
+
+def _impaired(toxics: Callable[[Happening], tuple[Toxic, ...]]) -> tuple[Act, Act]:
+    def named(happening: Happening) -> str:
+        return f"{happening.kind} {happening.at_ms} {' '.join(happening.who)}"
+
+    async def inject(pair: _Pair, happening: Happening) -> None:
+        assert pair.network is not None, "who has no network refuses such a plan"
+        members = tuple(name for name in happening.who if name in pair.applications)
+        nodes = tuple(int(name.removeprefix("node")) for name in happening.who if name not in pair.applications)
+        await pair.network.impair(Impair(name=named(happening), toxics=toxics(happening), members=members, nodes=nodes), _unsaid)
+
+    async def heal(pair: _Pair, happening: Happening) -> None:
+        assert pair.network is not None, "who has no network refuses such a plan"
+        await pair.network.mend(named(happening))
+
+    return inject, heal
+
+
+def _silent(*streams: Stream) -> tuple[Act, Act]:
+    return _impaired(lambda _: tuple(latency(_HELD, stream=stream) for stream in streams))
+
+
+def _slow(happening: Happening) -> tuple[Toxic, ...]:
+    delay_ms = happening.how["delay_ms"] // 2  # in the simulator it is drawn for each frame, up to this
+    return tuple(latency(delay_ms, stream=stream) for stream in (UPSTREAM, DOWNSTREAM))
+
+
+async def _reset(pair: _Pair, happening: Happening) -> None:
+    inject, heal = _impaired(lambda _: (reset_peer(),))
+    await inject(pair, happening)
+    await trio.sleep(0.001)
+    await heal(pair, happening)
+
+
+def _broker(act: Callable[[Cluster, int], None]) -> Act:
+    async def strike(pair: _Pair, happening: Happening) -> None:
+        act(pair.cluster, int(happening.who[0].removeprefix("node")))
+        await trio.lowlevel.checkpoint()
+
+    return strike
+
+
+def _append(*, is_refused: bool) -> Act:
+    async def strike(pair: _Pair, happening: Happening) -> None:
+        pair.cluster.refuse_appends(APPEND_ERRORS[happening.how["error"] % len(APPEND_ERRORS)] if is_refused else ErrorCode.NONE)
+        await trio.lowlevel.checkpoint()
+
+    return strike
+
+
+NETWORK_KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
+    "slow": _impaired(_slow),
+    "silence": _silent(UPSTREAM, DOWNSTREAM),
+    "split": _silent(UPSTREAM, DOWNSTREAM),
+    "cut-off": _silent(UPSTREAM, DOWNSTREAM),
+    "mute": _silent(UPSTREAM),
+    "deaf": _silent(DOWNSTREAM),
+    "reset": (_reset, None),
+}
+"""What befalls the ways between members and brokers: by impaired streams in memory."""
+
 KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
     "crash": (_each(Application.crash), _each(Application.start)),
     "leave": (_each(Application.leave), _each(Application.start)),
@@ -252,5 +335,9 @@ KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
     "upgrade": (_upgrade, _each(Application.start)),
     "grow": (_grow, None),
     "move": (_move, None),
+    "append": (_append(is_refused=True), _append(is_refused=False)),
+    "broker-pause": (_broker(Cluster.pause), _broker(Cluster.mend)),
+    "broker-crash": (_broker(Cluster.kill), _broker(Cluster.mend)),
+    **NETWORK_KINDS,
 }
-"""How each kind is injected and healed; the kinds of the simulator that only a network, a disk or a stopped process could do are not among them."""
+"""How each kind is injected and healed. Not among them: `repeat` and `reorder`, which no stream does, and `pause`, as there is one process alone."""
