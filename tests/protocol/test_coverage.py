@@ -51,7 +51,7 @@ def test_the_sections_on_the_coordinator_and_the_consumer_are_proven_but_for_wha
         each.id for each in requirements() if {"kafka-1.1", "kafka-2.4+"} & set(each.profiles) and each.family not in ("DIAG", "TUNE", "PLAN", "ZK")
     }
 
-    assert of_kafka & missing == {"LEAVE-09", "TIMER-20"}
+    assert of_kafka & missing == {"TIMER-20"}
     assert [each for each in READINGS if each in missing] == ["DISC-18", "DISC-19", *(f"DISC-{number}" for number in range(40, 49))]
 
 

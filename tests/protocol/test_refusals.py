@@ -21,6 +21,8 @@ REQUESTS: dict[Api, dict[str, Any]] = {
     Api.DESCRIBE_GROUPS: {"groups": ("g",)},
     Api.CREATE_TOPICS: {"topics": ({"name": "t"},)},
     Api.DELETE_TOPICS: {"topics": ({"name": "t"},)},
+    Api.CREATE_PARTITIONS: {"topics": ({"name": "t", "count": 3},)},
+    Api.ELECT_LEADERS: {"topic_partitions": ({"topic": "t", "partitions": (1,)},)},
     Api.OFFSET_FOR_LEADER_EPOCH: {"topics": ({"topic": "t", "partitions": ({"partition": 1},)},)},
     Api.TXN_OFFSET_COMMIT: {"topics": ({"name": "t", "partitions": ({"partition_index": 1},)},)},
     Api.DESCRIBE_CONFIGS: {"resources": ({"resource_type": 4, "resource_name": "1"},)},

@@ -7,4 +7,5 @@ from pathlib import Path
 
 from groupproof.chaos.render import page
 
-Path(sys.argv[1]).write_text(page(), "utf-8")
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(page(), "utf-8")

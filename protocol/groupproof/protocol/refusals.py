@@ -98,6 +98,19 @@ def _describe_configs(request: Body, code: int) -> dict[str, Any]:
     return {"results": tuple({**each, "error_code": code} for each in resources)}
 
 
+def _create_partitions(request: Body, code: int) -> dict[str, Any]:
+    return {"results": tuple({**_named(topic), "error_code": code} for topic in request.get("topics", ()))}
+
+
+def _elect_leaders(request: Body, code: int) -> dict[str, Any]:
+    """Refuse partition by partition: v0 has no code at its top."""
+    asked = request.get("topic_partitions") or ()
+    refused = (
+        {"topic": each["topic"], "partition_result": tuple({"partition_id": at, "error_code": code} for at in each["partitions"])} for each in asked
+    )
+    return {"error_code": code, "replica_election_results": tuple(refused)}
+
+
 def _init_producer_id(request: Body, code: int) -> dict[str, Any]:
     return {"error_code": code, "producer_id": -1, "producer_epoch": -1}
 
@@ -147,6 +160,8 @@ _REFUSALS: Final[dict[Api, Refuse]] = {
     Api.DESCRIBE_GROUPS: _describe_groups,
     Api.CREATE_TOPICS: _topics,
     Api.DELETE_TOPICS: _delete_topics,
+    Api.CREATE_PARTITIONS: _create_partitions,
+    Api.ELECT_LEADERS: _elect_leaders,
     Api.INIT_PRODUCER_ID: _init_producer_id,
     Api.OFFSET_FOR_LEADER_EPOCH: _by_partition("topics/partitions/partition", "topics/partitions/partition"),
     Api.TXN_OFFSET_COMMIT: _COMMIT,
