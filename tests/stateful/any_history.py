@@ -102,6 +102,7 @@ class AnyHistory(RuleBasedStateMachine):
     @rule(producer=st.integers(1, 2), is_committed=st.booleans())
     def ends_its_transaction(self, producer: int, is_committed: bool) -> None:
         self.duel.end_transaction(producer, is_committed=is_committed)
+        self.history.fetch()
 
     @rule(what=st.sampled_from(QUESTIONS), which=st.integers(0, 5))
     def is_asked(self, what: str, which: int) -> None:
