@@ -54,7 +54,7 @@ def test_what_is_known_is_counted_and_not_stopped_at(tmp_path: Path) -> None:
     )
     run, found, _ = fuzzing(DROPS, expectations=load(file))
 
-    assert found == []
+    assert kind not in {each.kind for each in found}
     assert run.finds.excused[kind] >= 1
     assert run.plans == 2
 
