@@ -37,7 +37,8 @@ Without `--client` and `--coordinator` it is the reference pair in virtual time:
 seed gives the same trace. With either, everything goes over sockets in real time: client, Toxiproxy, tap, broker. Faults on bytes are
 Toxiproxy's, faults on frames the tap's, faults of machines the broker's own process; what one run has armed is healed at its end, whatever
 happened. Verdicts, exit codes, expectations and reports are those of `certify` (`docs/contract.md`): not to settle counts only when it is seen
-three times of three, and only where the kit itself was in time. A scenario is the case `chaos/classic/NAME`.
+three times of three, and only where the kit itself was in time. A scenario is the case `chaos/classic/NAME`; what the
+registered clients made of them is in [chaos-matrix.md](chaos-matrix.md). A drawn plan that fails is shrunk, to `shrunk.json` beside its report.
 """
 
 _FILE: Final = """\
