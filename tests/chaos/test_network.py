@@ -91,7 +91,7 @@ def on_the_wire(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[...,
 @pytest.mark.slow
 def test_only_the_ways_that_are_named_are_impaired_new_ones_too(on_the_wire: Callable[..., None]) -> None:
     async def story(world: World) -> None:
-        await world.took("m0")
+        await world.network.entrance("m0")
         await world.impair(latency(400), members=("m0", "m2"), nodes=(0,))
         slow = {(member, broker) for member in ("m0", "m1", "m2") for broker in (0, 1) if await world.is_slow(member, broker)}
 
