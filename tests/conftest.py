@@ -1,4 +1,4 @@
-"""Hypothesis profiles, the same limits everywhere and in CI new examples on each run with a blob that replays a failure; and what is left to `make soak`."""
+"""Hypothesis profiles: the gate draws the same examples for the same commit, a local run and `make soak` draw others; and what is left to `make soak`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from tests.soaking import NAME, SEED, SOAKS, replay_line
 
 # A busy machine must not fail a property: time is judged by no example.
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", settings.get_profile("local"), database=None, print_blob=True)
-settings.load_profile("ci" if SOAKS or os.environ.get("CI") else "local")
+settings.register_profile("soak", settings.get_profile("local"), database=None, print_blob=True)
+settings.register_profile("gate", settings.get_profile("soak"), derandomize=True)
+settings.load_profile("soak" if SOAKS else "gate" if os.environ.get("CI") else "local")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -53,7 +53,7 @@ SYNONYMS = {
 }
 SPOKEN_BY = {"toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/toxiproxy.py", "chaos/groupproof/chaos/network.py")}
 
-ASSERTING = re.compile(r"\bassert|[Rr]aises|run_state_machine|warns|fail\(|check|expect|verify|\.until\(")
+ASSERTING = re.compile(r"\bassert|raises|warns|fail\(|check|expect|verify|\.until\(")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")
 REASONED = re.compile(r"#\s*(type:\s*ignore\[[\w, -]+\]|noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)[\s:#–-]*(?P<reason>.*)")
 

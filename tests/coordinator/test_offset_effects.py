@@ -339,6 +339,18 @@ def test_from_2_8_2_on_nothing_expires_while_the_group_rebalances(scene_of: Call
     assert (scene.state(), scene.committed() == 5) == (GroupState.PREPARING_REBALANCE, kept)
 
 
+@pytest.mark.parametrize("profile", ["kafka-1.1", "kafka-2.4", "kafka-3.9"])
+def test_the_coordinator_in_scala_expires_what_is_stored_beside_an_open_transaction(scene_of: Callable[..., Scene], profile: str) -> None:
+    scene = scene_of(profile, offsets_retention_minutes=1, offsets_retention_check_interval_ms=1_000)
+    scene.commit()
+    scene.txn_commit(offset=9)
+    scene.after(120_000)
+    assert (scene.committed(), scene.state()) == (-1, GroupState.EMPTY)
+
+    scene.end()
+    assert scene.committed() == 9
+
+
 @pytest.mark.requirement("TR-032", "TR-033")
 def test_an_open_transaction_keeps_the_offset_and_the_group(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of(offsets_retention_minutes=1, offsets_retention_check_interval_ms=1_000)

@@ -316,6 +316,8 @@ class NaiveCoordinator(Administered):
             for key, (_, _, committed_ms, _) in list(group["offsets"].items()):
                 counts_from_commit = group["type"] is None or not self.since(2, 1)
                 since_ms = committed_ms if counts_from_commit else group["empty_since"]
+                if self.is_java and key in self.uncommitted(group["id"]):
+                    continue
                 if (group["state"] is EMPTY or not self.since(2, 1)) and now_ms - since_ms >= self.settings.offsets_retention_ms:
                     del group["offsets"][key]
             if group["state"] is EMPTY and not group["offsets"] and not group["uncommitted"]:

@@ -74,12 +74,17 @@ def _delete_stored_offsets(engine: Engine, on: Input) -> None:
 
 
 def _expire(engine: Engine, on: Input, since_ms: Callable[[Committed], int], is_kept: Callable[[str], bool] | None = None) -> None:
-    """Remove what is older than the retention, but not what is pending or of a topic that is kept; `since_ms` tells from when the retention counts."""
+    """Remove what is older than the retention, but not of a topic that is kept; `since_ms` tells from when the retention counts.
+
+    The coordinator in Java spares partitions with a pending offset, the one in Scala removes what is stored of them; what is pending stays.
+    """
     offsets, retention_ms = engine.offsets(on.group_id), engine.settings.offsets_retention_ms
+    spares_pending = bool(engine.profile.fields["expiry_spares_pending"])
     for (topic, index), committed in tuple(offsets.by_partition.items()):
         due_ms = since_ms(committed) + retention_ms if committed.expires_ms is None else committed.expires_ms
-        if due_ms <= on.now_ms and not offsets.is_pending(topic, index) and not (is_kept is not None and is_kept(topic)):
-            offsets.delete(topic, index)
+        is_spared = (spares_pending and offsets.is_pending(topic, index)) or (is_kept is not None and is_kept(topic))
+        if due_ms <= on.now_ms and not is_spared:
+            del offsets.by_partition[topic, index]
 
 
 def _expire_by_commit(engine: Engine, on: Input) -> None:

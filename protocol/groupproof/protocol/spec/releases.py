@@ -35,9 +35,12 @@ OPTIONAL: Final[Mapping[str, str]] = {"kafka-3.7-new": "kafka-3.7", "kafka-3.9-n
 # is `commits_check_partitions`; `deletions_repeat_topics` that OffsetDelete tells a topic again for each of its partitions. To a
 # leader whose JoinGroup is older than `join_lists_instances_since` no list with an instance can be written: the broker breaks off in the middle of answering.
 # `unverified_error` is what the log says to a transaction's records where it wants the transaction verified, and the broker has nobody asked.
+# `expiry_spares_pending`: an offset outlives its retention while a transaction that is open holds another for its partition (OffsetMetadataManager;
+# GroupMetadata.removeExpiredOffsets waits for plain commits under way only).
 NEWEST_FIELDS: Final[Mapping[str, int]] = {
     "join_error_generation": -1, "group_operations": 0b1101_0100_1000, "group_operations_unasked": OPERATIONS_NOT_ASKED,
     "commits_check_partitions": 1, "deletions_repeat_topics": 0, "join_lists_instances_since": 0, "unverified_error": 0,
+    "expiry_spares_pending": 1,
 }  # fmt: skip
 
 
