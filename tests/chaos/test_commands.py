@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from tests.chaos.scenarios import HEAD, HEALED
 
 from groupproof.harness.cli.boundary import run
 from groupproof.harness.replay import load_schedule
+from groupproof.harness.version import release
 
 QUICK = "commit-in-a-rebalance"
 BAD = f'{HEAD}[[phase]]\nname = "p"\nactions = [{{ do = "kill", who = "one" }}]\nfor = 100\n[[expect]]\nsays = "They notice."\nsees = "generations"\nwho = "others"\nduring = "p"\n{HEALED}'
@@ -61,6 +63,28 @@ def test_a_scenario_of_one_s_own_that_does_not_bite_gives_no_verdict(tmp_path: P
     assert "what the scenario brings about was not seen: They notice." in " ".join(out.split())
 
 
+@pytest.mark.slow
+def test_a_client_of_one_s_own_is_a_program_behind_two_hyphens(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = (sys.executable, "-m", "groupproof.clients.shim")
+    code, out, err = called(capsys, "run", QUICK, "--", *program)
+    folder = tmp_path / "reports" / f"chaos-groupproof-{release()}"
+    report = json.loads((folder / "report.json").read_text())
+    schedule = load_schedule(folder / "cases" / "chaos" / "classic" / QUICK / "plan.json")
+
+    assert code == 0, out
+    assert f"{' '.join(program)} before groupproof, over the wire" in " ".join(err.split())
+    assert [(case["verdict"], case["time"]) for case in report["cases"]] == [("OK", "wall")]
+    assert (schedule.subject, schedule.coordinator) == (program, "groupproof")
+
+
+def test_a_program_that_is_not_there_is_the_environment_s_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = called(capsys, "run", QUICK, "--output", str(tmp_path), "--", str(tmp_path / "none"))
+
+    assert code == 4
+    assert str(tmp_path / "none") in err.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -68,10 +92,13 @@ def test_a_scenario_of_one_s_own_that_does_not_bite_gives_no_verdict(tmp_path: P
         (["run", QUICK, "--faults", "swarm"], "name scenarios"),
         (["run", "comit-in-a-rebalance"], "no scenario is called 'comit-in-a-rebalance'; did you mean commit-in-a-rebalance"),
         (["run", "none.toml"], "can't read the scenario none.toml"),
-        (["run", QUICK, "--reference", "--client", "java"], "leave --client and --coordinator out"),
+        (["run", QUICK, "--reference", "--client", "java"], "leave --client, --coordinator and a program behind -- out"),
         (["run", QUICK, "--client", "kafka-pyhton"], "did you mean kafka-python"),
         (["run", QUICK, "--coordinator", "apache-kafca"], "apache-kafka"),
         (["run", QUICK, "--members", "1"], "--members"),
+        (["run", QUICK, "--reference", "--", "python", "shim.py"], "leave --client, --coordinator and a program behind -- out"),
+        (["run", QUICK, "--client", "java", "--", "python", "shim.py"], "name the client either by --client or by a program behind --"),
+        (["run", QUICK, "--"], "nothing stands behind --"),
         (["rum"], "no command is called 'rum'; did you mean run"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A real run that is ended while a broker stands still: a whole command, real brokers, Toxiproxy, clients; nothing of it is left."""
+"""A real run that is ended while a client or a broker stands still: a whole command, real brokers, Toxiproxy, clients; nothing of it is left."""
 
 from __future__ import annotations
 
@@ -8,34 +8,50 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.chaos.engines import running_engine
+from tests.chaos.scenarios import HEAD, HEALED
 from tests.harness.leaving import MARK, marked, wait_until_gone
 
 from groupproof.chaos.containers import Engine
 from groupproof.chaos.images import build_kafka, build_proxy
+from groupproof.chaos.toxiproxy_server import Program
 from groupproof.clients.store import default_cache
 from groupproof.harness.brokers.images import PROVIDER
 
 __all__ = ["running_engine"]
 
-pytestmark = [
+COMMAND = ("broker-stands-still", "--client", "kafka-python", "--coordinator", "apache-kafka@4.1.0", "--output")
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+
+FROZEN = f"""{HEAD}[[phase]]
+name = "frozen"
+faults = [{{ name = "slow", kind = "slow", latency = 50, who = "half" }}]
+actions = [{{ do = "freeze", who = "one" }}]
+for = 60_000
+{HEALED}"""
+"""A client's process stands still, and a Toxiproxy impairs its ways."""
+
+of_kafka = [
     pytest.mark.soak, pytest.mark.java, pytest.mark.network,
     pytest.mark.skipif(not (shutil.which("java") and shutil.which("mvn")), reason="absent: Java and Maven, which run Apache Kafka"),
 ]  # fmt: skip
 
-COMMAND = ("chaos", "run", "broker-stands-still", "--client", "kafka-python", "--coordinator", "apache-kafka@4.1.0", "--output")
-SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+
+def each_signal(*, marks: Sequence[pytest.MarkDecorator]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("number", [pytest.param(each, marks=marks, id=each.name) for each in SIGNALS])
 
 
-def _ended(number: int, folder: Path, provider: str, stands_still: Callable[[str], bool]) -> tuple[int, int, list[int], list[str]]:
+def _ended(
+    number: int, folder: Path, provider: str, stands_still: Callable[[str], bool], command: Sequence[str]
+) -> tuple[int, int, list[int], list[str]]:
     """Signal the command when a broker stands still; return its number, how many processes it had, and what processes and folders are left."""
     mark = uuid.uuid4().hex
-    argv = [str(Path(sys.executable).with_name("groupproof")), *COMMAND, str(folder / "report")]
+    argv = [str(Path(sys.executable).with_name("groupproof")), "chaos", "run", *command]
     env = {**os.environ, MARK: mark, PROVIDER: provider, "TMPDIR": str(folder)}
     with subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as kit:
         while not stands_still(mark):
@@ -53,16 +69,25 @@ def _is_stopped(mark: str) -> bool:
     return any(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T" for pid in marked(mark))
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@each_signal(marks=())
+def test_clients_and_proxies(number: int, program: Program, tmp_path: Path) -> None:
+    (tmp_path / "frozen.toml").write_text(FROZEN)
+    command = (str(tmp_path / "frozen.toml"), "--output", str(tmp_path / "report"), "--", sys.executable, "-m", "groupproof.clients.shim")
+    _, had, processes, folders = _ended(number, tmp_path, "local", _is_stopped, command)
+
+    assert had > 5
+    assert (processes, folders) == ([], [])
+
+
+@each_signal(marks=of_kafka)
 def test_processes(number: int, tmp_path: Path) -> None:
-    _, had, processes, folders = _ended(number, tmp_path, "local", _is_stopped)
+    _, had, processes, folders = _ended(number, tmp_path, "local", _is_stopped, (*COMMAND, str(tmp_path / "report")))
 
     assert had > 6
     assert (processes, folders) == ([], [])
 
 
-@pytest.mark.docker
-@pytest.mark.parametrize("number", SIGNALS)
+@each_signal(marks=[*of_kafka, pytest.mark.docker])
 def test_containers(number: int, running_engine: Engine, tmp_path: Path) -> None:
     build_kafka(running_engine, "4.1.0", default_cache(), print)
     build_proxy(running_engine, default_cache(), print)
@@ -72,7 +97,7 @@ def test_containers(number: int, running_engine: Engine, tmp_path: Path) -> None
         argv = ["docker", "ps", "--filter", "status=paused", "--format", "{{.Names}}"]
         return bool(set(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()) - set(others))
 
-    kit, _, processes, folders = _ended(number, tmp_path, "docker", stands_still)
+    kit, _, processes, folders = _ended(number, tmp_path, "docker", stands_still, (*COMMAND, str(tmp_path / "report")))
 
     assert (processes, folders) == ([], [])
     assert kit not in running_engine.owned().values()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groupproof.harness.cli.options import NEWEST_PROFILE, RunOptions, common_options, given
+from groupproof.harness.cli.options import NEWEST_PROFILE, ProgramCommand, RunOptions, common_options, given, program_of
 from groupproof.harness.cli.root import Group
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from groupproof.harness.candidates import Candidate
     from groupproof.harness.case import Case
     from groupproof.harness.cli.campaign import Campaign, Order
+    from groupproof.harness.contract_lines import Hello
     from groupproof.harness.progress import Shown
 
 __all__ = ["group", "list_scenarios", "run_scenarios"]
@@ -67,6 +68,7 @@ _OWN: Sequence[Callable[[Any], Any]] = (
         "--coordinator", metavar="SUBJECT", help="The coordinator, as `certify coordinator` takes it.  [default: the reference coordinator]"
     ),
     click.option("--reference", is_flag=True, help="The reference pair in virtual time, which is also the default."),
+    click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program behind -- is spoken to, as for `certify client`.  [default: 1]"),
     click.option("--members", type=click.IntRange(min=2), metavar="N", help="How many members a group has.  [default: as the scenario says]"),
     click.option("--faults", type=click.Choice(["swarm"]), help="Draw a plan from the seed instead, some kinds of faults left out."),
 )
@@ -76,7 +78,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     return given(command, (*_OWN, *_COMMON))
 
 
-@click.command("run")
+@click.command("run", cls=ProgramCommand)
 @click.argument("names", nargs=-1, metavar="[NAME|GLOB|all|FILE.toml]...")
 @_options
 @click.pass_context
@@ -86,24 +88,29 @@ def run_scenarios(
 ) -> int:  # fmt: skip
     """Run scenarios: safety while it breaks, then the healing, then the group has to settle within a bound.
 
-    Without --client and --coordinator it is the reference pair in virtual time; else everything goes over the wire, in real time.
+    Without --client, --coordinator and a PROGRAM it is the reference pair in virtual time; else everything goes over the wire, in real time.
+    A PROGRAM behind -- is a client of one's own, which speaks the shim contract.
     """
-    if reference and (client or coordinator):
-        raise click.UsageError("--reference is the reference pair in virtual time; leave --client and --coordinator out", ctx)
+    program = program_of(ctx)
+    if client and program:
+        raise click.UsageError("name the client either by --client or by a program behind --, not by both", ctx)
+    if reference and (client or coordinator or program):
+        raise click.UsageError("--reference is the reference pair in virtual time; leave --client, --coordinator and a program behind -- out", ctx)
     if bool(names) == (faults is not None):
         raise click.UsageError("name scenarios (see groupproof chaos list), or all of them with: all; or have one drawn with --faults swarm", ctx)
-    return _Chaos(RunOptions(**options), client, coordinator, members).run(names)
+    return _Chaos(RunOptions(**options), client, program, coordinator, members).run(names)
 
 
 class _Chaos:
     """One call of `chaos run`."""
 
-    def __init__(self, options: RunOptions, client: str | None, coordinator: str | None, members: int | None) -> None:
+    def __init__(self, options: RunOptions, client: str | None, program: tuple[str, ...], coordinator: str | None, members: int | None) -> None:
         self._options = options
         self._client = client
+        self._program = program
         self._coordinator = coordinator
         self._members = members
-        self._is_virtual = not (client or coordinator)
+        self._is_virtual = not (client or program or coordinator)
 
     def run(self, names: tuple[str, ...]) -> int:
         from groupproof.chaos.running import ChaosRun
@@ -120,15 +127,20 @@ class _Chaos:
         found = self._candidate(certification.say, brokers)
         certification.say(self._chosen(found, brokers))
         certification.known_from(found.expectations)
-        certification.settle_output(f"chaos-{found.name}-{found.release}")
+        if found.release is not None:
+            certification.settle_output(f"chaos-{found.name}-{found.release}")
         order = certification.order(profile=self._profile(brokers), jobs=self._jobs(found))
         untried = {} if brokers is None else {each.case_id: why for each in scenarios if (why := _untried(each, brokers))}
         drawn = None if names else Lesser(scenario=scenarios[0], members=self._members or scenarios[0].members)
         runs: list[ChaosRun] = []
 
+        def greeted(hello: Hello) -> None:
+            if found.release is None:
+                certification.settle_output(f"chaos-{hello.client}-{hello.version}")
+
         def campaign(shown: Shown) -> Campaign:
-            note, hello = certification.say, lambda _: None
-            runs.append(ChaosRun(found, brokers, order, say=shown.told, on_hello=hello, note=note, untried=untried, drawn=drawn))
+            note = certification.say
+            runs.append(ChaosRun(found, brokers, order, say=shown.told, on_hello=greeted, note=note, untried=untried, drawn=drawn))
             return runs[0]
 
         code = certification.run(campaign)
@@ -154,7 +166,16 @@ class _Chaos:
     def _candidate(self, say: Callable[[str], None], brokers: BrokerSubject | None) -> Candidate:
         from groupproof.harness.candidates import candidate, company
 
-        found = candidate(self._client or "groupproof", (), profile=self._profile(brokers), seed=self._options.seed, jobs=self._options.jobs, say=say)
+        options, level = self._options, self._options.shim_level
+        found = candidate(
+            None if self._program else self._client or "groupproof",
+            self._program,
+            profile=self._profile(brokers),
+            seed=options.seed,
+            shim_level=None if level is None else int(level),
+            jobs=options.jobs,
+            say=say,
+        )
         if found.subject.is_virtual and not self._is_virtual:
             return replace(found, subject=company(is_virtual=False))
         return found
@@ -168,7 +189,8 @@ class _Chaos:
     def _chosen(self, found: Candidate, brokers: BrokerSubject | None) -> str:
         if brokers is None:
             return "the reference member before the reference coordinator, in virtual time"
-        return f"{found.name} {found.release or ''} before {brokers.spec}, over the wire".replace("  ", " ")
+        client = shlex.join(self._program) if self._program else f"{found.name} {found.release or ''}".rstrip()
+        return f"{client} before {brokers.spec}, over the wire"
 
 
 def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:

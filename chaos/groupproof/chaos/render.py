@@ -29,14 +29,15 @@ groupproof chaos run slow-joiner                                   # the referen
 groupproof chaos run all
 groupproof chaos run 'rolling-restart-*' --client kafka-python --coordinator apache-kafka@4.1.0
 groupproof chaos run mine.toml --client java --members 5
+groupproof chaos run slow-joiner -- python my_shim.py              # a client of one's own, as `certify client` takes it
 groupproof chaos run --faults swarm --seed 7                       # a plan drawn from the seed, some kinds of faults left out
 groupproof replay reports/chaos-…/cases/chaos/classic/slow-joiner/plan.json
 ```
 
-Without `--client` and `--coordinator` it is the reference pair in virtual time: five minutes of `max.poll.interval.ms` take a second, and the same
-seed gives the same trace. With either, everything goes over sockets in real time: client, Toxiproxy, tap, broker. Faults on bytes are
-Toxiproxy's, faults on frames the tap's, faults of machines the broker's own process; what one run has armed is healed at its end, whatever
-happened. Verdicts, exit codes, expectations and reports are those of `certify` (`docs/contract.md`): not to settle counts only when it is seen
+Without `--client`, `--coordinator` and a program behind `--` it is the reference pair in virtual time: five minutes of `max.poll.interval.ms` take a
+second, and the same seed gives the same trace. With any of them, everything goes over sockets in real time: client, Toxiproxy, tap, broker. Faults
+on bytes are Toxiproxy's, faults on frames the tap's, faults of machines the broker's own process; what one run has armed is healed at its end,
+whatever happened. Verdicts, exit codes, expectations and reports are those of `certify` (`docs/contract.md`): not to settle counts only when it is seen
 three times of three, and only where the kit itself was in time. A scenario is the case `chaos/classic/NAME`; what the
 registered clients made of them is in [chaos-matrix.md](chaos-matrix.md). A drawn plan that fails is shrunk, to `shrunk.json` beside its report.
 """
