@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-__all__ = ["TRACE_VERSION", "Observation", "Recorder", "Trace", "read_trace", "write_trace"]
+__all__ = ["TRACE_VERSION", "Observation", "Recorder", "Trace", "plain", "read_trace", "restored", "write_trace"]
 
 TRACE_VERSION = 1
 
@@ -65,7 +65,7 @@ class Observation:
     def to_json(self) -> dict[str, Any]:
         """Return the columns that differ from their default, JSON types only: bytes as base64 behind `b64:`, a body's text that begins so behind `txt:`."""
         values = ((name, getattr(self, name)) for name in _DEFAULTS)
-        return {name: value if isinstance(value, str) else _plain(value) for name, value in values if name in _ALWAYS or value != _DEFAULTS[name]}
+        return {name: value if isinstance(value, str) else plain(value) for name, value in values if name in _ALWAYS or value != _DEFAULTS[name]}
 
     @classmethod
     def from_json(cls, columns: dict[str, Any]) -> Observation:
@@ -75,9 +75,9 @@ class Observation:
             raise ValueError(f"a trace line lacks {', '.join(sorted(missing))}")
         known["partitions"] = tuple((t, p) for t, p in known.get("partitions", ()))
         known["offsets"] = tuple((t, p, o) for t, p, o in known.get("offsets", ()))
-        known["body"] = _restored(known.get("body", {}))
+        known["body"] = restored(known.get("body", {}))
         if known.get("raw") is not None:
-            known["raw"] = _restored(known["raw"])
+            known["raw"] = restored(known["raw"])
         return cls(**known)
 
 
@@ -85,27 +85,29 @@ _DEFAULTS: dict[str, Any] = {each.name: {} if each.name == "body" else each.defa
 _ALWAYS = {"seq", "at_ns", "kind", "who", "clock"}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return `value` in JSON types: bytes as base64 behind `b64:`, a text that begins so behind `txt:`."""
     if isinstance(value, bytes):
         return "b64:" + base64.b64encode(value).decode()
     if isinstance(value, str) and value.startswith(("b64:", "txt:")):
         return "txt:" + value
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value
 
 
-def _restored(value: Any) -> Any:
+def restored(value: Any) -> Any:
+    """Return what `plain` made `value` of; a tuple comes back as a list."""
     if isinstance(value, str) and value.startswith("b64:"):
         return base64.b64decode(value[4:])
     if isinstance(value, str) and value.startswith("txt:"):
         return value[4:]
     if isinstance(value, dict):
-        return {key: _restored(each) for key, each in value.items()}
+        return {key: restored(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_restored(each) for each in value]
+        return [restored(each) for each in value]
     return value
 
 

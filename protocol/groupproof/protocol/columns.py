@@ -1,0 +1,200 @@
+"""The trace as columns (contract, "The trace"): the shipped Arrow schema, observations to record batches and back, Parquet files and folders of them.
+
+The columns are those of a line of NDJSON, and a round trip through them is the same as one through lines; `body` is its JSON text. pyarrow
+comes with the extra `groupproof[spark]` and is imported here alone, when somebody first asks for columns.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from groupproof.protocol.trace import Observation, plain, restored
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "BATCH_ROWS", "EXTRA", "MissingArrow", "NotColumns", "from_batch", "parquet_files", "read_parquet", "to_batch", "trace_schema", "write_parquet",
+]  # fmt: skip
+
+BATCH_ROWS: Final = 16_384
+"""Rows of a record batch, and of a row group of Parquet, where nobody says otherwise."""
+
+EXTRA: Final = "groupproof[spark]"
+
+_TYPES: Final = {
+    "seq": "int64", "at_ns": "int64", "run": "string", "case": "string", "seed": "int64", "clock": "string", "who": "string", "node": "int32",
+    "connection": "int64", "client": "string", "kind": "string", "api": "string", "version": "int32", "correlation": "int64", "group": "string",
+    "member": "string", "instance": "string", "generation": "int32", "state_before": "string", "state_after": "string", "rule": "string",
+    "error": "int32", "partitions": "partitions", "offsets": "offsets", "fault": "string", "body": "string", "raw": "binary", "detail": "string",
+}  # fmt: skip
+_NEEDED: Final = ("seq", "at_ns", "kind")
+_DEFAULTS: Final[Mapping[str, Any]] = {"run": "", "case": "", "seed": 0, "clock": "wall", "who": "coordinator"}
+_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+_FROM_FOLDERS: Final = ("run", "group")
+
+
+class MissingArrow(Exception):
+    """The extra that holds pyarrow is not installed; `str()` is one line that names it."""
+
+
+class NotColumns(ValueError):
+    """A file or a batch that holds no trace, or not all of one; `str()` is one line that says what was met."""
+
+
+@cache
+def _arrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingArrow(f"columns and Parquet need pyarrow, which comes with an extra: pip install '{EXTRA}'") from error
+    return pyarrow
+
+
+@cache
+def trace_schema() -> pa.Schema:
+    """Return the schema of a trace; partitions are a list of (topic, partition), offsets of (topic, partition, offset). Raise `MissingArrow`."""
+    arrow = _arrow()
+    place = [arrow.field("topic", arrow.string()), arrow.field("partition", arrow.int32())]
+    nested = {"partitions": place, "offsets": [*place, arrow.field("offset", arrow.int64())]}
+    types = {name: arrow.list_(arrow.struct(nested[kind])) if kind in nested else getattr(arrow, kind)() for name, kind in _TYPES.items()}
+    return arrow.schema([arrow.field(name, kind, nullable=name not in _NEEDED) for name, kind in types.items()])
+
+
+def to_batch(observations: Iterable[Observation]) -> pa.RecordBatch:
+    """Return the observations as one batch of `trace_schema()`; raise `NotColumns` for a value that no column can hold."""
+    rows, schema = list(observations), trace_schema()
+    try:
+        arrays = [_arrow().array(_values(field.name, rows), type=field.type) for field in schema]
+    except (_arrow().ArrowException, OverflowError, UnicodeError, TypeError) as error:
+        raise NotColumns(f"an observation does not fit the columns of a trace: {_line(error)}") from error
+    return _arrow().RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _values(name: str, rows: list[Observation]) -> list[Any]:
+    values = [getattr(seen, name) for seen in rows]
+    if name == "body":
+        return [json.dumps(plain(body), separators=(",", ":")) if body else "{}" for body in values]
+    if name == "partitions":
+        return [[{"topic": topic, "partition": partition} for topic, partition in each] for each in values]
+    if name == "offsets":
+        return [[{"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in each] for each in values]
+    return values
+
+
+def from_batch(batch: pa.RecordBatch) -> Iterator[Observation]:
+    """Yield the batch's observations, its columns in any order and of any type that converts without loss; unknown columns are ignored.
+
+    A column that is missing, or holds nothing, has its default. Raise `NotColumns` where one of `seq`, `at_ns` and `kind` is missing, or a column cannot be a trace's.
+    """
+    known = [field for field in trace_schema() if field.name in batch.schema.names]
+    if missing := [name for name in _NEEDED if name not in batch.schema.names]:
+        raise NotColumns(f"it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)} of a trace")
+    names = [field.name for field in known]
+    for row in zip(*(_read(field, batch.column(batch.schema.get_field_index(field.name))) for field in known), strict=True):
+        yield Observation(**dict(zip(names, row, strict=True)))
+
+
+def _read(field: pa.Field, column: pa.Array) -> list[Any]:
+    """Return the column's values as `Observation` has them."""
+    if column.type != field.type:
+        try:
+            column = column.cast(field.type)
+        except _arrow().ArrowException as error:
+            raise NotColumns(f"its column {field.name} is {column.type}, where a trace has {field.type}") from error
+    if field.name in _NEEDED and column.null_count:
+        raise NotColumns(f"its column {field.name} has rows without a value")
+    if field.name in ("partitions", "offsets"):
+        return [tuple(tuple(place.values()) for place in each) if each else () for each in column.to_pylist()]
+    if field.name == "body":
+        return [_body(text) for text in column.to_pylist()]
+    values: list[Any] = column.to_pylist()
+    return [_DEFAULTS[field.name] if each is None else each for each in values] if field.name in _DEFAULTS and column.null_count else values
+
+
+def _body(text: str | None) -> dict[str, Any]:
+    if not text or text == "{}":
+        return {}
+    try:
+        body = restored(json.loads(text))
+    except ValueError as error:
+        raise NotColumns(f"its column body has a row that is no JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise NotColumns(f"its column body has a row that is no JSON object: {text[:80]}")
+    return body
+
+
+def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int = BATCH_ROWS) -> int:
+    """Write one file, a row group for every `rows` observations, and return how many there were; the file is there when it is whole. Raise `OSError`."""
+    unfinished, count = path.with_name(f".{path.name}.part"), 0
+    try:
+        with _arrow().parquet.ParquetWriter(unfinished, trace_schema(), compression="zstd") as writer:
+            coming = iter(observations)
+            while some := list(islice(coming, rows)):
+                writer.write_batch(to_batch(some), row_group_size=rows)
+                count += len(some)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return count
+
+
+def read_parquet(path: Path) -> Iterator[Observation]:
+    """Yield the observations of a file, or of a folder of files merged by `seq`, each file's own order kept; one batch of each file is in memory.
+
+    What a folder's name says of the run or the group (`run=…/group=…`, as Spark writes partitions) holds where the file has no such column.
+    Raise `NotColumns` with the file's name for one that is cut off, is no Parquet or holds no trace; `MissingArrow`; `OSError`.
+    """
+    files = parquet_files(path)
+    if len(files) == 1:
+        return _file(files[0], path)
+    return heapq.merge(*(_file(file, path) for file in files), key=lambda seen: seen.seq)
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """Return the files of `path` in the order of their names: itself, or all of a folder but what is hidden or unfinished."""
+    if not path.is_dir():
+        return [path]
+    found = (file for file in path.rglob("*.parquet") if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts))
+    return sorted(found)
+
+
+def _file(file: Path, root: Path) -> Iterator[Observation]:
+    said = _said_by_folders(file, root)
+    with _reading(file), _arrow().parquet.ParquetFile(file, memory_map=False) as opened:
+        added = {name: value for name, value in said.items() if name not in opened.schema_arrow.names}
+        columns = [name for name in opened.schema_arrow.names if name in _TYPES]
+        for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):
+            for name, value in added.items():
+                batch = batch.append_column(name, _arrow().array([value] * batch.num_rows, type=_arrow().string()))
+            yield from from_batch(batch)
+
+
+def _said_by_folders(file: Path, root: Path) -> dict[str, str | None]:
+    """Return what the folders between `root` and `file` say; Spark has one name for both nothing and the empty text."""
+    pairs = (part.split("=", 1) for part in (root.name, *file.relative_to(root).parts[:-1]) if "=" in part)
+    return {name: None if value == _NO_VALUE else unquote(value) for name, value in pairs if name in _FROM_FOLDERS}
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except NotColumns as error:
+        raise NotColumns(f"{file} holds no trace: {error}") from error
+    except (_arrow().ArrowException, UnicodeError) as error:
+        raise NotColumns(f"{file} can't be read as Parquet: {_line(error)}") from error
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())
