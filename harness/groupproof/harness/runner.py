@@ -28,7 +28,7 @@ from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.faults import Hold
 from groupproof.protocol.trace import Trace
 
-__all__ = ["BLURRED_MAX", "CaseResult", "Progress", "Runner", "Staged", "length_ms", "trouble_in"]
+__all__ = ["BLURRED_MAX", "CaseResult", "Progress", "Runner", "Staged", "length_ms", "trouble_in", "unfinished"]
 
 
 BLURRED_MAX = 2
@@ -111,7 +111,7 @@ class Runner:
     def give_up(self, cases: Sequence[Case], trouble: Trouble) -> None:
         """Take down that the cases cannot be run at all."""
         for case in cases:
-            self.results.append(_unfinished(case, [], trouble))
+            self.results.append(unfinished(case, [], trouble))
             self._say(Progress.DONE, case, self.results[-1])
 
     async def _rule(self, case: Case) -> None:
@@ -122,7 +122,7 @@ class Runner:
             judgements = await self._judged(case, plays)
             result = CaseResult(case=case, ruling=rule_on(case, judgements), plays=plays)
         except Exception as error:
-            result = _unfinished(case, plays, trouble_in(error, case))
+            result = unfinished(case, plays, trouble_in(error, case))
         result.duration_s = trio.current_time() - began
         self.results.append(result)
         self._say(Progress.DONE, case, result)
@@ -169,7 +169,7 @@ class Runner:
         return play, await trio.to_thread.run_sync(self._stage.judge, case, play.trace)
 
 
-def _unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:
+def unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:
     """Return the result of a case that could not be carried through: no verdict on the subject, whoever is to blame."""
     ruling = Ruling(
         verdict=Verdict.INCONCLUSIVE,
