@@ -113,15 +113,15 @@ class _Chaos:
         self._is_virtual = not (client or program or coordinator)
 
     def run(self, names: tuple[str, ...]) -> int:
+        from groupproof.chaos.recorded import case_of_scenario
         from groupproof.chaos.running import ChaosRun
         from groupproof.chaos.scenario import Ground
-        from groupproof.chaos.scenario_case import compile_scenario
         from groupproof.chaos.shrinking import Lesser
         from groupproof.harness.cli.certifying import Certification
 
         scenarios = self._scenarios(names)
         ground = Ground.VIRTUAL if self._is_virtual else Ground.WIRE
-        cases = [compile_scenario(each, ground=ground, members=self._members) for each in scenarios]
+        cases = [case_of_scenario(each, ground=ground, members=self._members) for each in scenarios]
         certification = Certification(self._options, "client", cases)
         brokers = self._brokers(certification.say)
         found = self._candidate(certification.say, brokers)
@@ -213,7 +213,8 @@ def _keep(case: Case, order: Order, found: Candidate, brokers: BrokerSubject | N
     subject = found.spec if isinstance(found.spec, str) else tuple(found.spec)
     coordinator = None if brokers is None else brokers.spec
     schedule = Schedule(
-        case=case.id, seed=order.seed, subject=subject, profile=order.profile, plan=plan_of(case), verdict=Verdict.FAILED, coordinator=coordinator
+        case=case.id, seed=order.seed, subject=subject, profile=order.profile, plan=plan_of(case), verdict=Verdict.FAILED, coordinator=coordinator,
+        origin=case.origin,
     )  # fmt: skip
     write_text(file, json.dumps(schedule_to_json(schedule), ensure_ascii=False, indent=1) + "\n")
     click.echo(f"shrunk: groupproof replay {shlex.quote(str(file))}", err=True)

@@ -3,46 +3,43 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any
 
+from groupproof.chaos.recorded import case_made_of, case_of_plan, case_of_scenario
 from groupproof.chaos.running import ChaosRun
 from groupproof.chaos.scenario import Ground
-from groupproof.chaos.scenario_case import compile_scenario
 from groupproof.chaos.scenario_shelf import shipped
 from groupproof.harness.brokers.kinds import meet, subject_named
 from groupproof.harness.candidates import candidate, company
-from groupproof.harness.case import Case, Judge
+from groupproof.harness.case import Case
 from groupproof.harness.cli.campaign import Order, Outcome
-from groupproof.harness.judges.converging import settles
-from groupproof.harness.plan import Await, Plan, Settled
+from groupproof.harness.plan import Plan
 from groupproof.harness.replay import Schedule
-from groupproof.harness.verdicts import Level
+from groupproof.harness.troubles import WrongUsage
 
 __all__ = ["case_of", "outcome_of"]
 
-_REQUIREMENT: Final = "ASSIGN-09"
-
 
 def case_of(schedule: Schedule, ground: Ground) -> Case:
-    """Return the case that was recorded: a shipped scenario's own judges, of any other plan whether its group settles at last."""
+    """Return the case that was recorded, with the judges that it had; of a plan of which no scenario is known, whether its group settles at last."""
     plan = schedule.plan
     assert isinstance(plan, Plan), "a scenario's course is a plan"
+    if schedule.origin is not None:
+        return replace(_made_of(schedule, schedule.origin, ground), plan=plan)
     known = next((each for each in shipped() if each.case_id == schedule.case), None)
-    if known is not None:
-        members = sum(1 for member in plan.members if member.name.startswith("m"))
-        return replace(compile_scenario(known, ground=ground, members=members), plan=plan)
-    judges = tuple(_at_last(plan))
-    return Case(id=schedule.case, title="A recorded plan.", requirements=(_REQUIREMENT,), level=Level.MUST, plan=plan, judges=judges, isolated=True)
+    if known is None:
+        return case_of_plan(schedule.case, plan)
+    members = sum(1 for member in plan.members if member.name.startswith("m"))
+    return replace(case_of_scenario(known, ground=ground, members=members), plan=plan)
 
 
-def _at_last(plan: Plan) -> Sequence[Judge]:
-    for step in reversed(plan.steps):
-        if isinstance(step, Await) and isinstance(step.until, Settled) and step.until.after is not None:
-            until = step.until
-            return (settles(until.members, until.topics, after=step.until.after, within_ms=step.within_ms, requirement=_REQUIREMENT),)
-    return ()
+def _made_of(schedule: Schedule, origin: Mapping[str, Any], ground: Ground) -> Case:
+    try:
+        return case_made_of(schedule.case, origin, ground=ground)
+    except ValueError as error:
+        raise WrongUsage(f"the schedule can't be judged: {error}") from error
 
 
 def outcome_of(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: int | None, say: Callable[[str], None]) -> Outcome:

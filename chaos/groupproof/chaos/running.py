@@ -10,8 +10,8 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
+from groupproof.chaos.recorded import case_of_scenario
 from groupproof.chaos.scenario import Ground
-from groupproof.chaos.scenario_case import compile_scenario
 from groupproof.chaos.shrinking import Lesser, shrunk
 from groupproof.chaos.stage import ChaosStage
 from groupproof.harness.brokers.cluster import BrokerSubject
@@ -71,7 +71,7 @@ class ChaosRun(Run):
 
     def _compiled(self, less: Lesser) -> Case:
         ground = Ground.VIRTUAL if self._brokers is None else Ground.WIRE
-        return compile_scenario(less.scenario, ground=ground, members=less.members)
+        return case_of_scenario(less.scenario, ground=ground, members=less.members)
 
     def lack(self, case: Case) -> str:
         return self._untried.get(case.id) or super().lack(case)

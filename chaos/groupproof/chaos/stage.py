@@ -33,7 +33,7 @@ from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.plan import Impair, Plan
-from groupproof.harness.play import COORDINATOR_DEFAULTS, FLOOD, Play, seed_of, watch_lags
+from groupproof.harness.play import COORDINATOR_DEFAULTS, FLOOD, Play, record_origin, seed_of, watch_lags
 from groupproof.harness.subjects import Subject
 from groupproof.harness.tap.addresses import Named
 from groupproof.harness.tap.hub import Doors, Hub
@@ -113,6 +113,7 @@ class ChaosStage:
             begun = trio.current_time()
             clock = lambda: round((trio.current_time() - begun) * 1e9)  # noqa: E731 (one use)
             recorder = Recorder(clock, run=f"{self.seed:x}.{key}", case=case.id, seed=self.seed, clock="wall")
+            record_origin(case, recorder)
             run = _Run(self, case, names.plan(plan), key=key, recorder=recorder, ground=ground, server=server, alone=alone)
             stderr = await run.carried_out()
         return Play(trace=names.trace(recorder.trace), stderr=stderr, duration_s=trio.current_time() - began)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.plan import Plan
@@ -24,6 +25,7 @@ class Case:
     judges named here. `needs` are shim capabilities, or of a coordinator what its ApiVersions must say (`needs.py`), without
     which it is UNIMPLEMENTED; `isolated` asks for a process of each member's own (kill, freeze);
     `level` is the gravest level of its judges; `required` puts it on its level's list, without which the grade is PARTIAL.
+    `origin` is what its judges are made of, where no catalogue has it, as JSON: it stands at the head of its trace, which can so be judged again.
     """
 
     id: str
@@ -37,6 +39,7 @@ class Case:
     preview: bool = False
     required: bool = True
     side: str = "client"
+    origin: Mapping[str, Any] | None = None
 
 
 def plan_of(case: Case) -> Plan:

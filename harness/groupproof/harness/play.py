@@ -25,7 +25,7 @@ from groupproof.harness.subjects import Subject
 from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Recorder, Trace
 
-__all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Play", "Stage", "seed_of", "watch_lags"]
+__all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Play", "Stage", "record_origin", "seed_of", "watch_lags"]
 
 COORDINATOR_DEFAULTS: Mapping[str, Any] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 """What every case's coordinator has, unless its plan says otherwise: real time is dear."""
@@ -81,6 +81,7 @@ class Stage:
         """
         began = trio.current_time()
         recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
+        record_origin(case, recorder)
         cluster = self._cluster(case, recorder)
         network = self.network(recorder, case)
         driver = self._driver(case, cluster, network, recorder, key=key, alone=alone)
@@ -128,6 +129,12 @@ class Stage:
             limits=self.limits,
             on_started=started,
         )
+
+
+def record_origin(case: Case, recorder: Recorder) -> None:
+    """Record what the case is made of, where that is needed to judge the trace again."""
+    if case.origin is not None:
+        recorder.record("event", who="kit", body={"name": "origin", **case.origin})
 
 
 def watch_lags(canary: Canary | None, recorder: Recorder) -> Callable[[], None]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from groupproof.harness.case import Case, Judge
+from groupproof.harness.fuzzing.drawn_case import drawn_case
 from groupproof.harness.judging import rule_on
 from groupproof.harness.live import judge_live
+from groupproof.harness.plan import plan_from_json
 from groupproof.harness.play import Play
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
@@ -53,11 +57,16 @@ def split(trace: Trace) -> list[Trace]:
 
 
 def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequence[Judge]) -> list[CaseResult]:
-    """Return the ruling on each case that was traced, its repetitions together, and on each group of what was seen live."""
+    """Return the ruling on each case that was traced, its repetitions together, and on each group of what was seen live.
+
+    A case that is in no catalogue is judged by what its trace says that it is made of; raises `WrongUsage` where that can't be read.
+    """
     known = {case.id: case for case in catalogue}
     repeated: dict[str, list[Trace]] = {}
     results: list[CaseResult] = []
     for trace in traces:
+        if trace[0].case not in known and (made := _made_of(trace)) is not None:
+            known[made.id] = made
         if trace[0].case in known:
             repeated.setdefault(trace[0].case, []).append(trace)
         elif trace[0].case.startswith(f"{ANSWERED}/"):
@@ -67,6 +76,26 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
         else:
             results += judge_live(trace, universal)
     return [_ruled(known[name], runs, universal) for name, runs in repeated.items()] + results
+
+
+def _made_of(trace: Trace) -> Case | None:
+    """Return the case that the trace's head tells, a drawn plan's or a scenario's; None where it tells none."""
+    told = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "origin"), None)
+    if told is None:
+        return None
+    try:
+        return _case_of(trace[0].case, told)
+    except (KeyError, ValueError) as error:
+        raise WrongUsage(f"the trace of {trace[0].case} can't be judged again: {error}") from error
+
+
+def _case_of(name: str, origin: Mapping[str, Any]) -> Case:
+    if origin["kind"] == "drawn":
+        return drawn_case(name, plan_from_json(origin["plan"]))
+    # Scenarios are a layer above, and are asked by name.
+    recorded = importlib.import_module("groupproof.chaos.recorded")
+    case: Case = recorded.case_made_of(name, {key: value for key, value in origin.items() if key != "name"})
+    return case
 
 
 def _ruled(case: Case, runs: Sequence[Trace], universal: Sequence[Judge]) -> CaseResult:

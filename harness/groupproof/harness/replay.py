@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ SCHEMA = "groupproof.schedule/1"
 class Schedule:
     """A plan or a script with its case, the run's seed, and whom it was run against: a registered name with its release, or a command line.
 
-    `verdict` and `fingerprint` are what was found, where that is recorded; `coordinator` is before whom, where not the kit's own.
+    `verdict` and `fingerprint` are what was found, where that is recorded; `coordinator` is before whom, where not the kit's own; `origin` what
+    the case is made of, where no catalogue has it.
     """
 
     case: str
@@ -41,6 +42,7 @@ class Schedule:
     verdict: Verdict | None = None
     fingerprint: str | None = None
     coordinator: str | None = None
+    origin: Mapping[str, Any] | None = None
 
     def as_case(self, catalogue: Sequence[Case] = CASES) -> Case:
         """Return the case with this schedule's course; raise `WrongUsage` when the kit has no judges for it."""
@@ -65,6 +67,7 @@ def schedule_to_json(schedule: Schedule) -> dict[str, Any]:
         "coordinator": schedule.coordinator,
         "verdict": schedule.verdict.value if schedule.verdict else None,
         "fingerprint": schedule.fingerprint,
+        "origin": schedule.origin,
     }
     return {
         "schema": SCHEMA,
@@ -99,6 +102,7 @@ def load_schedule(path: Path) -> Schedule:
         verdict=Verdict(value["verdict"]) if value.get("verdict") else None,
         fingerprint=value.get("fingerprint"),
         coordinator=value.get("coordinator"),
+        origin=value.get("origin"),
     )
 
 

@@ -31,7 +31,7 @@ from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.protocol.schemas import SchemaError, validate
 from groupproof.protocol.trace import write_trace
 
-__all__ = ["FILES", "check_folder", "check_output", "write_report", "write_text"]
+__all__ = ["FILES", "check_folder", "check_output", "schedule_of", "write_report", "write_text"]
 
 FILES: Final = ("report.html", "junit.xml", "badge.json", "summary.md", "report.json")
 """The files of a report beside its cases, in the order in which they are written."""
@@ -158,9 +158,10 @@ def _picture(run: RunSummary, report: CaseReport, shown: Shown, drawing: Drawing
     return drawing.alone(title=report.case.id, subtitle=subtitle)
 
 
-def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
+def schedule_of(run: RunSummary, report: CaseReport) -> dict[str, Any]:
+    """Return the schedule file of a case: what it takes to have it again, and what was found."""
     spec = run.subject.spec
-    schedule = {
+    return {
         "schema": "groupproof.schedule/1",
         "case": report.case.id,
         "seed": run.run.seed,
@@ -170,7 +171,12 @@ def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
         "verdict": report.result.ruling.verdict.value,
         **({"fingerprint": report.result.ruling.fingerprint} if report.result.ruling.fingerprint else {}),
         **course_to_json(report.case.plan),
+        **({"origin": dict(origin)} if (origin := report.case.origin) is not None and "plan" not in origin else {}),
     }
+
+
+def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
+    schedule = schedule_of(run, report)
     _validate("schedule", schedule)
     (folder / PLAN).write_text(_json(schedule), encoding="utf-8")
 
