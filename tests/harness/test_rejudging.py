@@ -5,14 +5,19 @@ from pathlib import Path
 
 import pytest
 from tests.harness.judges.story import Story
+from tests.harness.virtual import judged
 
 from groupproof.harness.case import Case
+from groupproof.harness.fuzzing.drawn_case import drawn_case, with_healing
+from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judges.claim import Claim
+from groupproof.harness.judging import rule_on
 from groupproof.harness.plan import Plan
-from groupproof.harness.rejudging import read_traces, rejudged
+from groupproof.harness.rejudging import read_traces, rejudged, split
+from groupproof.harness.steps import answers, passing, start, subject
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.verdicts import Level, Proof, Verdict
-from groupproof.protocol.trace import Trace, write_trace
+from groupproof.protocol.trace import Trace, read_trace, write_trace
 from groupproof.protocol.vocabulary import Api
 
 CASE = Case(
@@ -81,3 +86,16 @@ def test_a_taps_trace_is_judged_on_both_sides_again_and_so_is_what_its_report_ke
 
     assert [each.case.id for each in results] == ["observed/classic/g", "answered/classic/g"]
     assert again.ruling == results[1].ruling
+
+
+@pytest.mark.slow
+def test_a_drawn_plan_is_judged_again_by_its_trace_alone() -> None:
+    head = Plan(members=(subject("m0"),), steps=(*start("m0"), answers("f", Api.HEARTBEAT, 27, client="m0"), passing(2_000)))
+    case = drawn_case("1-7", with_healing(head))
+    play, judgement = judged(case, variant="drops-id-on-heartbeat-27")
+    (trace,) = split(list(read_trace(write_trace(play.trace))))
+    (result,) = rejudged([trace], (), UNIVERSAL)
+
+    assert judgement.verdict is Verdict.NON_STRICT
+    assert result.ruling == rule_on(case, [judgement])
+    assert result.case.id == "fuzz/classic/1-7"

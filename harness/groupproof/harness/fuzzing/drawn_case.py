@@ -18,7 +18,7 @@ from groupproof.harness.judges.aftermath import (
     refusals_are_heeded,
     refused_ids_are_dropped,
 )
-from groupproof.harness.plan import Arm, Command, Heal, Mark, Plan, Start, Step
+from groupproof.harness.plan import Arm, Command, Heal, Mark, Plan, Start, Step, plan_to_json
 from groupproof.harness.steps import answered, command, heal, mark, passing, stable
 from groupproof.harness.verdicts import Level
 from groupproof.protocol.vocabulary import Api
@@ -51,6 +51,7 @@ def drawn_case(name: str, plan: Plan) -> Case:
             *(ends_up_a_member(name, after=_HEALED) for name in judged),
         ),
         needs=frozenset({"classic"}),
+        origin={"kind": "drawn", "plan": plan_to_json(plan)},
     )
 
 
