@@ -7,7 +7,7 @@ covers several cases it stands while at least one of those that reached a verdic
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -67,10 +67,12 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Which cases are excused, and by which entry; and the stale entries, each with what is wrong with it."""
+    """Which cases are excused, and by which entry; and the stale entries, each with what is wrong with it. `open` are entries (where they
+    stand, what is wrong) that are stale unless a case that another shard runs still fails as they say."""
 
     excused: dict[str, Known]
     stale: tuple[str, ...]
+    open: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,23 +127,28 @@ def _entry(data: dict[str, Any], where: str) -> Known:
     )
 
 
-def settle(known: Iterable[Known], observed: Sequence[Observed], today: date) -> Settled:
-    """Match the entries that are about this subject with what was observed.
+def settle(known: Iterable[Known], observed: Sequence[Observed], today: date, *, elsewhere: Collection[str] = ()) -> Settled:
+    """Match the entries that are about this subject with what was observed; `elsewhere` are the cases that other shards of the run have.
 
     An entry that covers no case of this run, or only cases that came to no verdict, is neither used nor stale.
     """
     excused: dict[str, Known] = {}
     stale: list[str] = []
+    left: list[tuple[str, str]] = []
     for entry in known:
         covered = [each for each in observed if entry.covers(each.case) and each.verdict not in _NO_VERDICT - {entry.verdict}]
         failing = [each for each in covered if entry.excuses(each)]
         if entry.expires is not None and today > entry.expires:
             stale.append(f"{entry.where} ({entry.case}): expired on {entry.expires}")
         elif covered and not failing:
-            stale.append(f"{entry.where} ({entry.case}): {_instead(entry, covered)}")
+            told = f"{entry.where} ({entry.case}): {_instead(entry, covered)}"
+            if any(entry.covers(case) for case in elsewhere):
+                left.append((entry.where, told))
+            else:
+                stale.append(told)
         else:
             excused.update({each.case: entry for each in failing})
-    return Settled(excused=excused, stale=tuple(stale))
+    return Settled(excused=excused, stale=tuple(stale), open=tuple(left))
 
 
 def _instead(entry: Known, covered: Sequence[Observed]) -> str:

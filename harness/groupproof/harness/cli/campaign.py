@@ -12,26 +12,31 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import trio
 
+from groupproof.harness.baseline import Baseline, Wanted
 from groupproof.harness.canary import Canary
+from groupproof.harness.candidates import Candidate
 from groupproof.harness.case import Case
+from groupproof.harness.contract_lines import Hello
 from groupproof.harness.expectations import Expectations, Known, Observed, settle
-from groupproof.harness.grade import exit_code, grade_of, required_of
+from groupproof.harness.grade import grade_of, required_of
 from groupproof.harness.hold import Hold
 from groupproof.harness.pauses import set_aside, short_pauses
 from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.report.ending import ending_of, held_against
 from groupproof.harness.runner import CaseResult, Progress, trouble_in
+from groupproof.harness.sharding import Share
 from groupproof.harness.signals import mind_signals
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
 from groupproof.harness.version import release
 from groupproof.harness.virtual_time import run_virtually
 
-__all__ = ["BROKEN_MAX", "GONE_MAX", "Campaign", "Order", "Outcome", "Say"]
+__all__ = ["BROKEN_MAX", "GONE_MAX", "Campaign", "Order", "Outcome", "Say", "info_of"]
 
 BROKEN_MAX = 8
 """How many cases in a row, from the first on, may be BROKEN, or fail by the environment, before the run is given up."""
@@ -44,7 +49,7 @@ Say = Callable[[Progress, Case, CaseReport | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be run, and how."""
+    """What is to be run, and how; of a shard `elsewhere` are the cases that the others run, and against a baseline `wanted` what was asked for."""
 
     cases: Sequence[Case]
     profile: str
@@ -58,6 +63,10 @@ class Order:
     fail_on: frozenset[str] = frozenset()
     expectations: Expectations = field(default_factory=Expectations)
     hold: Hold | None = None
+    shard: Share | None = None
+    elsewhere: frozenset[str] = frozenset()
+    baseline: Baseline | None = None
+    wanted: Wanted = field(default_factory=Wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,11 +167,11 @@ class Campaign(ABC):
         return self.order.expectations.about(self.release, self.order.profile)
 
     def _excuse(self, result: CaseResult) -> Known | None:
-        return settle(self._known(), [_observed(result)], date.today()).excused.get(result.case.id)
+        return settle(self._known(), [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
 
     def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> Outcome:
         order, results = self.order, list(self.results)
-        settled = settle(self._known(), [_observed(each) for each in results], date.today())
+        settled = settle(self._known(), [_observed(each) for each in results], datetime.now(UTC).date(), elsewhere=order.elsewhere)
         summary = RunSummary(
             suite=SuiteInfo(version=release(), profile=order.profile),
             subject=subject,
@@ -173,11 +182,13 @@ class Campaign(ABC):
             settled=settled,
         )
         summary = replace(summary, grade=grade_of(summary.counted, self._catalogue, order.level))
-        code = exit_code(summary.counted, summary.grade, stale=settled.stale, fail_on=order.fail_on, interrupted=self._is_interrupted)
+        if order.baseline is not None:
+            summary = held_against(summary, order.baseline, order.wanted, self._catalogue)
+        code = ending_of(summary, self._catalogue)
         return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up, left_out=self._left_out(summary.grade))
 
     def _left_out(self, grade: str) -> int:
-        selected = {case.id for case in self.order.cases}
+        selected = {case.id for case in self.order.cases} | self.order.elsewhere
         missing = sum(1 for case in required_of(self._catalogue, self.order.level) if case.id not in selected)
         return missing if grade.startswith("PARTIAL") else 0
 
@@ -194,6 +205,7 @@ class Campaign(ABC):
             level=order.level,
             fail_on=order.fail_on,
             interrupted=self._is_interrupted,
+            shard=order.shard,
         )
 
     def environment(self) -> dict[str, Any]:
@@ -210,6 +222,17 @@ class Campaign(ABC):
         if troubles:
             return f"none of the first {BROKEN_MAX} cases could be carried through: {troubles[0]}"
         return f"the first {BROKEN_MAX} cases are all BROKEN{self.hint_where_broken}"
+
+
+def info_of(candidate: Candidate, hello: Hello) -> SubjectInfo:
+    """Return what reports say of a client: what it is registered as, else what its shim says of it."""
+    return SubjectInfo(
+        name=candidate.name if candidate.release else hello.client,
+        version=candidate.release or hello.version,
+        language=hello.language,
+        capabilities=sorted(hello.capabilities),
+        spec=candidate.spec,
+    )
 
 
 def _is_in_vain(result: CaseResult) -> bool:

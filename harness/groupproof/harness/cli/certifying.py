@@ -15,11 +15,13 @@ from groupproof.harness.cli.options import RunOptions
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from groupproof.harness.baseline import Baseline, Wanted
     from groupproof.harness.case import Case
     from groupproof.harness.cli.campaign import Campaign, Order, Outcome
     from groupproof.harness.expectations import Expectations
     from groupproof.harness.hold import Hold
     from groupproof.harness.progress import Shown
+    from groupproof.harness.sharding import Share
 
 __all__ = ["Certification", "as_folder"]
 
@@ -36,6 +38,8 @@ class Certification:
     catalogue: Sequence[Case] | None = None
     console: Console = field(init=False)
     cases: Sequence[Case] = field(init=False)
+    _baseline: Baseline | None = field(init=False)
+    _selected: Sequence[Case] = field(init=False)
     _expectations: list[Expectations] = field(init=False)
     _output: Path | None = field(init=False)
     _shown: Shown | None = field(init=False, default=None)
@@ -44,13 +48,58 @@ class Certification:
         from rich.console import Console
 
         self.console = Console(stderr=True)
-        self.cases = self._selected()
+        self._baseline = self._read_baseline()
+        self._selected = self._select()
+        self.cases = self._share()
         self._expectations = [_loaded(path) for path in self.options.expect]
         self._output = self.options.output
         if self._output is not None:
             _check(self._output)
 
-    def _selected(self) -> list[Case]:
+    def _read_baseline(self) -> Baseline | None:
+        from groupproof.harness.baseline import Baseline
+        from groupproof.harness.report.reading import read_report
+        from groupproof.harness.troubles import WrongUsage
+
+        path = self.options.baseline
+        if path is None:
+            return None
+        baseline = Baseline.of(read_report(path), str(path))
+        if baseline.side != self.side:
+            raise WrongUsage(f"{path} is the report of a {baseline.side}, and tells nothing of a {self.side}; name one of the same side")
+        return baseline
+
+    def _share(self) -> Sequence[Case]:
+        """Return the cases of this shard; all that are selected where there is none."""
+        from groupproof.harness.durations import durations_in, shipped_durations
+        from groupproof.harness.sharding import share_of
+
+        options = self.options
+        if self._shard is None:
+            return self._selected
+        seconds = shipped_durations(self.side) if options.durations is None else durations_in(options.durations)
+        return share_of(self._selected, self._shard, seconds)
+
+    @property
+    def _shard(self) -> Share | None:
+        """Which of several parts is run; the only one of one is the whole."""
+        share = self.options.shard
+        return None if share is None or share.of == 1 or self.options.hold is not None else share
+
+    def _wanted(self) -> Wanted:
+        from groupproof.harness.baseline import Wanted
+        from groupproof.harness.catalogue import cases_of
+
+        options, catalogue = self.options, cases_of(self.side) if self.catalogue is None else self.catalogue
+        return Wanted(
+            only=options.only,
+            skip=options.skip,
+            level=options.level,
+            existing=frozenset(case.id for case in catalogue),
+            selected=frozenset(case.id for case in self.cases),
+        )
+
+    def _select(self) -> list[Case]:
         from groupproof.harness.catalogue import cases_of
         from groupproof.harness.selection import select
 
@@ -90,6 +139,10 @@ class Certification:
             fail_on=options.fail_on,
             expectations=Expectations(known=tuple(known for each in self._expectations for known in each.known)),
             hold=hold,
+            shard=self._shard,
+            elsewhere=frozenset(case.id for case in self._selected) - {case.id for case in self.cases},
+            baseline=self._baseline,
+            wanted=self._wanted(),
         )
 
     def settle_output(self, name: str) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from groupproof.harness.sharding import Share
 
 __all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "broker_options", "common_options", "given", "program_of", "run_options", "seed_of"]
 
@@ -58,6 +61,15 @@ def _causes(value: str) -> frozenset[str]:
     return causes
 
 
+def _share(value: str) -> Share:
+    from groupproof.harness.sharding import Share
+
+    try:
+        return Share.read(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """The options as given; None where the default depends on the subject. Those of the other side hold their defaults."""
@@ -73,6 +85,9 @@ class RunOptions:
     fail_on: frozenset[str]
     output: Path | None
     as_json: bool
+    baseline: Path | None = None
+    shard: Share | None = None
+    durations: Path | None = None
     shim_level: str | None = None
     hold: str | None = None
     bind: str = "127.0.0.1"
@@ -98,6 +113,10 @@ def common_options(*, profile: str, jobs: str, subject: str) -> tuple[Option, ..
         click.option("--expect", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
                      help=f"Known failures; repeatable; in place of those that ship with a registered {subject}."),
         click.option("--fail-on", type=_causes, default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: they fail the run too."),
+        click.option("--baseline", type=click.Path(path_type=Path), metavar="REPORT",
+                     help="An earlier report.json: what it has already fails nothing; a case that moved off OK, came to fail, or vanished fails the run."),
+        click.option("--shard", type=_share, metavar="K/N", help="Run the K-th of N parts, of about the same length; groupproof report joins them."),
+        click.option("--durations", type=click.Path(path_type=Path), metavar="REPORT", help="By whose durations to part.  [default: those that ship]"),
         click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/NAME-RELEASE]"),
         click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there."),
     )  # fmt: skip

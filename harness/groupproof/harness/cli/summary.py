@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from groupproof.harness.baseline import Delta
 from groupproof.harness.cli.campaign import Outcome
 from groupproof.harness.meters.meters import meters_of
 from groupproof.harness.meters.table import rows
@@ -20,7 +21,7 @@ from groupproof.harness.verdicts import Goodbye, Verdict
 __all__ = ["print_summary"]
 
 _TOLD = (Verdict.EXCUSED, Verdict.NON_STRICT, Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.FAILED)
-_ALIKE_MAX = 3
+_CHANGES_MAX = 10
 
 
 def print_summary(console: Console, outcome: Outcome, output: Path) -> None:
@@ -32,6 +33,9 @@ def print_summary(console: Console, outcome: Outcome, output: Path) -> None:
         for alike in _alike(run, verdict):
             for line in _case_lines(alike, output):
                 console.print(line, soft_wrap=True)
+    if outcome.summary.delta is not None:
+        for line in _difference(outcome.summary.delta, output):
+            console.print(line, soft_wrap=True)
     for line in _closing_lines(outcome, output):
         console.print(line, soft_wrap=True)
 
@@ -67,6 +71,26 @@ def _case_lines(alike: Sequence[CaseReport], output: Path) -> Iterator[Text]:
     yield Text.assemble("  replay    ", (replay_line(str(output), first.case.id), "cyan"))
 
 
+def _difference(delta: Delta, output: Path) -> Iterator[Text]:
+    """Yield how the run differs from its baseline."""
+    for unlike in delta.unlike:
+        yield Text.assemble(("baseline ", STYLES[Verdict.NON_STRICT]), f"{delta.name} is a run of {unlike}; what differs may be of that")
+    for word, changes in delta.lists():
+        grave = changes in (delta.moved, delta.vanished)
+        for each in changes if grave else changes[:_CHANGES_MAX]:
+            yield Text.assemble((f"{word} ", STYLES[Verdict.FAILED if grave else Verdict.OK]), str(each))
+        if not grave and len(changes) > _CHANGES_MAX:
+            yield Text(f"{word} and {len(changes) - _CHANGES_MAX} more")
+    if delta.lost:
+        yield Text("cases that are required, and had a verdict in the baseline, have none in this run")
+    if delta.moved or delta.vanished:
+        yield Text(f"the run is worse than {delta.name}: {len(delta.moved)} moved, {len(delta.vanished)} vanished")
+    elif delta.improved or delta.new:
+        yield Text(f"take the run as the baseline from now on: cp {output / 'report.json'} {delta.name}")
+    else:
+        yield Text(f"as in {delta.name}")
+
+
 def _closing_lines(outcome: Outcome, output: Path) -> Iterator[Text]:
     run = outcome.summary
     for stale in run.settled.stale:
@@ -82,6 +106,8 @@ def _closing_lines(outcome: Outcome, output: Path) -> Iterator[Text]:
         (run.grade, STYLES[Verdict.OK if outcome.exit_code == 0 else Verdict.FAILED]),
         f"  {run.subject.title} by {run.suite.profile} in {run.run.duration_s:.1f} s: {counts or 'no case'}{goodbyes}",
     )
+    if run.run.shard is not None:
+        yield Text(f"shard {run.run.shard}, {len(run.selected)} cases; the grade is that of all of them together: groupproof report DIR...")
     if outcome.left_out:
         yield Text(f"a selection makes no grade: {outcome.left_out} cases that level {run.run.level} requires were left out")
     yield Text(f"report: {output / 'report.html'}")

@@ -22,7 +22,7 @@ def badge(run: RunSummary) -> dict[str, Any]:
         "label": f"groupproof {run.suite.profile}",
         "message": _message(run),
         "color": "orange" if doubted and word != "FAILED" else _COLOURS[word],
-        "isError": word == "FAILED",
+        "isError": word == "FAILED",  # shields.io then takes no other colour from the address
     }
 
 

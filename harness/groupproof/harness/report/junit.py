@@ -1,7 +1,8 @@
 """`junit.xml`: the run as continuous integration reads it. Pure.
 
 A test case is a case: `failure` breaks a MUST (or what `--fail-on` adds), `error` has no verdict for want of a sound shim, environment or run,
-`skipped` was not judged, is a preview or is excused. A stale expectation is a failure of its own, for it fails the run.
+`skipped` was not judged, is a preview or is excused, or was no better in the baseline. A stale expectation is a failure of its own, for it
+fails the run, and so is a case that vanished.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.etree import ElementTree as xml
 
+from groupproof.harness.baseline import Change
 from groupproof.harness.case import Case
 from groupproof.harness.report.model import CaseReport, RunSummary
 from groupproof.harness.report.places import replay_line, trace_place
@@ -37,6 +39,7 @@ def junit(run: RunSummary, output: str) -> str:
         *(_case(each, run, output) for each in run.cases),
         *(_unreached(case) for case in run.unreached),
         *(_stale(each) for each in run.settled.stale),
+        *(_vanished(each) for each in (run.delta.vanished if run.delta is not None else ())),
     ]
     counts: dict[str, str] = {
         "tests": str(len(cases)),
@@ -81,7 +84,7 @@ def _testcase(id: str, seconds: float) -> xml.Element:
 
 def _case(report: CaseReport, run: RunSummary, output: str) -> xml.Element:
     element = _testcase(report.case.id, report.result.duration_s)
-    outcome = next(_outcomes(report, run.run.fail_on), None)
+    outcome = _outcome(report, run)
     lines = list(_told(report, output))
     if outcome is None:
         _add(element, "system-out", lines)
@@ -89,6 +92,19 @@ def _case(report: CaseReport, run: RunSummary, output: str) -> xml.Element:
         child = xml.SubElement(element, outcome.element, type=outcome.type, message=_clean(outcome.message))
         child.text = _clean("\n".join(["", *lines, ""]))
     return element
+
+
+def _outcome(report: CaseReport, run: RunSummary) -> _Outcome | None:
+    """Return what is not a plain pass; against a baseline what it has already is skipped, and what moved off OK fails whatever it moved to."""
+    outcome = next(_outcomes(report, run.run.fail_on), None)
+    if run.delta is None:
+        return outcome
+    if outcome is not None and outcome.element != _SKIPPED and report.case.id in run.delta.known and report.result.trouble is None:
+        return _Outcome(element=_SKIPPED, type=outcome.type, message=f"no worse than in {run.delta.name}: {outcome.message}")
+    moved = next((each for each in run.delta.moved if each.id == report.case.id), None)
+    if moved is not None and (outcome is None or outcome.element == _SKIPPED):
+        return _Outcome(element=_FAILURE, type="MOVED", message=str(moved))
+    return outcome
 
 
 def _outcomes(report: CaseReport, fail_on: frozenset[str]) -> Iterator[_Outcome]:
@@ -134,6 +150,12 @@ def _told(report: CaseReport, output: str) -> Iterator[str]:
 def _unreached(case: Case) -> xml.Element:
     element = _testcase(case.id, 0.0)
     xml.SubElement(element, _SKIPPED, type="NOT_REACHED", message="not reached: the run was interrupted")
+    return element
+
+
+def _vanished(change: Change) -> xml.Element:
+    element = _testcase(change.id, 0.0)
+    xml.SubElement(element, _FAILURE, type="VANISHED", message=_clean(f"{change.before} in the baseline, and not in this run"))
     return element
 
 

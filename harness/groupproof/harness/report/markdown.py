@@ -24,14 +24,19 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
 def summary(run: RunSummary, output: str) -> str:
     """Return the summary; `output` is the report's folder as the user wrote it."""
-    text = "\n".join([*_head(run), *_totals(run), *_stale(run), *_found(run, output), *_foot(run)]) + "\n"
+    text = "\n".join([*_head(run), *_totals(run), *_stale(run), *_difference(run), *_found(run, output), *_foot(run)]) + "\n"
     return text if len(text) <= CHARS_MAX else text[:CHARS_MAX].rsplit("\n", 1)[0] + "\n\n… (cut; the whole of it is in report.html)\n"
 
 
 def _head(run: RunSummary) -> Iterator[str]:
     word = grade_word(run.grade)
-    yield f"### {_MARKS[word]} {_plain(run.subject.title)}: {run.grade}"
+    share = run.run.shard
+    mark = _MARKS[word] if share is None or word == "FAILED" else "🧩"
+    yield f"### {mark} {_plain(run.subject.title)}: {run.grade}{f' (shard {share})' if share is not None else ''}"
     yield ""
+    if share is not None:
+        yield f"One of {share.of} shards, {len(run.selected)} cases; the grade is that of all of them together."
+        yield ""
     yield f"{GRADES[word]} {len(run.cases)} cases against {run.suite.profile}, in {run.run.duration_s:.0f} s, seed {run.run.seed}."
     if run.run.interrupted:
         yield f"**Interrupted:** {len(run.cases)} of {len(run.selected)} cases were reached."
@@ -54,6 +59,22 @@ def _stale(run: RunSummary) -> Iterator[str]:
     if run.settled.stale:
         yield "**Stale expectations** (the run fails until they are corrected):"
         yield from (f"- {_plain(each)}" for each in run.settled.stale)
+        yield ""
+
+
+def _difference(run: RunSummary) -> Iterator[str]:
+    """Yield how the run differs from its baseline."""
+    delta = run.delta
+    if delta is None:
+        return
+    worse = ", ".join(f"{len(changes)} {word}" for word, changes in delta.lists() if changes in (delta.moved, delta.vanished))
+    yield f"**Against {_plain(delta.name)}:** {f'worse: {worse}' if worse else 'no case moved off OK, came to fail, or vanished'}."
+    yield from (f"- {_plain(delta.name)} is a run of {_plain(each)}" for each in delta.unlike)
+    yield ""
+    for word, changes in delta.lists():
+        yield from (f"#### {word}", "", "| case | before | now | observed |", "| --- | --- | --- | --- |")
+        yield from (f"| `{each.id}` | {each.before} | {each.now} | {_plain(each.observed)} |" for each in changes[:LISTED_MAX])
+        yield from [f"| … and {left} more | | | |"] if (left := len(changes) - LISTED_MAX) > 0 else []
         yield ""
 
 

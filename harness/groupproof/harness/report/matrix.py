@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +12,11 @@ from typing import Any, Final
 from groupproof.harness.report.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS, grade_word
 from groupproof.harness.report.page import GRADE_COLOURS
 from groupproof.harness.report.palette import VERDICT_COLOURS
+from groupproof.harness.report.reading import folder_of, read_report, title_of
 from groupproof.harness.report.templates_env import render
 from groupproof.harness.report.writing import check_folder, write_text
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.verdicts import Verdict
-from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["MATRIX", "Column", "Row", "read_columns", "rows_of", "write_matrix"]
 
@@ -104,36 +103,16 @@ def read_columns(dirs: Sequence[Path], output: Path) -> list[Column]:
     """Return the runs in the order given, named apart; raise `WrongUsage` for what is no report."""
     if not dirs:
         raise WrongUsage("no reports to merge; name the folders that hold a report.json")
-    reports = [(folder, _read(folder)) for folder in dirs]
-    titles = [_title(report) for _, report in reports]
+    reports = [(folder, read_report(folder)) for folder in dirs]
+    titles = [title_of(report) for _, report in reports]
     return [
         Column(report=report, link=_link(folder, output), name=title if titles.count(title) == 1 else f"{title} ({folder})")
         for (folder, report), title in zip(reports, titles, strict=True)
     ]
 
 
-def _read(folder: Path) -> Mapping[str, Any]:
-    path = folder if folder.suffix == ".json" else folder / "report.json"
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        validate("report", value)
-    except OSError as error:
-        raise WrongUsage(f"can't read {path}: {error.strerror}; name folders that a run has written") from error
-    except SchemaError as error:
-        raise WrongUsage(f"{path} is no report of a version that this one reads: {error}") from error
-    except ValueError as error:
-        raise WrongUsage(f"{path} is no JSON: {error}") from error
-    report: Mapping[str, Any] = value
-    return report
-
-
-def _title(report: Mapping[str, Any]) -> str:
-    subject = report["subject"]
-    return " ".join(filter(None, (subject["name"], subject["version"])))
-
-
 def _link(folder: Path, output: Path) -> str | None:
-    page = (folder.parent if folder.suffix == ".json" else folder) / "report.html"
+    page = folder_of(folder) / "report.html"
     return Path(os.path.relpath(page, output)).as_posix() if page.is_file() else None
 
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from groupproof.harness.baseline import Delta, Present
 from groupproof.harness.case import Case
 from groupproof.harness.expectations import Known, Settled
 from groupproof.harness.grade import Counted, totals_of
 from groupproof.harness.report.places import replay_line, trace_place
 from groupproof.harness.runner import CaseResult
+from groupproof.harness.sharding import Share
+from groupproof.harness.troubles import KitFailure
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.spec.requirements import catalogue_sha256
 from groupproof.protocol.spec.verified import standing
@@ -55,7 +58,8 @@ class SubjectInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """How it was judged. `started` is ISO 8601 with its zone; `command` the command line as given; `environment` plain JSON values."""
+    """How it was judged. `started` is ISO 8601 with its zone; `command` the command line as given; `environment` plain JSON values; `shard`
+    which part of a run this is, where it is one."""
 
     seed: int
     started: str
@@ -68,6 +72,7 @@ class RunInfo:
     level: str = "info"
     fail_on: frozenset[str] = frozenset()
     interrupted: bool = False
+    shard: Share | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +94,28 @@ class CaseReport:
     def counted(self) -> Counted:
         return Counted(case=self.case, verdict=self.verdict, goodbye=self.result.ruling.goodbye, trouble=self.result.trouble)
 
+    @property
+    def present(self) -> Present:
+        """Return what a baseline is compared with."""
+        case, ruling = self.case, self.result.ruling
+        return Present(
+            id=case.id,
+            verdict=self.verdict,
+            goodbye=ruling.goodbye,
+            fingerprint=ruling.fingerprint,
+            observed=ruling.observed,
+            requirements=tuple(case.requirements),
+            level=case.level,
+            preview=case.preview,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
     """A run, whole or interrupted.
 
     `selected` are the cases that were to run, in the order in which reports list them; those without a result were not reached. `grade` is
-    what `grade.grade_of` says of `counted`.
+    what `grade.grade_of` says of `counted`; `delta` how it differs from the baseline, where there is one.
     """
 
     suite: SuiteInfo
@@ -105,6 +125,7 @@ class RunSummary:
     grade: str
     selected: Sequence[Case] = ()
     settled: Settled = field(default_factory=lambda: Settled(excused={}, stale=()))
+    delta: Delta | None = None
 
     @property
     def cases(self) -> list[CaseReport]:
@@ -162,6 +183,26 @@ class RunSummary:
             "environment": dict(run.environment),
             "command": run.command if isinstance(run.command, str) else list(run.command),
             "interrupted": run.interrupted,
+            **({} if run.shard is None else {"shard": self._shard_to_json(run.shard)}),
+        }
+
+    def _shard_to_json(self, share: Share) -> dict[str, Any]:
+        """Return what the other shards' reports need to be joined with this one, and what a whole report has elsewhere."""
+        excused = self.settled.excused.items()
+        troubles = [(each.case.id, each.result.trouble) for each in self.cases if each.result.trouble is not None]
+        return {
+            "number": share.number,
+            "of": share.of,
+            "level": self.run.level,
+            "fail_on": sorted(self.run.fail_on),
+            "spec": self.subject.spec if isinstance(self.subject.spec, str) else list(self.subject.spec),
+            "unreached": [case.id for case in self.unreached],
+            "troubles": {id: "kit" if isinstance(trouble, KitFailure) else "environment" for id, trouble in troubles},
+            "excused": {
+                id: {"verdict": each.verdict.value, "reason": each.reason, "source": each.source, "where": each.where} for id, each in excused
+            },
+            "stale": list(self.settled.stale),
+            "open": [list(each) for each in self.settled.open],
         }
 
     def _case_to_json(self, each: CaseReport, output: str) -> dict[str, Any]:
