@@ -16,7 +16,7 @@ from tests.harness.leaving import ended_by
 
 from groupproof.chaos.containers import Engine, engine
 from groupproof.chaos.rootfs import RootFs
-from groupproof.harness.brokers.images import LABEL, contained, has_image
+from groupproof.harness.brokers.images import LABEL, PLACE, contained, has_image, left, owned, place, sweep
 from groupproof.harness.brokers.process import BrokerProcess, Command
 from groupproof.harness.troubles import BrokenEnvironment
 
@@ -78,18 +78,22 @@ def test_a_container_is_paused_killed_and_started_again_with_what_it_wrote_and_i
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_what_runs_have_left_is_swept_and_what_belongs_to_one_that_goes_on_stays(image: str, running_engine: Engine) -> None:
+def test_what_runs_have_left_is_swept_and_what_belongs_to_one_that_goes_on_or_to_another_machine_stays(image: str) -> None:
     with subprocess.Popen(["true"]) as gone:
         pass
-    owners = {f"groupproof-left-{os.getpid()}": gone.pid, f"groupproof-kept-{os.getpid()}": os.getpid()}
+    names = over, kept, other = tuple(f"groupproof-{what}-{os.getpid()}" for what in ("left", "kept", "other"))
+    owners = dict(zip(names, (gone.pid, os.getpid(), gone.pid), strict=True))
+    said: list[str] = []
     try:
         for name, pid in owners.items():
-            argv = ["docker", "run", "--detach", "--name", name, "--label", f"{LABEL}={pid}", "--network", "none", image, "sleep 600"]
+            labels = ("--label", f"{LABEL}={pid}", "--label", f"{PLACE}={'elsewhere' if name == other else place()}")
+            argv = ["docker", "run", "--detach", "--name", name, *labels, "--network", "none", image, "sleep 600"]
             subprocess.run(argv, check=True, capture_output=True)
-        assert running_engine.owned().items() >= owners.items()
-        left, kept = owners
-        assert left in running_engine.sweep()
-        assert (_state(left), _state(kept)) == ("", "running")
+        assert {name: pid for name, pid in owned().items() if name in owners} == {over: gone.pid, kept: os.getpid()}
+        assert over in left()
+        sweep(said.append)
+        assert f"removed {over}, a container that a killed run had left" in said
+        assert [_state(name) for name in names] == ["", "running", "running"]
     finally:
         subprocess.run(["docker", "rm", "--force", *owners], check=False, capture_output=True)
 
@@ -97,12 +101,12 @@ def test_what_runs_have_left_is_swept_and_what_belongs_to_one_that_goes_on_stays
 @pytest.mark.docker
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.soak), signal.SIGKILL])
-def test_a_run_that_is_ended_while_a_container_is_paused_leaves_none(image: str, running_engine: Engine, tmp_path: Path, number: int) -> None:
-    before = running_engine.owned()
+def test_a_run_that_is_ended_while_a_container_is_paused_leaves_none(image: str, tmp_path: Path, number: int) -> None:
+    before = owned()
     had, _, left, has_folder = ended_by(number, tmp_path, image)
 
     assert (had > 6, left, has_folder) == (True, [], False)
-    assert not [name for name in running_engine.owned() if name.startswith("groupproof-kit-") and name not in before]
+    assert not [name for name in owned() if name.startswith("groupproof-kit-") and name not in before]
 
 
 @pytest.mark.docker

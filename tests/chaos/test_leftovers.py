@@ -21,7 +21,7 @@ from groupproof.chaos.containers import Engine
 from groupproof.chaos.images import build_kafka, build_proxy
 from groupproof.chaos.toxiproxy_server import Program
 from groupproof.clients.store import default_cache
-from groupproof.harness.brokers.images import PROVIDER
+from groupproof.harness.brokers.images import PROVIDER, owned
 
 __all__ = ["running_engine"]
 
@@ -91,7 +91,7 @@ def test_processes(number: int, tmp_path: Path) -> None:
 def test_containers(number: int, running_engine: Engine, tmp_path: Path) -> None:
     build_kafka(running_engine, "4.1.0", default_cache(), print)
     build_proxy(running_engine, default_cache(), print)
-    others = running_engine.owned()
+    others = owned()
 
     def stands_still(_: str) -> bool:
         argv = ["docker", "ps", "--filter", "status=paused", "--format", "{{.Names}}"]
@@ -100,4 +100,4 @@ def test_containers(number: int, running_engine: Engine, tmp_path: Path) -> None
     kit, _, processes, folders = _ended(number, tmp_path, "docker", stands_still, (*COMMAND, str(tmp_path / "report")))
 
     assert (processes, folders) == ([], [])
-    assert kit not in running_engine.owned().values()
+    assert kit not in owned().values()

@@ -11,21 +11,31 @@ import trio
 from groupproof.chaos import toxiproxy_server
 from groupproof.chaos.toxiproxy_server import IMAGE, OWN_IMAGE, Program, provision_toxiproxy, running_toxiproxy
 from groupproof.harness import doctor
+from groupproof.harness.brokers.images import place
 from groupproof.harness.troubles import BrokenEnvironment
+
+
+@pytest.fixture(autouse=True)
+def swept(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Nothing is removed here; what is swept is counted."""
+    times: list[object] = []
+    monkeypatch.setattr(toxiproxy_server, "sweep", times.append)
+    return times
 
 
 def no_image(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toxiproxy_server, "has_image", lambda *_, **__: False)
 
 
-def test_the_official_image_is_taken_where_an_engine_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_official_image_is_taken_where_an_engine_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, swept: list[object]) -> None:
     monkeypatch.setattr(toxiproxy_server, "has_image", lambda *_, **__: True)
     program = provision_toxiproxy(tmp_path, print)
     plan = json.loads(program.command(4711, 7, tmp_path / "log").argv[-1])
 
-    assert program.provided_by == f"docker ({IMAGE})"
+    assert (program.provided_by, len(swept)) == (f"docker ({IMAGE})", 1)
     assert plan["argv"] == [
-        "docker", "run", "--name", "groupproof-toxiproxy-4711", "--label", f"groupproof.pid={os.getpid()}", "--network", "host", IMAGE,
+        "docker", "run", "--name", "groupproof-toxiproxy-4711", "--label", f"groupproof.pid={os.getpid()}",
+        "--label", f"groupproof.place={place()}", "--network", "host", IMAGE,
         "-host", "127.0.0.1", "-port", "4711", "-seed", "7", "-proxy-metrics",
     ]  # fmt: skip
     assert plan["after"] == [["docker", "rm", "--force", "--volumes", "groupproof-toxiproxy-4711"]]

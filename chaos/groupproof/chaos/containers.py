@@ -1,21 +1,20 @@
-"""The container engine of this machine: it builds images, and removes what runs of the kit have left. The only importer of docker.
+"""The container engine of this machine, which builds images. The only importer of docker.
 
 Brokers, Toxiproxy and clients in containers are run by the docker program, under a guard of the kit's (harness/brokers/guard.py) that pauses, kills,
-starts again and removes them, even when the kit itself was killed. What outlives a guard that was killed as well is removed by `sweep`.
+starts again and removes them, even when the kit itself was killed. What outlives a guard that was killed as well is removed by the next run that
+uses containers (`sweep` of harness/brokers/images.py).
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import docker
 from docker.errors import APIError, BuildError, DockerException
-from docker.models.containers import Container
 
-from groupproof.harness.brokers.images import LABEL, has_engine
+from groupproof.harness.brokers.images import has_engine
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["Engine", "engine"]
@@ -48,32 +47,6 @@ class Engine:
             raise BrokenEnvironment(f"{image} can't be built: {error.msg}; {' | '.join(said)}") from error
         except (APIError, OSError) as error:
             raise BrokenEnvironment(f"{image} can't be built: {error}") from error
-
-    def owned(self) -> dict[str, int]:
-        """Return the containers that runs of the kit have made, by name, each with the number of the process that it belongs to."""
-        found = self._client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
-        return {each.name: int(each.labels[LABEL]) for each in found}
-
-    def sweep(self) -> list[str]:
-        """Remove the containers of runs that are over, and return their names; those of runs that go on stay."""
-        left = [name for name, pid in self.owned().items() if not _runs(pid)]
-        for name in left:
-            with suppress(APIError):
-                self._container(name).remove(force=True, v=True)
-        return left
-
-    def _container(self, name: str) -> Container:
-        return self._client.containers.get(name)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Final
 from groupproof.chaos.toxiproxy import Toxiproxy
 from groupproof.clients.store import ProvisionError, Say, entry
 from groupproof.harness.brokers.folders import folders
-from groupproof.harness.brokers.images import contained, has_image, wants_containers
+from groupproof.harness.brokers.images import contained, has_image, sweep, wants_containers
 from groupproof.harness.brokers.ports import LOOPBACK, reserve_port
 from groupproof.harness.brokers.process import BrokerProcess, Command, guarded
 from groupproof.harness.troubles import BrokenEnvironment
@@ -57,17 +57,18 @@ def provision_toxiproxy(cache: Path, say: Say, *, pulls: bool = True) -> Program
     images = {None: (IMAGE,), True: (IMAGE, OWN_IMAGE), False: ()}[chosen]
     for image in images:
         if has_image(image, say, pulls=False):
-            return _contained(image)
+            return _contained(image, say)
     if not chosen and (at_hand := _at_hand(cache)) is not None:
         return at_hand
     if images and pulls and has_image(IMAGE, say, pulls=True):
-        return _contained(IMAGE)
+        return _contained(IMAGE, say)
     if chosen:
         raise BrokenEnvironment("Toxiproxy is in no image here: start an engine that can pull it, or build one by `make images`")
     return _built(build_toxiproxy(cache, say))
 
 
-def _contained(image: str) -> Program:
+def _contained(image: str, say: Say) -> Program:
+    sweep(say)
     return Program(argv=(image,), provided_by=f"docker ({image})", container="groupproof-toxiproxy")
 
 

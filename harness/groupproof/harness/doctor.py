@@ -19,6 +19,7 @@ from pathlib import Path
 
 from groupproof.clients.registry import registered
 from groupproof.clients.store import default_cache
+from groupproof.harness.brokers.images import left
 from groupproof.harness.brokers.kfake import GO_HINT, pinned
 from groupproof.harness.brokers.maven_kafka import is_fetched
 from groupproof.harness.brokers.releases import releases
@@ -51,6 +52,7 @@ def examine() -> Iterator[Part]:
     yield _program("go", ("go", "version"), needed_for="kfake", remedy=GO_HINT)
     yield _program("docker", ("docker", "version", "--format", "{{.Server.Version}}"), needed_for="Apache Kafka by its official image, and containers",
                    remedy="install Docker and start its daemon (Debian: docker.io)")  # fmt: skip
+    yield Part(name="leftovers", found=_leftovers(), needed_for="nothing: containers of runs that were killed", remedy="")
     yield Part(name="toxiproxy", found=_toxiproxy(), needed_for="impaired ways on the wire (groupproof chaos)", remedy=_TOXIPROXY_REMEDY)
     yield _module("pyspark", needed_for="judging and loading by Spark", remedy="pip install 'groupproof[spark]'")
 
@@ -109,6 +111,11 @@ def _clients() -> Iterator[Part]:
 
 def _program(name: str, argv: tuple[str, ...], *, needed_for: str, remedy: str) -> Part:
     return Part(name=name, found=_answer(argv), needed_for=needed_for, remedy=remedy)
+
+
+def _leftovers() -> str:
+    containers = left()
+    return f"{', '.join(containers)}; the next run with containers removes them" if containers else "none"
 
 
 def _toxiproxy() -> str | None:

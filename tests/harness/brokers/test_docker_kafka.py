@@ -8,6 +8,7 @@ import pytest
 
 from groupproof.harness.brokers.docker_kafka import Image, provision_docker
 from groupproof.harness.brokers.folders import Folders
+from groupproof.harness.brokers.images import place
 from groupproof.harness.brokers.layout import Layout, Node
 from groupproof.harness.troubles import BrokenEnvironment
 
@@ -42,7 +43,8 @@ def test_a_node_is_a_container_on_the_hosts_loopback_that_is_removed_at_the_end(
     command = Image(name="apache/kafka:4.1.0").node(layout, node, own)
     plan = json.loads(command.argv[-1])
 
-    assert plan["argv"][:8] == ["docker", "run", "--name", "run-1-0", "--label", f"groupproof.pid={os.getpid()}", "--network", "host"]
+    labels = ["--label", f"groupproof.pid={os.getpid()}", "--label", f"groupproof.place={place()}"]
+    assert plan["argv"][:10] == ["docker", "run", "--name", "run-1-0", *labels, "--network", "host"]
     assert plan["argv"][-1] == "apache/kafka:4.1.0"
     assert plan["after"] == [["docker", "rm", "--force", "--volumes", "run-1-0"]]
     text = (own.data / "config-0" / "server.properties").read_text()

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from groupproof.harness.brokers.images import PROVIDER, contained, has_image, wants_containers
+from groupproof.harness.brokers.images import PLACE, PROVIDER, contained, has_image, left, owned, place, sweep, wants_containers
 from groupproof.harness.troubles import WrongUsage
 
 NAME = "apache/kafka:4.1.0"
@@ -71,3 +74,22 @@ def test_a_container_is_paused_killed_and_started_again_by_its_name_and_goes_wit
     assert plan["orders"] == {"pause": ["docker", "pause", "c1"], "resume": ["docker", "unpause", "c1"], "kill": ["docker", "kill", "c1"]}
     assert plan["again"] == ["docker", "start", "--attach", "c1"]
     assert (plan["after"], plan["remove"]) == ([["docker", "rm", "--force", "--volumes", "c1"]], ["/d"])
+
+
+def test_the_containers_of_runs_that_are_over_are_removed_and_no_others(docker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", ""]) as gone:
+        pass
+    program = docker / "bin" / "docker"
+    program.write_text(f'{program.read_text()}case "$1" in ps) echo "{gone.pid} over"; echo "{os.getpid()} kept"; echo "1 of-init";; esac\n')
+    (docker / "refuses").write_text("none\n")
+    said: list[str] = []
+
+    assert owned() == {"over": gone.pid, "kept": os.getpid(), "of-init": 1}
+    assert left() == ["over"]
+    sweep(said.append)
+    assert said == ["removed over, a container that a killed run had left"]
+    lines = (docker / "told").read_text().splitlines()
+    assert [line for line in lines if line.startswith("rm")] == ["rm --force --volumes over"]
+    assert all(f"label={PLACE}={place()}" in line for line in lines if line.startswith("ps"))
+    monkeypatch.setenv("PATH", "")
+    assert owned() == {}

@@ -31,7 +31,16 @@ def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
     assert "go          missing, needed for kfake: install Go 1.26" in called.out
     assert "docker      missing, needed for Apache Kafka by its official image" in called.out
     assert "brokers     none installed yet" in called.out
+    assert "leftovers   none" in called.out
     assert "toxiproxy   missing, needed for impaired ways on the wire (groupproof chaos): install Go 1.26" in called.out
+
+
+def test_containers_of_killed_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_answer", lambda argv: None)
+    monkeypatch.setattr(doctor, "left", lambda: ["groupproof-1", "groupproof-2"])
+    told = next(part.found for part in doctor.examine() if part.name == "leftovers")
+
+    assert told == "groupproof-1, groupproof-2; the next run with containers removes them"
 
 
 def test_a_toxiproxy_is_found_as_a_run_would_take_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from groupproof.clients.store import Say
 from groupproof.harness.brokers.folders import Folders
-from groupproof.harness.brokers.images import contained, has_image
+from groupproof.harness.brokers.images import contained, has_image, sweep
 from groupproof.harness.brokers.layout import Layout, Node, rendered
 from groupproof.harness.brokers.process import Command
 from groupproof.harness.brokers.releases import releases
@@ -71,6 +71,8 @@ def provision_docker(release: str, say: Say, *, pulls: bool) -> Image | None:
     The latter is taken only where a pull was tried: where jars are at hand, they are quicker.
     """
     official, own = releases().image.format(release=release), releases().own_image.format(release=release)
-    if has_image(official, say, pulls=pulls):
-        return Image(name=official)
-    return Image(name=own) if pulls and has_image(own, say, pulls=False) else None
+    found = official if has_image(official, say, pulls=pulls) else own if pulls and has_image(own, say, pulls=False) else None
+    if found is None:
+        return None
+    sweep(say)
+    return Image(name=found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from groupproof.clients.store import Say
 from groupproof.harness.brokers.process import guarded
 from groupproof.harness.troubles import WrongUsage
 
-__all__ = ["LABEL", "PROVIDER", "contained", "has_engine", "has_image", "wants_containers"]
+__all__ = ["LABEL", "PLACE", "PROVIDER", "contained", "has_engine", "has_image", "left", "owned", "place", "sweep", "wants_containers"]
 
 PROVIDER: Final = "GROUPPROOF_PROVIDER"
 """The variable by which a user chooses between containers ("docker") and processes of this machine ("local"); unset, whichever is at hand."""
@@ -21,8 +22,12 @@ PROVIDER: Final = "GROUPPROOF_PROVIDER"
 LABEL: Final = "groupproof.pid"
 """The label of each container that a run makes; its value is the number of the run's process."""
 
+PLACE: Final = "groupproof.place"
+"""The label that says where that number means something: kits in containers of their own may share an engine."""
+
 _ENGINE_S: Final = 15
 _PULL_S: Final = 300
+_REMOVED_S: Final = 60
 
 
 def wants_containers() -> bool | None:
@@ -58,10 +63,56 @@ def contained(name: str, image: Sequence[str], *, options: Sequence[str] = (), r
 
     The container goes when the guard ends, and not before, so that it can be killed and started again with what it wrote. Then `remove` is deleted.
     """
-    run = ("docker", "run", "--name", name, "--label", f"{LABEL}={os.getpid()}", "--network", "host", *options, *image)
+    labels = ("--label", f"{LABEL}={os.getpid()}", "--label", f"{PLACE}={place()}")
+    run = ("docker", "run", "--name", name, *labels, "--network", "host", *options, *image)
     orders = {"pause": ("docker", "pause", name), "resume": ("docker", "unpause", name), "kill": ("docker", "kill", name)}
     after = [("docker", "rm", "--force", "--volumes", name)]
     return guarded(run, remove=remove, after=after, again=("docker", "start", "--attach", name), orders=orders)
+
+
+def place() -> str:
+    """Return the host with the namespace of its processes, where there are such."""
+    try:
+        return f"{platform.node()}/{os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return platform.node()
+
+
+def owned() -> dict[str, int]:
+    """Return the containers that runs of this place have made, by name, each with the number of the process that it belongs to."""
+    filters = ("--filter", f"label={LABEL}", "--filter", f"label={PLACE}={place()}")
+    argv = ("docker", "ps", "--all", *filters, "--format", f'{{{{.Label "{LABEL}"}}}} {{{{.Names}}}}')
+    rows = (line.split(maxsplit=1) for line in _said(*argv, within_s=_ENGINE_S).splitlines())
+    return {name: int(pid) for pid, name in rows}
+
+
+def left() -> list[str]:
+    """Return the containers of runs that are over: whose kit, guard and warden were all killed."""
+    return [name for name, pid in owned().items() if not _runs(pid)]
+
+
+def sweep(say: Say) -> None:
+    """Remove the containers of runs that are over, and tell of each; those of runs that go on stay."""
+    for name in left():
+        if _succeeds("docker", "rm", "--force", "--volumes", name, within_s=_REMOVED_S):
+            say(f"removed {name}, a container that a killed run had left")
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _said(*argv: str, within_s: float) -> str:
+    try:
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=within_s, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def _succeeds(*argv: str, within_s: float) -> bool:
