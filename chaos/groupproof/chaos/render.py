@@ -23,15 +23,20 @@ within a bound. While it breaks nothing illegal may be seen: the judges of every
 be back and every partition owned exactly once. A scenario also says what must be seen of its faults; where that is not seen, or a fault left no
 receipt, the run proves nothing and is INCONCLUSIVE.
 
+```console
+$ groupproof chaos list
+$ groupproof chaos run slow-joiner                      # the reference pair, in virtual time
+$ groupproof replay reports/chaos-*/cases/chaos/classic/slow-joiner/plan.json
+$ groupproof chaos run --faults swarm --seed 7          # a plan drawn from the seed, some kinds of faults left out
 ```
-groupproof chaos list
-groupproof chaos run slow-joiner                                   # the reference pair, in virtual time
-groupproof chaos run all
-groupproof chaos run 'rolling-restart-*' --client kafka-python --coordinator apache-kafka@4.1.0
-groupproof chaos run mine.toml --client java --members 5
-groupproof chaos run slow-joiner -- python my_shim.py              # a client of one's own, as `certify client` takes it
-groupproof chaos run --faults swarm --seed 7                       # a plan drawn from the seed, some kinds of faults left out
-groupproof replay reports/chaos-…/cases/chaos/classic/slow-joiner/plan.json
+
+```console soak="all of them, and brokers of their own" needs="network docker"
+$ groupproof chaos run all
+$ groupproof chaos run 'rolling-restart-*' --client kafka-python --coordinator apache-kafka@4.1.0
+```
+
+```console norun="needs a program of yours"
+$ groupproof chaos run slow-joiner -- python my_shim.py # a client of one's own, as `certify client` takes it
 ```
 
 Without `--client`, `--coordinator` and a program behind `--` it is the reference pair in virtual time: five minutes of `max.poll.interval.ms` take a
@@ -45,7 +50,7 @@ registered clients made of them is in [chaos-matrix.md](chaos-matrix.md). A draw
 _FILE: Final = """\
 ## A scenario of one's own
 
-```toml
+```toml title="mine.toml"
 title = "A crash while the network is slow"
 story = "What an operator sees of it."
 requirements = ["TRIG-03"]            # of docs/spec/requirements.md
@@ -84,6 +89,14 @@ during = "slow"
 A phase arms its faults, does its actions one after the other, and waits: `until` something is seen, or `for` a while. Its faults end with it, or
 with `lasts = true` at the healing. The healing mends, thaws, resumes and starts again whatever is not as it should be. An expectation with a
 `requirement` is a rule, as grave as the requirement's level.
+
+```console
+$ groupproof chaos run mine.toml
+```
+
+```console soak="it starts clients" needs="network docker mvn"
+$ groupproof chaos run mine.toml --client java --members 5
+```
 """
 
 
