@@ -253,11 +253,14 @@ def test_a_broker_that_hangs_up_ends_the_clients_connection_with_a_reason() -> N
     ("refusal", "said"),
     [(ConnectionRefusedError("connection refused"), "connection refused"), (BrokenEnvironment("no TLS with broker:9092"), "no TLS")],
 )
-def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_goes_on(refusal: Exception, said: str) -> None:
+def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_goes_on(
+    refusal: Exception, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def act(line: Line) -> None:
         line.refusal = refusal
-        refused = Peer(await line.doors.connect("tap-0", 9092))
-        assert await refused.hear() == b""
+        for _ in range(3):
+            refused = Peer(await line.doors.connect("tap-0", 9092))
+            assert await refused.hear() == b""
         line.refusal = None
         async with line.peers() as (client, broker):
             await client.say(beat(1))
@@ -268,6 +271,10 @@ def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_goes_on(r
     assert by == "upstream"
     assert reason.startswith("the broker can't be reached")
     assert said in reason
+    assert [each.message for each in caplog.records] == [
+        f"the broker broker:9092 can't be reached: {refusal}; clients' connections to it end until it is back",
+        "the broker broker:9092 is back; meanwhile 3 connections were refused",
+    ]
 
 
 @pytest.mark.parametrize(("from_client", "by"), [(True, "tap"), (False, "upstream")])

@@ -15,6 +15,7 @@ from groupproof.harness.network import Address
 from groupproof.harness.tap.addresses import named_in, with_addresses
 from groupproof.harness.tap.insight import Insight
 from groupproof.harness.tap.link import TapLink
+from groupproof.harness.tap.reaching import Connect, Reaching
 from groupproof.harness.tap.striking import MoveGroup, Striking
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.framing import FRAME_BYTES_MAX
@@ -27,7 +28,6 @@ ROUTES_MAX: Final = 1_000
 """So many brokers are tapped at most: an upstream that names new addresses for ever must not take all ports."""
 
 Serve = Callable[[trio.abc.Stream, str], Awaitable[None]]
-Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -128,11 +128,11 @@ class Hub:
         if len(self.routes) >= ROUTES_MAX:
             raise BrokenEnvironment(f"the upstream has named {ROUTES_MAX} addresses; no more are tapped")
         route = Route(upstream=upstream, local=("", 0), node=node)
-        route.local = await self.doors.open(partial(self._serve, route), route)
+        route.local = await self.doors.open(partial(self._serve, route, Reaching(upstream, self.connect, self.is_quiet)), route)
         self.routes[upstream] = route
         self.recorder.record("event", who="link", body={"name": "routed", "upstream": list(upstream), "local": list(route.local)})
         return route
 
-    async def _serve(self, route: Route, stream: trio.abc.Stream, peer: str) -> None:
-        link = TapLink(self, next(self.numbers), route.node, stream, peer, partial(self.connect, *route.upstream))
+    async def _serve(self, route: Route, reach: Reaching, stream: trio.abc.Stream, peer: str) -> None:
+        link = TapLink(self, next(self.numbers), route.node, stream, peer, reach)
         await link.serve()

@@ -21,6 +21,7 @@ from groupproof.coordinator.observed import request_columns, response_columns
 from groupproof.harness.tap.addresses import named_in
 from groupproof.harness.tap.ledger import Entry, Ledger
 from groupproof.harness.tap.passing import STOPPED, answer_of, correlation_of, passing_of
+from groupproof.harness.tap.reaching import Unreached
 from groupproof.harness.tap.striking import Striking, answer_columns
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Silence
@@ -29,10 +30,7 @@ from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import write_response
 
-__all__ = ["CONNECT_S_MAX", "FAREWELL_S_MAX", "Ended", "Station", "TapLink"]
-
-CONNECT_S_MAX: Final = 15.0
-"""Seconds within which the broker must take a connection."""
+__all__ = ["FAREWELL_S_MAX", "Ended", "Station", "TapLink"]
 
 FAREWELL_S_MAX: Final = 1.0
 """Seconds that a broker has to hang up after its client has."""
@@ -45,11 +43,12 @@ _log = logging.getLogger(__name__)
 
 
 class Ended(Exception):
-    """The connection is over: `str()` is the reason, `by` who ended it: client, upstream, fault or tap."""
+    """The connection is over: `str()` is the reason, `by` who ended it: client, upstream, fault or tap. One that `is_told` the user knows of."""
 
-    def __init__(self, reason: str, by: str) -> None:
+    def __init__(self, reason: str, by: str, *, is_told: bool = False) -> None:
         super().__init__(reason)
         self.by = by
+        self.is_told = is_told
 
 
 class Station(Protocol):
@@ -111,23 +110,22 @@ class TapLink:
 
     async def _reached(self) -> trio.abc.Stream:
         try:
-            with trio.fail_after(CONNECT_S_MAX):
-                return await self._reach()
-        except (*_BROKEN, trio.TooSlowError, BrokenEnvironment) as error:
-            raise Ended(f"the broker can't be reached: {str(error) or 'it does not answer'}", "upstream") from error
+            return await self._reach()
+        except Unreached as error:
+            raise Ended(f"the broker can't be reached: {error}", "upstream", is_told=True) from error
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work`, and turn whatever it meets into the end of this connection."""
         try:
             await work()
         except Ended as ended:
-            self._end(str(ended), ended.by)
+            self._end(str(ended), ended.by, is_told=ended.is_told)
         except Exception as error:
             _log.exception("a connection from %s: groupproof failed", self._peer)
             self._end(f"groupproof failed: {error!r}", "tap")
 
-    def _end(self, reason: str, by: str) -> None:
-        if self._is_open and by in ("upstream", "tap") and not self._station.is_quiet:
+    def _end(self, reason: str, by: str, *, is_told: bool = False) -> None:
+        if self._is_open and by in ("upstream", "tap") and not (is_told or self._station.is_quiet):
             _log.warning("a connection from %s ends: %s", self._peer, reason)
         self._told_closed(reason, by)
         self._scope.cancel()
