@@ -51,7 +51,10 @@ SYNONYMS = {
     "toxic": "fault",
     "ttl": "session_timeout",
 }
-SPOKEN_BY = {"toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/toxiproxy.py", "chaos/groupproof/chaos/network.py")}
+SPOKEN_BY = {
+    "master": ("chaos/groupproof/chaos/spark/session.py",),
+    "toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/toxiproxy.py", "chaos/groupproof/chaos/network.py"),
+}
 
 ASSERTING = re.compile(r"\bassert|raises|warns|fail\(|check|expect|verify|\.until\(")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from groupproof.clients.registry import registered
@@ -23,12 +24,14 @@ from groupproof.harness.brokers.images import left
 from groupproof.harness.brokers.kfake import GO_HINT, pinned
 from groupproof.harness.brokers.maven_kafka import is_fetched
 from groupproof.harness.brokers.releases import releases
+from groupproof.harness.java_for_spark import JAVA_MAX, JAVA_MIN, find_java
 
 __all__ = ["Part", "examine"]
 
 _ANSWER_S = 15
 _PYTHON_MIN = (3, 11)
 _TOXIPROXY_IMAGES = ("ghcr.io/shopify/toxiproxy:2.12.0", "groupproof/toxiproxy:2.12.0")
+_SPARK_REMEDY = f"pip install 'groupproof[spark]', and a Java from {JAVA_MIN} to {JAVA_MAX} on PATH or in JAVA_HOME"
 _TOXIPROXY_REMEDY = (
     f"{GO_HINT}; or put toxiproxy-server of the Toxiproxy project on PATH; or start a Docker engine that can pull {_TOXIPROXY_IMAGES[0]}"
 )
@@ -54,7 +57,7 @@ def examine() -> Iterator[Part]:
                    remedy="install Docker and start its daemon (Debian: docker.io)")  # fmt: skip
     yield Part(name="leftovers", found=_leftovers(), needed_for="nothing: containers of runs that were killed", remedy="")
     yield Part(name="toxiproxy", found=_toxiproxy(), needed_for="impaired ways on the wire (groupproof chaos)", remedy=_TOXIPROXY_REMEDY)
-    yield _module("pyspark", needed_for="judging and loading by Spark", remedy="pip install 'groupproof[spark]'")
+    yield Part(name="spark", found=_spark(), needed_for="groupproof load and judging by Spark", remedy=_SPARK_REMEDY)
 
 
 def _vital() -> Iterator[Part]:
@@ -129,9 +132,13 @@ def _toxiproxy() -> str | None:
     return f"built by Go, {built}"
 
 
-def _module(name: str, *, needed_for: str, remedy: str) -> Part:
-    found = importlib.util.find_spec(name)
-    return Part(name=name, found=None if found is None else found.origin, needed_for=needed_for, remedy=remedy)
+def _spark() -> str | None:
+    """Return PySpark's release with the Java that it would run on, None where either is missing."""
+    java = find_java()
+    try:
+        return None if java is None else f"PySpark {metadata.version('pyspark')} on Java {java.release}, {java.home}"
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _answer(argv: tuple[str, ...], run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> str | None:

@@ -1,0 +1,121 @@
+"""One Spark session for a process, tuned for jobs of seconds on one machine, and as its user configures it on a cluster.
+
+A JVM that compiles with C1 alone and collects serially is up in about half the time (`tests/benchmarks/spark_start.py`). On a local master
+everything listens on loopback. A barrier stage that finds too few slots fails at once instead of waiting for ten minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.harness.java_for_spark import JAVA_MAX, JAVA_MIN, find_java, javas
+from groupproof.harness.troubles import BrokenEnvironment, KitFailure
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["EXTRA", "JVM_OPTIONS", "is_local", "session", "settings_for"]
+
+EXTRA: Final = "groupproof[spark]"
+
+JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+
+_DOCTOR: Final = "groupproof doctor says what is there"
+_LOOPBACK: Final = "127.0.0.1"
+
+
+def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), **conf: Any) -> SparkSession:
+    """Return the session of this process, made if there is none; `conf` are Spark's settings, as `**{"spark.…": …}`.
+
+    Raises `BrokenEnvironment` where PySpark or a Java that it runs on is missing or Spark does not come up, in one line that names `groupproof doctor`,
+    and `KitFailure` where this process has a session with another master.
+    """
+    sql = _pyspark()
+    present = sql.SparkSession.getActiveSession()
+    if present is not None:
+        if present.sparkContext.master != master:
+            raise KitFailure(f"this process has a Spark session on {present.sparkContext.master}; it can't have one on {master} beside it")
+        return _with_settings(present, conf)
+    _set_environment(master)
+    builder = sql.SparkSession.builder.appName(app).master(master)
+    for name, value in settings_for(master, jars, conf).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # whatever py4j and the JVM make of what is missing
+        raise BrokenEnvironment(f"Spark did not come up on {master}: {_first_line(error)}; {_DOCTOR}") from error
+
+
+def settings_for(master: str, jars: Iterable[Path] = (), conf: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return Spark's settings for a session on `master`; what `conf` says wins."""
+    log = f"-Dlog4j2.configurationFile=file:{files('groupproof.chaos.spark') / 'log4j2.properties'}"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {log}",
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "1",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+    }
+    if is_local(master):
+        settings |= {
+            "spark.driver.host": _LOOPBACK,
+            "spark.driver.bindAddress": _LOOPBACK,
+            "spark.executor.extraJavaOptions": JVM_OPTIONS,
+            "spark.pyspark.python": sys.executable,
+            "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        }
+    if listed := [str(jar) for jar in jars]:
+        settings["spark.jars"] = ",".join(listed)
+    return settings | {name: _text(value) for name, value in (conf or {}).items()}
+
+
+def is_local(master: str) -> bool:
+    """Tell whether everything that Spark starts for this master is on this machine."""
+    return master.startswith("local") or "//127.0.0.1" in master or "//localhost" in master
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _with_settings(present: SparkSession, conf: Mapping[str, Any]) -> SparkSession:
+    """Give the settings to a session that is there, those that a running session still takes."""
+    for name, value in conf.items():
+        if present.conf.isModifiable(name):
+            present.conf.set(name, _text(value))
+    return present
+
+
+def _pyspark() -> Any:
+    try:
+        from pyspark import sql
+    except ImportError as error:
+        raise BrokenEnvironment(f"Spark needs PySpark, which comes with an extra: pip install '{EXTRA}'; {_DOCTOR}") from error
+    return sql
+
+
+def _set_environment(master: str) -> None:
+    """Name the Java and the Python that Spark starts, where the user did not: its workers would take whatever is called python3."""
+    java = find_java()
+    if java is None:
+        met = ", ".join(f"{each.release} in {each.home}" for each in javas()) or "none"
+        raise BrokenEnvironment(
+            f"Spark needs a Java from {JAVA_MIN} to {JAVA_MAX}, and here is {met}: install one, or name it in JAVA_HOME; {_DOCTOR}"
+        )
+    os.environ["JAVA_HOME"] = str(java.home)
+    if is_local(master):
+        os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def _first_line(error: Exception) -> str:
+    said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return said if len(said) <= 300 else said[:300] + "…"
