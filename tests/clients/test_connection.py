@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.clients.connection import REQUESTS_MAX, Connection
+from groupproof.clients.connection import REQUESTS_MAX, Connection, Exchange
 from groupproof.protocol.framing import Framer, frame
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import WireRequest, read_request, write_response
@@ -44,11 +44,15 @@ class Client:
     def __init__(self, broker: Broker, versions: dict[Api, int] | None = None, timeout_s: float = math.inf) -> None:
         self.answers: list[dict[str, Any] | None] = []
         self.reasons: list[Exception] = []
+        self.seen: list[Exchange] = []
 
         async def connect(_host: str, _port: int) -> trio.abc.Stream:
             return broker.stream
 
-        self.connection = Connection(connect, "h", 9092, client_id="c", versions=versions or {}, closed=self.reasons.append, timeout_s=timeout_s)
+        self.connection = Connection(
+            connect, "h", 9092, client_id="c", versions=versions or {}, closed=self.reasons.append, timeout_s=timeout_s,
+            observer=self.seen.append, number=7,
+        )  # fmt: skip
 
     def heartbeat(self) -> None:
         self.connection.send(Api.HEARTBEAT, HEARTBEAT, self.answers.append)
@@ -210,3 +214,23 @@ def test_requests_that_nobody_writes_are_bounded() -> None:
     client = run(story)
     assert client.answers == [None] * REQUESTS_MAX
     assert list(map(str, client.reasons)) == [f"{REQUESTS_MAX} requests wait to be written"]
+
+
+def test_an_observer_sees_each_request_as_it_leaves_and_again_with_its_answer() -> None:
+    async def story(broker: Broker, client: Client) -> None:
+        await broker.agree()
+        client.heartbeat()
+        client.heartbeat()
+        first = await broker.take()
+        await broker.answer(first, {"error_code": 27})
+        await broker.take()
+        await trio.testing.wait_all_tasks_blocked()
+
+    client = run(story)
+
+    beat = (7, Api.HEARTBEAT, 4)
+    assert [each[:3] for each in client.seen] == [beat] * 3
+    [answered] = [each for each in client.seen if each.answer is not None]
+    assert answered.answer is not None
+    assert (answered.correlation, answered.request, answered.answer["error_code"]) == (2, HEARTBEAT, 27)
+    assert sorted(each.correlation for each in client.seen if each.answer is None) == [2, 3]

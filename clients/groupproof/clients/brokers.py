@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import trio
 
-from groupproof.clients.connection import Answered, Connect, Connection
+from groupproof.clients.connection import Answered, Connect, Connection, Observer
 from groupproof.clients.outputs import Node
 from groupproof.protocol.vocabulary import Api
 
@@ -38,10 +39,11 @@ class Brokers:
         shares_connections: bool,
         timeout_s: float,
         lost: Callable[[Node | None, str, Exception], None],
+        observer: Observer | None = None,
     ) -> None:
         self._connect, self._nursery = connect, nursery
         self._client_id, self._versions, self._shares, self._lost = client_id, versions, shares_connections, lost
-        self._timeout_s = timeout_s
+        self._timeout_s, self._observer, self._numbers = timeout_s, observer, itertools.count(1)
         self._addresses = list(bootstrap)
         self._nodes: dict[int, tuple[str, int]] = {}
         self._open: dict[_Key, Connection] = {}
@@ -91,7 +93,8 @@ class Brokers:
 
         timeout_s = self._timeout_s if lane in _TIMED and not self._shares else math.inf
         connection = Connection(
-            self._connect, host, port, client_id=self._client_id, versions=self._versions, closed=closed, timeout_s=timeout_s
+            self._connect, host, port, client_id=self._client_id, versions=self._versions, closed=closed, timeout_s=timeout_s,
+            observer=self._observer, number=next(self._numbers),
         )  # fmt: skip
         self._open[key] = connection
         self._nursery.start_soon(connection.run)

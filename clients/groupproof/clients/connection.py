@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import trio
 
@@ -14,11 +14,25 @@ from groupproof.protocol.framing import FRAME_BYTES_MAX, Framer, FramingError, f
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import VERSIONS, WireError, read_response, write_request
 
-__all__ = ["REQUESTS_MAX", "Answered", "Connect", "Connection", "NoCommonVersion"]
+__all__ = ["REQUESTS_MAX", "Answered", "Connect", "Connection", "Exchange", "NoCommonVersion", "Observer"]
 
 Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 Answered = Callable[[dict[str, Any] | None], None]
 """Takes the answer's body, or None when the connection ended without it."""
+
+
+class Exchange(NamedTuple):
+    """A request as it leaves, `answer` None, or with the answer that came; `connection` is the client's own number of the connection."""
+
+    connection: int
+    api: Api
+    version: int
+    correlation: int
+    request: Mapping[str, Any]
+    answer: Mapping[str, Any] | None
+
+
+Observer = Callable[[Exchange], None]
 
 REQUESTS_MAX: Final = 1_000
 """So many requests may wait to be written; one more ends the connection."""
@@ -49,6 +63,7 @@ class Connection:
 
     Its argument is the reason: `NoCommonVersion` where trying again is in vain, else a `ConnectionError`. A request without an answer for
     `timeout_s` ends the connection; infinite for group requests, whose member keeps their time itself.
+    `observer` is told of each request and answer, ApiVersions apart.
     """
 
     def __init__(
@@ -61,13 +76,15 @@ class Connection:
         versions: Mapping[Api, int],
         closed: Callable[[Exception], None],
         timeout_s: float = math.inf,
+        observer: Observer | None = None,
+        number: int = 0,
     ) -> None:
-        self._timeout_s = timeout_s
+        self._timeout_s, self._observer, self._number = timeout_s, observer, number
         self._connect, self._host, self._port = connect, host, port
         self._client_id, self._newest, self._closed = client_id, versions, closed
         self._ranges: dict[int, tuple[int, int]] = {}
         self._outgoing, self._to_write = trio.open_memory_channel[_Request](REQUESTS_MAX)
-        self._unanswered: deque[tuple[int, Api, int, Answered]] = deque()
+        self._unanswered: deque[tuple[int, Api, int, _Request]] = deque()
         self._due: deque[float] = deque()
         self._writing: Answered | None = None
         self._scope = trio.CancelScope()
@@ -102,7 +119,7 @@ class Connection:
 
     def _end(self) -> None:
         self._outgoing.close()
-        waiting = [answered for *_, answered in self._unanswered]
+        waiting = [request.answered for *_, request in self._unanswered]
         waiting += [] if self._writing is None else [self._writing]
         while True:
             try:
@@ -154,9 +171,11 @@ class Connection:
             self._writing = request.answered
             version = self._version(request.api)
             data = frame(write_request(request.api, version, self._correlation, self._client_id, request.body))
-            self._unanswered.append((self._correlation, request.api, version, request.answered))
+            self._unanswered.append((self._correlation, request.api, version, request))
             self._due.append(trio.current_time() + self._timeout_s)
             self._writing = None
+            if self._observer is not None:
+                self._observer(Exchange(self._number, request.api, version, self._correlation, request.body, None))
             await stream.send_all(data)
 
     async def _watch(self) -> None:
@@ -172,13 +191,15 @@ class Connection:
             for each in framer.feed(bytes(data)):
                 if not self._unanswered:
                     raise WireError("an answer came that nothing asked for")
-                correlation, api, version, answered = self._unanswered[0]
+                correlation, api, version, request = self._unanswered[0]
                 got, body = read_response(api, version, each)
                 if got != correlation:
                     raise WireError(f"the answer to request {got} came where {correlation} was due")
                 self._unanswered.popleft()
                 self._due.popleft()
-                answered(body)
+                if self._observer is not None:
+                    self._observer(Exchange(self._number, api, version, correlation, request.body, body))
+                request.answered(body)
         self._reason = ConnectionError(f"{self._host}:{self._port} closed the connection")
 
 

@@ -17,7 +17,7 @@ import trio
 
 from groupproof.clients.brokers import ANY, FETCH, Brokers
 from groupproof.clients.cluster_view import ClusterView
-from groupproof.clients.connection import Connect, NoCommonVersion
+from groupproof.clients.connection import Connect, NoCommonVersion, Observer
 from groupproof.clients.fetching import Delivery
 from groupproof.clients.member import Member
 from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Partition, Send
@@ -47,7 +47,7 @@ def now_ms() -> int:
 
 
 class Consumer:
-    """One consumer. `run` it in a nursery; `listener` is called with each callback, `told` with commits and errors as they end."""
+    """One consumer. `run` it in a nursery; `listener` is called with each callback, `told` with commits and errors as they end, `observer` with each request and answer."""
 
     def __init__(
         self,
@@ -60,11 +60,12 @@ class Consumer:
         told: Callable[[Committed | Fail], None],
         policy: Policy = REFERENCE,
         seed: int = 0,
+        observer: Observer | None = None,
     ) -> None:
         self.member = Member(settings, policy=policy, draw=random.Random(f"{seed}/{client_id}").random)
         self._settings, self._policy = settings, policy
         self._connect, self._bootstrap, self._client_id = connect, bootstrap, client_id
-        self._listener, self._told = listener, told
+        self._listener, self._told, self._observer = listener, told, observer
         self._view = ClusterView()
         self._reading = Reading(self.member, self._view, self)
         self._changed = trio.Event()
@@ -93,6 +94,7 @@ class Consumer:
                 shares_connections=self._policy.lanes == "shared",
                 timeout_s=self._settings.request_timeout_ms / 1000,
                 lost=self._lost,
+                observer=self._observer,
             )
             nursery.start_soon(self._run_timers)
             nursery.start_soon(self._run_callbacks)
