@@ -62,6 +62,11 @@ class Evidence:
         return {(seen.connection, seen.correlation) for seen in links}
 
     @cached_property
+    def sent(self) -> Trace:
+        """Return the trace without the answers that never left, as folds read it."""
+        return [seen for seen in self.trace if seen.kind != "response" or (seen.connection, seen.correlation) not in self._unsent]
+
+    @cached_property
     def _processed(self) -> dict[tuple[int | None, int | None], Observation]:
         return {(seen.connection, seen.correlation): seen for seen in self.trace if seen.kind == "processed"}
 

@@ -6,7 +6,7 @@ A story is told in order; every call appends observations at the story's present
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence
@@ -39,7 +39,7 @@ class Story:
         self._now_ms = 0.0
         self._correlation = 0
 
-    def at(self, ms: float) -> Story:
+    def at(self, ms: float) -> Self:
         """Let time pass until `ms` from the start."""
         assert ms >= self._now_ms
         self._now_ms = ms

@@ -131,6 +131,29 @@ def back_at(ms: int) -> Story:
     return story
 
 
+def test_who_was_killed_or_stood_still_for_the_poll_deadline_begins_anew() -> None:
+    killed, frozen, briefly = Story().member(), Story().member(), Story().member()
+    killed.at(300).beat(error=27)
+    killed.kit("kill", "m0")
+    for story, ms in ((frozen, 4_000), (briefly, 1_000)):
+        story.kit("freeze", "m0")
+        story.at(ms).kit("thaw", "m0")
+        story.at(4_100).beat(error=27)
+
+    assert findings(ids_are_given_up_for_a_reason, anew(killed)) == []
+    assert findings(ids_are_given_up_for_a_reason, anew(frozen, rebalance_ms=3_500)) == []
+    assert len(findings(ids_are_given_up_for_a_reason, anew(briefly, rebalance_ms=3_500))) == 1
+
+
+def test_who_has_given_its_id_up_and_asks_again_without_it_is_told_once() -> None:
+    story = Story().member()
+    story.at(300).beat(error=22)
+    story.answer(story.request(Api.JOIN_GROUP, body=SESSION), error=15, member="")
+
+    (found,) = findings(ids_are_given_up_for_a_reason, anew(story))
+    assert "After Heartbeat was answered ILLEGAL_GENERATION" in found.observed
+
+
 def refused(*, member: str = ID, after_ms: int = 500, is_joining: bool = False) -> Story:
     story = Story().member()
     request = story.request(Api.JOIN_GROUP, member=ID, connection=2) if is_joining else None
@@ -197,6 +220,14 @@ def test_who_was_told_what_ends_a_client_may_end_if_it_tells(told: bool, expecte
         story.tell("error", error="FENCED_INSTANCE_ID")
 
     assert verdict(SETTLED, healed(story).end(SETTLES_MS + 1_100)) is expected
+
+
+def test_who_may_not_ask_for_its_offsets_may_end_if_it_tells_also_after_an_answer_that_it_kept_for_itself() -> None:
+    story = Story().member()
+    story.at(500).said(Api.OFFSET_FETCH, error=30)
+    story.tell("error", error="GROUP_AUTHORIZATION_FAILED")
+
+    assert verdict(SETTLED, healed(story).end(SETTLES_MS + 1_100)) is Verdict.OK
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,19 @@ def test_a_sync_follows_the_join_of_its_member_and_generation() -> None:
     assert found.generation == 2
 
 
+def test_a_sync_of_a_generation_that_is_counted_again_soon_after_follows_the_one_that_was_answered_by_then() -> None:
+    story = Story()
+    story.join(generation=2, leader="m1-1")
+    sync = story.sync(generation=2, error=16)
+    story.at(90).join(member=ID, generation=2)
+    again = story.sync(generation=2)
+    ev = Evidence(story.trace)
+
+    assert (first := reading.origin(ev, "m0", sync)) is not None
+    assert (second := reading.origin(ev, "m0", again)) is not None
+    assert (first.is_leader, second.is_leader) == (False, True)
+
+
 def test_an_answer_recorded_a_moment_after_the_request_that_it_caused_was_known() -> None:
     story = Story()
     request = story.at(100).request(Api.SYNC_GROUP)

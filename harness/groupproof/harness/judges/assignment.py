@@ -5,18 +5,19 @@ Universal: `leaders_assign_soundly`, `followers_assign_nothing`. The others are 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.folds.assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judges.claim import Claim
+from groupproof.harness.judges.folded import folded
 from groupproof.harness.judges.reading import (
     COOPERATIVE,
     Given,
     accepted,
     assignments_of,
-    clients,
     knew,
     origin,
     partitions_of,
@@ -24,7 +25,6 @@ from groupproof.harness.judges.reading import (
     synced,
 )
 from groupproof.harness.verdicts import Finding, Proof
-from groupproof.protocol.subscription import Subscription
 from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import Api
 
@@ -34,11 +34,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def leaders_assign_soundly(ev: Evidence) -> Iterator[Finding]:
-    """Judge that no partition goes to two members (ASSIGN-09), to a stranger, or to a member that does not want its topic; nobody is forgotten (CLIENT-12)."""
-    for client in clients(ev):
-        for sync, join in _leading(ev, client):
-            yield from _sound(sync, join)
+leaders_assign_soundly: Final[Judge] = folded(LeadersAssignSoundly)
+followers_assign_nothing: Final[Judge] = folded(FollowersAssignNothing)
 
 
 def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, Given]]:
@@ -47,35 +44,6 @@ def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, Given]]:
         join = origin(ev, client, sync)
         if join is not None and join.is_leader and not join.skip_assignment:
             yield sync, join
-
-
-def _sound(sync: Observation, join: Given) -> Iterator[Finding]:
-    assigned, wanted = assignments_of(sync), subscriptions_of(join.seen)
-    once = Claim(requirement="ASSIGN-09", expected="The leader assigns each partition to one member that subscribes to its topic.")
-    counts = Counter(partition for partitions in assigned.values() for partition in partitions)
-    if any(count > 1 for count in counts.values()):
-        yield once.failed("The leader assigned a partition twice.", sync, detail=str(sorted(p for p, count in counts.items() if count > 1)))
-    if any(member not in wanted and partitions for member, partitions in assigned.items()):
-        yield once.failed("The leader assigned partitions to a member that is not in the group.", sync)
-    if any(_unwanted(partitions, wanted.get(member)) for member, partitions in assigned.items()):
-        yield once.failed("The leader assigned partitions of a topic that the member does not subscribe to.", sync)
-    if set(wanted) - set(assigned):
-        everyone = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment for every member of the group.")
-        yield everyone.tolerated("The leader left a member out of its SyncGroup.", sync)
-
-
-def _unwanted(partitions: Partitions, subscription: Subscription | None) -> bool:
-    return subscription is not None and any(topic not in subscription.topics for topic, _ in partitions)
-
-
-def followers_assign_nothing(ev: Evidence) -> Iterator[Finding]:
-    """Judge that a follower's SyncGroup carries no assignment; the coordinator ignores one, so this costs no more than bytes (CLIENT-12)."""
-    claim = Claim(requirement="CLIENT-12", expected="A follower's SyncGroup carries no assignments.")
-    for client in clients(ev):
-        for sync in ev.requests(Api.SYNC_GROUP, client):
-            join = origin(ev, client, sync)
-            if join is not None and not join.is_leader and sync.body.get("assignments"):
-                yield claim.tolerated("A follower's SyncGroup carried assignments.", sync)
 
 
 def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation, Given]]:

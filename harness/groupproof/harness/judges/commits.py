@@ -6,12 +6,14 @@ Universal: `commits_are_told_truly`, `commits_are_own`, `commits_were_delivered`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.folds.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue
-from groupproof.harness.judges.ownership import REPORTING_MS, Holding, holdings, holds_at
-from groupproof.harness.judges.reading import accepted, clients, committed_offsets, explicit_offsets, knew, moment
+from groupproof.harness.judges.folded import folded
+from groupproof.harness.judges.reading import accepted, knew, moment
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -25,87 +27,9 @@ ANSWER_MS = 10_000
 """Within which a commit has told the application how it went, retries included."""
 
 
-def commits_are_told_truly(ev: Evidence) -> Iterator[Finding]:
-    """Judge that a commit that the application takes for done was accepted by the coordinator (CLIENT-69)."""
-    claim = Claim(requirement="CLIENT-69", expected="A commit told as done was accepted by the coordinator.")
-    for client in clients(ev):
-        for told in ev.events("offsets_committed", client):
-            offsets = committed_offsets(told)
-            if told.body.get("success") and offsets and not offsets <= _accepted_offsets(ev, client, told):
-                yield claim.failed("The application was told of a commit that the coordinator never accepted.", told)
-
-
-def _accepted_offsets(ev: Evidence, client: str, before: Observation) -> set[tuple[str, int, int]]:
-    requests = ev.requests(Api.OFFSET_COMMIT, client, before=before.seq)
-    return {offset for request in requests if _accepted_before(ev, request, before) for offset in request.offsets}
-
-
-def _accepted_before(ev: Evidence, request: Observation, before: Observation) -> bool:
-    answer = accepted(ev, request)
-    return answer is not None and knew(answer, before)
-
-
-def commits_are_own(ev: Evidence) -> Iterator[Finding]:
-    """Judge that what a client commits by itself is its own in the generation it names: else it overwrites another's progress (COMMIT-27).
-
-    What a cooperative assignment took away is still its own until it has handed it over.
-    """
-    claim = Claim(requirement="COMMIT-27", expected="A member commits only for partitions that its generation assigned to it.")
-    held = holdings(ev)
-    for client in clients(ev):
-        asked = {(topic, partition) for topic, partition, _ in explicit_offsets(ev, client)}
-        for request in ev.requests(Api.OFFSET_COMMIT, client):
-            foreign = {(topic, partition) for topic, partition, _ in request.offsets} - asked - _assigned(ev, client, request)
-            others = {partition for other in clients(ev) if other != client for partition in _assigned(ev, other, request)}
-            foreign -= {each.partition for each in held if each.client == client and _hands_over(ev, each, request)} - others
-            if request.member and foreign and accepted(ev, request):
-                verdict = Verdict.FAILED if foreign & others else Verdict.NON_STRICT
-                yield claim.found(verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)))
-
-
-def _hands_over(ev: Evidence, holding: Holding, request: Observation) -> bool:
-    """Tell whether a partition is in the client's hands at `request`, or its application is still in the callback that takes it away."""
-    if holding.until is None or holds_at(holding, request):
-        return holds_at(holding, request)
-    done = next(iter(ev.events("callback_done", holding.client, holding.until.seq)), None)
-    return holding.until.seq < request.seq and (done is None or elapsed_ms(done, request) <= REPORTING_MS)
-
-
-def _assigned(ev: Evidence, client: str, request: Observation) -> set[tuple[str, int]]:
-    """Return what `client` was assigned in the generation that `request` names."""
-    answers = [seen for seen in ev.responses(Api.SYNC_GROUP, client) if seen.generation == request.generation and knew(seen, request)]
-    return {partition for seen in answers if not seen.error for partition in seen.partitions}
-
-
-def commits_were_delivered(ev: Evidence) -> Iterator[Finding]:
-    """Judge that what a client commits by itself was delivered to its application: else a restart loses records (CLIENT-62).
-
-    A delivery may be reported `REPORTING_MS` after the commit; a starting position (0, or what was fetched) is no loss.
-    """
-    claim = Claim(requirement="CLIENT-62", expected="A client commits by itself only offsets up to which it delivered the records.")
-    for client in clients(ev):
-        asked = explicit_offsets(ev, client)
-        for request in ev.requests(Api.OFFSET_COMMIT, client):
-            beyond = [each for each in set(request.offsets) - asked if each[2] > _delivered(ev, client, request, each[0], each[1])]
-            if beyond and ev.events("records_consumed", client):
-                yield claim.failed("It committed beyond what it had delivered.", request, detail=str(sorted(beyond)))
-
-
-def _delivered(ev: Evidence, client: str, request: Observation, topic: str, partition: int) -> int:
-    """Return the highest offset of a partition that `client` may commit at `request`."""
-    reached = 0
-    for seen in ev.events("records_consumed", client):
-        if elapsed_ms(request, seen) <= REPORTING_MS:
-            mine = [each for each in seen.body.get("partitions") or () if (each["topic"], each["partition"]) == (topic, partition)]
-            reached = max([reached, *(each.get("maxOffset", -1) + 1 for each in mine)])
-    fetched = (seen for seen in ev.responses(Api.OFFSET_FETCH, client, before=request.seq))
-    told = (
-        offset
-        for client_offsets in (explicit_offsets(ev, client),)
-        for name, number, offset in client_offsets
-        if (name, number) == (topic, partition)
-    )
-    return max([reached, *told, *(offset for seen in fetched for name, number, offset in seen.offsets if (name, number) == (topic, partition))])
+commits_are_told_truly: Final[Judge] = folded(CommitsAreTold)
+commits_are_own: Final[Judge] = folded(CommitsAreOwn)
+commits_were_delivered: Final[Judge] = folded(CommitsWereDelivered)
 
 
 def _result(ev: Evidence, client: str, after: str) -> Observation | None:
@@ -149,6 +73,11 @@ def commit_fails(client: str, *, after: str, requirement: str, within_ms: float 
             yield claim.failed("The application was told that it succeeded.", result)
 
     return judge
+
+
+def _accepted_before(ev: Evidence, request: Observation, before: Observation) -> bool:
+    answer = accepted(ev, request)
+    return answer is not None and knew(answer, before)
 
 
 def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) -> bool:

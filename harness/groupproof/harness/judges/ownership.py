@@ -8,138 +8,33 @@ it lost its partitions: only members of one and the same generation are compared
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import Final
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, elapsed_ms, end
-from groupproof.harness.judges.reading import COOPERATIVE, instance_of, joined_generation, knew, newest, partitions_of, subscription_of
+from groupproof.harness.folds.holding import REPORTING_MS, Hands, Holding
+from groupproof.harness.folds.ownership import OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judges.claim import Claim, elapsed_ms
+from groupproof.harness.judges.folded import folded
+from groupproof.harness.judges.reading import partitions_of, subscription_of
 from groupproof.harness.verdicts import Finding
-from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "REPORTING_MS", "Holding", "claims_nothing", "holdings", "holds_at", "keeps_partitions", "names_owned_partitions", "owners_never_overlap", "records_come_to_owners_only",
+    "claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "owners_never_overlap", "records_come_to_owners_only",
     "revokes_before_joining", "tells_no_revocation",
 ]  # fmt: skip
 
-REPORTING_MS = 500
-"""How far the report of a callback may lag behind the frames that follow it."""
-
 _TAKES = ("partitions_revoked", "partitions_lost")
-_Partition = tuple[str, int]
 
-
-@dataclass(slots=True, kw_only=True)
-class Holding:
-    """A partition in the hands of a client, from one callback to another (`until` None: to the end)."""
-
-    client: str
-    partition: _Partition
-    since: Observation
-    until: Observation | None = None
-
-
-@dataclass(slots=True)
-class _Hands:
-    """What one client holds by its callbacks; an eager assignment replaces all, a cooperative one adds."""
-
-    client: str
-    now: dict[_Partition, Holding] = field(default_factory=dict)
-    all: list[Holding] = field(default_factory=list)
-
-    def take(self, partitions: set[_Partition], seen: Observation, *, replace: bool) -> None:
-        if replace:
-            self.give(set(self.now) - partitions, seen)
-        for partition in partitions - set(self.now):
-            self.now[partition] = Holding(client=self.client, partition=partition, since=seen)
-            self.all.append(self.now[partition])
-
-    def give(self, partitions: set[_Partition], seen: Observation) -> None:
-        for partition in partitions & set(self.now):
-            self.now.pop(partition).until = seen
+owners_never_overlap: Final[Judge] = folded(OwnersNeverOverlap)
+records_come_to_owners_only: Final[Judge] = folded(RecordsComeToOwners)
 
 
 def holdings(ev: Evidence) -> list[Holding]:
     """Return every holding that the members' callbacks tell of."""
-    hands: dict[str, _Hands] = {}
-    for seen in ev.trace:
-        if seen.client is not None and seen.kind == "event":
-            _follow(ev, hands.setdefault(seen.client, _Hands(seen.client)), seen)
-    return [each for mine in hands.values() for each in mine.all]
-
-
-def _follow(ev: Evidence, mine: _Hands, seen: Observation) -> None:
-    name = seen.body.get("name")
-    if (seen.who, name) in _ENDS:
-        mine.give(set(mine.now), seen)
-    elif seen.who == "shim" and name == "partitions_assigned":
-        mine.take(partitions_of(seen), seen, replace=not _cooperates(ev, mine.client, seen.seq))
-    elif seen.who == "shim" and name in _TAKES:
-        mine.give(partitions_of(seen), seen)
-
-
-_ENDS = {("shim", "shutdown_complete"), ("kit", "kill"), ("kit", "exit")}
-
-
-def _cooperates(ev: Evidence, client: str, before: int) -> bool:
-    known = newest(ev, client, before)
-    return known is not None and known.protocol in COOPERATIVE
-
-
-def owners_never_overlap(ev: Evidence) -> Iterator[Finding]:
-    """Judge that no partition is in the hands of two members of one generation (ASSIGN-09, INV-09)."""
-    claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
-    held = holdings(ev)
-    for later in held:
-        for earlier in (each for each in held if each.partition == later.partition and each.client != later.client):
-            shared = _shared_ms(ev, earlier, later)
-            if shared > REPORTING_MS and _knows_better(ev, earlier, later):
-                yield claim.failed(
-                    "Two members of one generation held a partition at once.", later.since, detail=f"{later.partition}, {shared:.0f} ms"
-                )
-
-
-def _shared_ms(ev: Evidence, earlier: Holding, later: Holding) -> float:
-    if earlier.since.seq > later.since.seq:
-        return 0
-    over = earlier.until or end(ev)
-    return elapsed_ms(later.since, min(over, later.until or over, key=lambda each: each.seq))
-
-
-def _knows_better(ev: Evidence, earlier: Holding, later: Holding) -> bool:
-    """Tell whether the earlier owner took part in the generation that gave its partition away, and not as a twin that was replaced."""
-    generation = _generation_of(ev, later)
-    twins = _instances(ev, earlier.client) & _instances(ev, later.client)
-    return generation is not None and not twins and joined_generation(ev, earlier.client, generation, of=later.since)
-
-
-def _instances(ev: Evidence, client: str) -> set[str | None]:
-    return {instance_of(join) for join in ev.requests(Api.JOIN_GROUP, client)} - {None}
-
-
-def _generation_of(ev: Evidence, holding: Holding) -> int | None:
-    """Return the generation whose assignment gave this holding."""
-    answers = [seen for seen in ev.responses(Api.SYNC_GROUP, holding.client) if holding.partition in seen.partitions and knew(seen, holding.since)]
-    return answers[-1].generation if answers else None
-
-
-def records_come_to_owners_only(ev: Evidence) -> Iterator[Finding]:
-    """Judge that an application is given records only of partitions that it owns (CLIENT-63)."""
-    claim = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
-    held = holdings(ev)
-    for seen in ev.trace:
-        if seen.who != "shim" or seen.body.get("name") != "records_consumed":
-            continue
-        for partition in partitions_of(seen):
-            mine = [each for each in held if each.client == seen.client and each.partition == partition]
-            if mine and not any(holds_at(each, seen) for each in mine):
-                yield claim.failed("Records of a partition that was taken away were delivered.", seen, detail=str(partition))
-
-
-def holds_at(holding: Holding, seen: Observation) -> bool:
-    """Tell whether a holding covers `seen`; a poll that ran while the callback came may be told of just after it."""
-    return elapsed_ms(holding.since, seen) >= -REPORTING_MS and (holding.until is None or elapsed_ms(holding.until, seen) <= REPORTING_MS)
+    hands = Hands()
+    return [each for seen in ev.sent for each in hands.follow(seen)[0]]
 
 
 def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIENT-62") -> Judge:

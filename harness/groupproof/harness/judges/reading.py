@@ -5,14 +5,28 @@ Nothing here judges. Bodies are those of the newest API version whatever went ov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 from groupproof.harness.evidence import Evidence
-from groupproof.protocol.subscription import Subscription, SubscriptionError, decode_assignment, decode_subscription
-from groupproof.protocol.trace import Observation, Partitions
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.harness.folds.reading import (
+    COOPERATIVE,
+    GROUP_REQUESTS,
+    SLACK_MS,
+    Given,
+    assignments_of,
+    committed_offsets,
+    error_of,
+    fields_of,
+    given_by,
+    gives,
+    instance_of,
+    knew,
+    partitions_of,
+    subscription_of,
+    subscriptions_of,
+)
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
 
 __all__ = [
     "COOPERATIVE",
@@ -40,28 +54,6 @@ __all__ = [
     "synced",
 ]  # fmt: skip
 
-GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
-"""The requests that name a member."""
-
-COOPERATIVE = frozenset({"cooperative-sticky"})
-"""Protocols whose members keep what they own through a rebalance (KIP-429)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What one JoinGroup answer gave a client; `generation` is -1 where it gave only an id (79)."""
-
-    seen: Observation
-    member: str
-    generation: int
-    leader: str
-    protocol: str | None
-    skip_assignment: bool
-
-    @property
-    def is_leader(self) -> bool:
-        return self.generation >= 0 and self.leader == self.member
-
 
 def moment(ev: Evidence, name: str | None) -> Observation:
     """Return the observation of mark or delivery `name` (None: the first of all); raise `NotReached`."""
@@ -77,10 +69,6 @@ def clients(ev: Evidence) -> list[str]:
 _TITLES = {api.title for api in (*GROUP_REQUESTS, Api.FIND_COORDINATOR, Api.OFFSET_FETCH)}
 
 
-def error_of(seen: Observation) -> int:
-    return seen.error or 0
-
-
 def accepted(ev: Evidence, request: Observation) -> Observation | None:
     """Return the answer to `request` if it left without an error."""
     answer = ev.answer(request)
@@ -89,23 +77,7 @@ def accepted(ev: Evidence, request: Observation) -> Observation | None:
 
 def given(ev: Evidence, client: str, before: str | int | None = None) -> list[Given]:
     """Return every membership and pending id that JoinGroup answers gave `client`, in order."""
-    return [_given(seen) for seen in ev.responses(Api.JOIN_GROUP, client, before=before) if _gives(seen)]
-
-
-def _gives(seen: Observation) -> bool:
-    return bool(seen.body.get("member_id")) and error_of(seen) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
-
-
-def _given(seen: Observation) -> Given:
-    whole = error_of(seen) == 0
-    return Given(
-        seen=seen,
-        member=seen.body["member_id"],
-        generation=seen.body.get("generation_id", -1) if whole else -1,
-        leader=seen.body.get("leader", "") if whole else "",
-        protocol=seen.body.get("protocol_name"),
-        skip_assignment=bool(seen.body.get("skip_assignment")),
-    )
+    return [given_by(seen) for seen in ev.responses(Api.JOIN_GROUP, client, before=before) if gives(seen)]
 
 
 def newest(ev: Evidence, client: str, before: str | int | None = None) -> Given | None:
@@ -114,21 +86,14 @@ def newest(ev: Evidence, client: str, before: str | int | None = None) -> Given 
     return known[-1] if known else None
 
 
-SLACK_MS = 100.0
-"""An answer is recorded when its bytes have left, on a busy machine a little after the client acted on them."""
-
-
-def knew(answer: Observation, request: Observation) -> bool:
-    """Tell whether who sent `request` may have acted on `answer`."""
-    return answer.seq < request.seq or answer.at_ms - request.at_ms <= SLACK_MS
-
-
 def origin(ev: Evidence, client: str, sync: Observation) -> Given | None:
-    """Return the JoinGroup answer that a SyncGroup request follows: same member and generation, before it."""
-    for each in reversed(given(ev, client)):
-        if (each.member, each.generation) == (sync.member, sync.generation) and knew(each.seen, sync):
-            return each
-    return None
+    """Return the JoinGroup answer that a SyncGroup request follows: same member and generation, before it.
+
+    A group that was lost and begun anew counts its generations again: one that was answered by then goes before one that only might have been.
+    """
+    fits = [each for each in given(ev, client) if (each.member, each.generation) == (sync.member, sync.generation) and knew(each.seen, sync)]
+    before = [each for each in fits if each.seen.seq < sync.seq]
+    return before[-1] if before else next(iter(fits), None)
 
 
 def joined_generation(ev: Evidence, client: str, generation: int, *, of: Observation) -> bool:
@@ -159,66 +124,13 @@ def group_requests(ev: Evidence, client: str, after: str | int | None = None, be
     return (seen for seen in ev.select("request", None, client, after, before) if seen.api in titles)
 
 
-def assignments_of(sync: Observation) -> dict[str, Partitions]:
-    """Return what a SyncGroup request assigns to each member id; an entry that does not parse assigns nothing."""
-    return {each["member_id"]: _decoded(each.get("assignment") or b"") for each in sync.body.get("assignments") or ()}
-
-
-def _decoded(blob: bytes) -> Partitions:
-    try:
-        return decode_assignment(blob).partitions
-    except SubscriptionError:
-        return ()
-
-
-def subscription_of(join: Observation) -> Subscription | None:
-    """Return the subscription of a JoinGroup request's first protocol, or None where there is none to read."""
-    protocols = join.body.get("protocols") or ()
-    return _subscription(protocols[0].get("metadata") or b"") if protocols else None
-
-
-def subscriptions_of(answer: Observation) -> dict[str, Subscription]:
-    """Return the subscriptions that a leader's JoinGroup answer lists, by member id."""
-    read = {each["member_id"]: _subscription(each.get("metadata") or b"") for each in answer.body.get("members") or ()}
-    return {member: subscription for member, subscription in read.items() if subscription is not None}
-
-
-def _subscription(blob: bytes) -> Subscription | None:
-    try:
-        return decode_subscription(blob)
-    except SubscriptionError:
-        return None
-
-
-def partitions_of(event: Observation) -> set[tuple[str, int]]:
-    """Return the partitions that a shim's event names."""
-    return {(each["topic"], each["partition"]) for each in event.body.get("partitions") or ()}
-
-
-def committed_offsets(event: Observation) -> set[tuple[str, int, int]]:
-    """Return the offsets that an `offsets_committed` event names; a negative one says that nothing was committed there."""
-    return {(each["topic"], each["partition"], each["offset"]) for each in event.body.get("offsets") or () if each["offset"] >= 0}
-
-
 def explicit_offsets(ev: Evidence, client: str) -> set[tuple[str, int, int]]:
     """Return the offsets that the driver told `client` to commit."""
     asked: set[tuple[str, int, int]] = set()
     for seen in ev.trace:
         if seen.who == "kit" and seen.body.get("name") == "command" and seen.client == client:
-            asked |= {(topic, partition, offset) for topic, partition, offset in _fields(seen.body).get("offsets") or ()}
+            asked |= {(topic, partition, offset) for topic, partition, offset in fields_of(seen.body).get("offsets") or ()}
     return asked
-
-
-def _fields(command: Mapping[str, Any]) -> Mapping[str, Any]:
-    fields = command.get("fields")
-    return fields if isinstance(fields, Mapping) else command
-
-
-def instance_of(request: Observation) -> str | None:
-    """Return the group instance id that a request carries."""
-    members: Sequence[Mapping[str, Any]] = request.body.get("members") or ({},)
-    instance: str | None = request.instance or request.body.get("group_instance_id") or members[0].get("group_instance_id")
-    return instance
 
 
 def surfaced(ev: Evidence, client: str, after: str | int | None) -> Observation | None:

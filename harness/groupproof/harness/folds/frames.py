@@ -1,0 +1,273 @@
+"""Which frames are legal whatever anybody is about: member ids, generations and instance ids that this client was really given."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.harness.folds.claim import Claim
+from groupproof.harness.folds.fold import Fold, Numbers, UnderWay, Waiting
+from groupproof.harness.folds.membership import joins_of
+from groupproof.harness.folds.reading import GROUP_REQUESTS, SLACK_MS, error_of, instance_of
+from groupproof.harness.verdicts import Finding, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, api_named
+
+__all__ = [
+    "IN_FLIGHT_MS", "STORM_PER_SECOND", "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
+    "RequestsDoNotStorm",
+]  # fmt: skip
+
+IN_FLIGHT_MS: Final = 1_000
+"""How long a client may take to act on an answer that has left: what it sent before may still be on its way."""
+
+STORM_PER_SECOND: Final = 20
+"""More requests of one kind in a second than any backoff allows."""
+
+_ID_RULE: Final = {
+    Api.JOIN_GROUP: "CLIENT-10",
+    Api.SYNC_GROUP: "CLIENT-11",
+    Api.HEARTBEAT: "CLIENT-11",
+    Api.OFFSET_COMMIT: "CLIENT-66",
+    Api.LEAVE_GROUP: "CLIENT-72",
+}
+_REFUSED_WITHOUT_ID: Final = {Api.HEARTBEAT, Api.OFFSET_COMMIT}
+_GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
+_WITH_GENERATION: Final = frozenset({Api.SYNC_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title})
+_JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title, Api.LEAVE_GROUP.title
+
+
+class MemberIdsGiven(Fold):
+    """A request names the empty member id, where that means something, or one that the coordinator gave this client before.
+
+    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it.
+    """
+
+    def __init__(self) -> None:
+        self._given: dict[str, set[str]] = {}
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for request in self._waiting.due(seen.at_ms):
+            yield from self._judge(request)
+        if seen.client is None:
+            return
+        if (given := joins_of(seen)) is not None:
+            self._given.setdefault(seen.client, set()).add(given.member)
+        elif seen.kind == "request" and seen.api in _GROUP_TITLES:
+            self._waiting.add(seen.at_ms, seen)
+
+    def end(self) -> Iterator[Finding]:
+        for request in self._waiting.rest():
+            yield from self._judge(request)
+
+    def _judge(self, request: Observation) -> Iterator[Finding]:
+        api = api_named(request.api or "")
+        claim = Claim(requirement=_ID_RULE[api], expected="Every request names a member id that the coordinator gave this client.")
+        known = self._given.get(request.client or "", ())
+        for member in _named_members(request):
+            if member == "" and _may_be_empty(api, request):
+                continue
+            if member == "":
+                verdict = Verdict.NON_STRICT if api in _REFUSED_WITHOUT_ID else Verdict.FAILED
+                yield claim.found(verdict, f"{api.title} named no member id.", request)
+            elif member not in known:
+                yield claim.failed(f"{api.title} named a member id that the client was never given.", request)
+
+
+def _named_members(request: Observation) -> list[str]:
+    if request.api == _LEAVE:
+        return [each.get("member_id") or "" for each in request.body.get("members") or ()]
+    return [request.member or ""]
+
+
+def _may_be_empty(api: Api, request: Observation) -> bool:
+    """Tell whether no id is an id: a newcomer joins without an id (CLIENT-10); an unmanaged commit has none (COMMIT-02); an instance may leave by name (LEAVE-53)."""
+    if api is Api.LEAVE_GROUP:
+        return instance_of(request) is not None
+    return api is Api.JOIN_GROUP or (api is Api.OFFSET_COMMIT and _is_unmanaged(request))
+
+
+def _is_unmanaged(commit: Observation) -> bool:
+    return commit.generation is None or commit.generation < 0
+
+
+class GenerationsGiven(Fold):
+    """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[str, str], Numbers] = {}
+        self._adopted: dict[tuple[str, str], _Adopted] = {}
+        self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for request, is_old in self._waiting.due(seen.at_ms):
+            yield from self._judge(request, is_old=is_old)
+        if seen.client is None:
+            return
+        if (given := joins_of(seen)) is not None:
+            self._given.setdefault((seen.client, given.member), Numbers()).add(given.generation)
+        elif seen.kind == "response" and seen.api == _SYNC and not error_of(seen):
+            self._adopted.setdefault((seen.client, seen.member or ""), _Adopted()).follow(seen)
+        elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member:
+            adopted = self._adopted.get((seen.client, seen.member))
+            self._waiting.add(seen.at_ms, (seen, adopted is not None and (seen.generation or 0) < adopted.by(seen.at_ms - IN_FLIGHT_MS)))
+
+    def end(self) -> Iterator[Finding]:
+        for request, is_old in self._waiting.rest():
+            yield from self._judge(request, is_old=is_old)
+
+    def _judge(self, request: Observation, *, is_old: bool) -> Iterator[Finding]:
+        claim = Claim(
+            requirement="CLIENT-66" if request.api == _COMMIT else "CLIENT-11",
+            expected="Every request carries the generation that the coordinator gave this member.",
+        )
+        mine = self._given.get((request.client or "", request.member or ""))
+        if mine and (request.generation == -1 or request.generation not in mine):
+            yield claim.failed(
+                f"{request.api} carried a generation that the member was never given.", request, detail=f"generation {request.generation}"
+            )
+        elif is_old:
+            yield claim.tolerated(f"{request.api} carried an older generation than the one the member had adopted.", request)
+
+
+class _Adopted:
+    """The generations that a member was assigned in, and when: the newest of long ago, and those of just now."""
+
+    def __init__(self) -> None:
+        self._settled = -1
+        self._recent: deque[tuple[float, int]] = deque()
+
+    def follow(self, answer: Observation) -> None:
+        self.by(answer.at_ms - IN_FLIGHT_MS)
+        self._recent.append((answer.at_ms, answer.generation or 0))
+
+    def by(self, at_ms: float) -> int:
+        """Return the newest generation that was adopted before an instant; instants are asked for in order."""
+        while self._recent and self._recent[0][0] < at_ms:
+            self._settled = max(self._settled, self._recent.popleft()[1])
+        return self._settled
+
+
+class CommitsNameMembership(Fold):
+    """No member commits without generation: in an empty group that passes, a stale commit that nothing stops (CLIENT-66)."""
+
+    def __init__(self) -> None:
+        self._members: set[str] = set()
+        self._left: set[str] = set()
+        self._asked: UnderWay[Observation] = UnderWay()
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for request in self._asked.closed(seen):
+            yield _nameless(request, is_accepted=False)
+        if seen.kind == "response" and seen.api == _COMMIT and (asked := self._asked.answered(seen)) is not None:
+            yield _nameless(asked, is_accepted=not error_of(seen))
+        if seen.client is None:
+            return
+        if joins_of(seen) is not None:
+            self._members.add(seen.client)
+        elif seen.kind == "request":
+            self._request(seen, seen.client)
+
+    def _request(self, seen: Observation, client: str) -> None:
+        if seen.api == _LEAVE:
+            self._left.add(client)
+        elif seen.api == _JOIN:
+            self._left.discard(client)
+        elif seen.api == _COMMIT and not seen.member and _is_unmanaged(seen) and client in self._members and client not in self._left:
+            self._asked.ask(seen, seen)
+
+    def end(self) -> Iterator[Finding]:
+        for request in self._asked.rest():
+            yield _nameless(request, is_accepted=False)
+
+
+def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
+    claim = Claim(requirement="CLIENT-66", expected="Every OffsetCommit of a member carries its generation and member id.")
+    verdict = Verdict.FAILED if is_accepted else Verdict.NON_STRICT
+    return claim.found(verdict, "OffsetCommit of a member carried neither generation nor member id.", request)
+
+
+class NothingAfterLeaving(Fold):
+    """No heartbeat, sync or commit names a membership whose LeaveGroup was answered (LEAVE-55)."""
+
+    def __init__(self) -> None:
+        self._leaving: UnderWay[frozenset[str]] = UnderWay()
+        self._gone_ms: dict[tuple[str, str], float] = {}
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        self._leaving.closed(seen)
+        if seen.client is None:
+            return
+        if seen.api == _LEAVE:
+            self._leave(seen, seen.client)
+        elif seen.kind == "request" and seen.api in _WITH_GENERATION:
+            gone_ms = self._gone_ms.get((seen.client, seen.member or ""))
+            if gone_ms is not None and seen.at_ms - gone_ms > IN_FLIGHT_MS:
+                claim = Claim(requirement="LEAVE-55", expected="After its LeaveGroup a client sends nothing more as that member.")
+                yield claim.tolerated(f"{seen.api} named the membership that had ended.", seen)
+
+    def _leave(self, seen: Observation, client: str) -> None:
+        if seen.kind == "request":
+            self._leaving.ask(seen, frozenset(_named_members(seen)) - {""})
+        elif seen.kind == "response":
+            for member in self._leaving.answered(seen) or ():
+                if not error_of(seen):
+                    self._gone_ms.setdefault((client, member), seen.at_ms)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())
+
+
+# KIP-345: the version of each request that brought the instance id.
+_INSTANCE_SINCE: Final = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.OFFSET_COMMIT: 7, Api.LEAVE_GROUP: 3}
+
+
+class InstanceIdsStay(Fold):
+    """A static member says its instance id in every request that names it, so that a replaced one is fenced (STATIC-10)."""
+
+    def __init__(self) -> None:
+        self._instances: dict[str, set[str]] = {}
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        if seen.kind != "request" or seen.client is None or seen.api not in _GROUP_TITLES:
+            return
+        instance = instance_of(seen)
+        if seen.api == _JOIN and instance is not None:
+            self._instances.setdefault(seen.client, set()).add(instance)
+        mine = self._instances.get(seen.client)
+        if mine and seen.member and instance not in mine and (seen.version is None or seen.version >= _INSTANCE_SINCE[api_named(seen.api or "")]):
+            claim = Claim(requirement="STATIC-10", expected="A static member names its instance id in every request.")
+            yield claim.tolerated(f"{seen.api} of a static member carried no instance id, or another.", seen)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())
+
+
+_REPEATED: Final = frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | _GROUP_TITLES
+
+
+class RequestsDoNotStorm(Fold):
+    """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind."""
+
+    def __init__(self) -> None:
+        self._times_ms: dict[tuple[str, str], deque[float] | None] = {}
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        if seen.kind != "request" or seen.client is None or seen.api is None or seen.api not in _REPEATED:
+            return
+        key = (seen.client, seen.api)
+        times_ms = self._times_ms.setdefault(key, deque(maxlen=STORM_PER_SECOND))
+        if times_ms is None:
+            return
+        if len(times_ms) == STORM_PER_SECOND and seen.at_ms - times_ms[0] < 1_000:
+            self._times_ms[key] = None
+            yield Claim(
+                requirement="CLIENT-06" if seen.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
+                expected=f"A client spaces its requests: at most {STORM_PER_SECOND} of a kind in a second.",
+            ).tolerated(f"{seen.api} came in a storm.", seen)
+        times_ms.append(seen.at_ms)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())

@@ -1,0 +1,140 @@
+"""Where a group stands, as far as its trace tells: by the coordinator's transitions, or by the answers where there are none; and what a law of the group is. Pure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupproof.harness.folds.fold import UnderWay
+from groupproof.harness.folds.reading import error_of, instance_of
+from groupproof.harness.verdicts import Finding
+from groupproof.protocol.spec.terms import On
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+
+__all__ = ["Asked", "Law", "Standing"]
+
+_JOIN, _COMMIT = Api.JOIN_GROUP.title, Api.OFFSET_COMMIT.title
+_MOVES: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+_HAPPENS: Final = frozenset({"move", "stop", "start", "freeze", "thaw", "kill"})
+_INITIAL_DELAY_MS: Final = 3_000
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request under way, and where the group stood when it came to the coordinator."""
+
+    request: Observation
+    generation: int
+    epoch: int
+
+
+@dataclass(slots=True)
+class Standing:
+    """What every law asks.
+
+    `epoch` counts how often the group was made anew, or may have been: its generations are compared within one epoch only. `disturbed_ms` is when something
+    last happened from outside that explains lateness and lost members: a fault, a broker that ends connections or gives the group away.
+    """
+
+    tells: bool = False
+    state: str | None = None
+    generation: int = -1
+    epoch: int = 0
+    node: int | None = None
+    disturbed_ms: float = -1.0
+    rebalance_ms: float = 0.0
+    initial_delay_ms: float = _INITIAL_DELAY_MS
+    has_static: bool = False
+    now_ms: float = 0.0
+    asked: UnderWay[Asked] = field(default_factory=UnderWay)
+    answered: Asked | None = None
+    _instances: dict[str, str] = field(default_factory=dict)
+
+    def identity(self, member: str) -> str:
+        """Return the instance of a member id, or the id itself where it has none: the ids of a static member change."""
+        return self._instances.get(member, member)
+
+    def follow(self, seen: Observation) -> None:
+        """Take the next observation, before the laws look at it; `answered` is then the request that it answers."""
+        self.now_ms, self.answered = seen.at_ms, None
+        self.asked.closed(seen)
+        if _disturbs(seen):
+            self.disturbed_ms = seen.at_ms
+        if seen.kind == "request":
+            self._request(seen)
+        elif seen.kind == "response":
+            self.answered = self.asked.answered(seen)
+            self._response(seen)
+        elif seen.kind == "processed":
+            self.asked.amend(seen, self._taken_up)
+        elif seen.who == "kit" and isinstance(seen.body.get("settings"), Mapping):
+            self.initial_delay_ms = float(seen.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
+
+    def _taken_up(self, asked: Asked) -> Asked:
+        return Asked(asked.request, self.generation, self.epoch)
+
+    def _request(self, seen: Observation) -> None:
+        self.asked.ask(seen, Asked(seen, self.generation, self.epoch))
+        if seen.api == _JOIN:
+            self.has_static |= instance_of(seen) is not None
+            self.rebalance_ms = max(self.rebalance_ms, _rebalance_ms(seen.body))
+
+    def _response(self, seen: Observation) -> None:
+        if error_of(seen) in _MOVES:
+            self._begin_epoch(seen.at_ms)
+        elif seen.node is not None and seen.node != self.node and seen.api != Api.FIND_COORDINATOR.title:
+            if self.node is not None:
+                self._begin_epoch(seen.at_ms)
+            self.node = seen.node
+        if seen.api == _JOIN and self.answered is not None and (instance := instance_of(self.answered.request)) is not None and seen.member:
+            self._instances[seen.member] = instance
+
+    def _begin_epoch(self, at_ms: float) -> None:
+        self.epoch += 1
+        self.generation = -1
+        self.disturbed_ms = at_ms
+
+    def moved(self, seen: Observation) -> None:
+        """Take a transition, after the laws looked at it."""
+        self.tells = True
+        if seen.state_before is None or (seen.rule or "").startswith(f"{On.UNLOADED.value}/"):
+            self.epoch += 1
+            self.generation = -1
+        self.state = None if seen.state_after == GroupState.DEAD.value else seen.state_after
+        if seen.generation is not None and not (seen.rule or "").startswith(f"{On.UNLOADED.value}/"):
+            self.generation = max(self.generation, seen.generation)
+
+    def told(self, generation: int) -> None:
+        """Take the generation of a JoinGroup answer, after the laws looked at it; behind a tap a group in its first generation again was made anew."""
+        if not self.tells and generation == 1 < self.generation:
+            self.epoch += 1
+            self.generation = -1
+        self.generation = max(self.generation, generation)
+
+
+def _disturbs(seen: Observation) -> bool:
+    name = seen.body.get("name")
+    if seen.who == "link":
+        return name == "closed" and seen.body.get("by") in ("broker", "upstream", "tap", "fault", "kit")
+    return seen.kind == "fault" or (seen.who == "kit" and seen.client is None and name in _HAPPENS)
+
+
+def _rebalance_ms(body: Mapping[str, Any]) -> float:
+    """Return how long a member may take to join again; version 0 has its session timeout for that."""
+    told = body.get("rebalance_timeout_ms")
+    return float(told if told is not None and told >= 0 else body.get("session_timeout_ms") or 0)
+
+
+class Law(ABC):
+    """One law, held against one group."""
+
+    @abstractmethod
+    def look(self, seen: Observation, standing: Standing) -> Iterable[Finding]:
+        """Return what `seen` proves; the standing knows of requests and answers up to it, and of generations and states before it."""
+
+    def rest(self, standing: Standing) -> Iterable[Finding]:
+        """Return what is certain when nothing follows."""
+        return ()

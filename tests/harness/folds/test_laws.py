@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.harness.folds.stories import PLANTED, keeping
+from tests.harness.judges.story import Story
+
+from groupproof.harness.folds.fold import findings_of
+from groupproof.harness.folds.laws import GroupLaws
+from groupproof.protocol.vocabulary import Api
+
+
+def broken(story: Story) -> list[str]:
+    return [each.requirement for each in findings_of(GroupLaws(), story.trace)]
+
+
+def test_a_group_that_keeps_the_laws_breaks_none() -> None:
+    assert broken(keeping()) == []
+
+
+@pytest.mark.parametrize(("law", "story"), PLANTED.items(), ids=PLANTED)
+def test_each_planted_violation_is_found_and_no_other(law: str, story: Callable[[], Story]) -> None:
+    assert broken(story()) == [law.partition(" ")[0]]
+
+
+def test_the_finding_says_where_it_is_seen() -> None:
+    story = PLANTED["COMMIT-06"]()
+
+    (found,) = findings_of(GroupLaws(), story.trace)
+
+    assert story.trace[found.seq or 0].api == "OffsetCommit"
+    assert found.detail == "2, where the group was in 3"
+
+
+def test_a_group_that_is_made_anew_may_begin_at_one_again() -> None:
+    story = keeping()
+    story.rebalance(1, 20_000)
+
+    assert broken(story) == []
+
+
+def test_where_the_coordinator_may_have_moved_generations_are_not_compared() -> None:
+    story = keeping()
+    story.rebalance(3, 8_000)
+    story.at(9_000).beat("m0", member="m0-1", generation=3, error=16)
+    story.at(9_100).enter("m1", "m1-1", 2, connection=2)
+
+    assert broken(story) == []
+
+
+def test_by_the_coordinators_own_transitions_a_commit_is_stale_from_the_new_generation_on() -> None:
+    story = keeping()
+    for before, after, generation in (
+        (None, "Empty", 0), ("Empty", "PreparingRebalance", 2), ("PreparingRebalance", "CompletingRebalance", 3), ("CompletingRebalance", "Stable", 3),
+    ):  # fmt: skip
+        story.moves(before, after, generation)
+    story.commit(("t", 1, 7), client="m1", member="m1-1", generation=2)
+
+    assert broken(story) == ["COMMIT-06"]
+
+
+def test_a_commit_that_came_in_time_may_be_answered_late() -> None:
+    story = keeping()
+    asked = story.request(Api.OFFSET_COMMIT, "m1", member="m1-1", generation=2, connection=2, offsets=(("t", 1, 3),))
+    story.enter("m0", "m0-1", 3, connection=1)
+    story.answer(asked)
+
+    assert broken(story) == []
+
+
+def test_a_static_member_that_comes_back_by_a_new_id_is_still_the_leader() -> None:
+    story = Story()
+    story.join("m0", gets="m0-1", instance="i0")
+    story.join("m0", gets="m0-2", instance="i0", leader="m0-2", connection=3)
+
+    assert broken(story) == []

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.folds.stories import PLANTED, ROOMY, Group, keeping
+from tests.harness.judges.story import Story
+
+from groupproof.harness.folds.fold import findings_of
+from groupproof.harness.folds.laws import GroupLaws
+from groupproof.harness.verdicts import Finding, Proof
+from groupproof.protocol.vocabulary import Api
+
+
+def broken(story: Story) -> list[Finding]:
+    return list(findings_of(GroupLaws(), story.trace))
+
+
+def prepares(lasts_ms: float, *, static: bool = False) -> Group:
+    """Tell of a join phase by the coordinator's transitions."""
+    story = Group()
+    story.moves(None, "Empty", 0)
+    story.moves("Empty", "PreparingRebalance", 0)
+    asked = story.request(Api.JOIN_GROUP, body=dict(ROOMY), instance="i" if static else None)
+    story.at(lasts_ms).moves("PreparingRebalance", "CompletingRebalance", 1)
+    body = {"member_id": "m0-1", "generation_id": 1, "leader": "m0-1"}
+    story.answer(asked, member="m0-1", generation=1, body=body)
+    return story
+
+
+def test_a_join_phase_is_late_beyond_its_deadline_and_a_tenth() -> None:
+    (late,) = broken(prepares(33_100))
+
+    assert broken(prepares(32_900)) == []
+    assert (late.requirement, late.proof, late.detail) == ("INV-12", Proof.TIMING, "33100 ms, of 30000 at most")
+
+
+def test_a_group_may_wait_longer_for_its_static_members() -> None:
+    assert broken(prepares(50_000, static=True)) == []
+
+
+def test_what_a_fault_explains_is_not_late() -> None:
+    story = Group()
+    story.moves(None, "Empty", 0)
+    story.moves("Empty", "PreparingRebalance", 0)
+    story.request(Api.JOIN_GROUP, body=dict(ROOMY))
+    story.fault("hold", "triggered", "delivered")
+    story.at(60_000).moves("PreparingRebalance", "CompletingRebalance", 1)
+
+    assert broken(story) == []
+
+
+def test_a_phase_that_never_ends_is_told_at_the_end() -> None:
+    story = Group()
+    story.moves(None, "Empty", 0)
+    story.moves("Empty", "PreparingRebalance", 0)
+    story.request(Api.JOIN_GROUP, body=dict(ROOMY))
+    story.at(70_000).see("timer", group="g", rule="SessionEnd/x")
+
+    assert [each.requirement for each in broken(story)] == ["INV-08", "INV-12"]
+
+
+def test_a_request_whose_connection_ended_is_owed_no_answer() -> None:
+    story = keeping()
+    story.at(7_000).request(Api.HEARTBEAT, "m0", member="m0-1", generation=2)
+    story.see("event", who="link", connection=1, body={"name": "closed", "by": "client"})
+    story.at(90_000).see("timer", group="g", rule="SessionEnd/x")
+
+    assert broken(story) == []
+
+
+@pytest.mark.parametrize("way", ["silent", "left", "left by an administrator", "broken connection", "other broker", "replaced"])
+def test_who_is_told_that_it_is_no_member_for_a_reason_was_not_evicted_early(way: str) -> None:
+    story = keeping()
+    story.at(7_000).beat("m1", member="m1-1", generation=2, connection=2)
+    if way == "left":
+        story.leave("m1", member="m1-1")
+    elif way == "left by an administrator":
+        story.said(Api.LEAVE_GROUP, "admin", connection=9, body={"members": [{"member_id": "m1-1"}]})
+    elif way == "broken connection":
+        story.see("event", who="link", connection=1, body={"name": "closed", "by": "broker"})
+    story.at(18_000 if way == "silent" else 9_000)
+    if way == "replaced":
+        story = Group()
+        for member in ("m1-1", "m1-2"):
+            asked = story.request(Api.JOIN_GROUP, "m1", body=dict(ROOMY), instance="i", connection=2)
+            story.answer(asked, member=member, generation=1, body={"member_id": member, "generation_id": 1, "leader": "m1-1"})
+    story.beat("m1", member="m1-1", generation=2, connection=2, error=25, node=1 if way == "other broker" else 0)
+
+    assert broken(story) == []
+
+
+def test_the_eviction_is_told_with_its_figures() -> None:
+    (found,) = broken(PLANTED["HB-11"]())
+
+    assert found.detail == "m1-1, heard of 2000 ms before, of 10000 allowed"
