@@ -6,8 +6,10 @@ import signal
 import pytest
 import trio
 
+from groupproof.harness.candidates import candidate
 from groupproof.harness.case import Case
-from groupproof.harness.cli.campaign import BROKEN_MAX, Campaign, Order
+from groupproof.harness.cli.campaign import BROKEN_MAX, Campaign, Order, info_of
+from groupproof.harness.contract_lines import Hello
 from groupproof.harness.judging import Ruling
 from groupproof.harness.report import SubjectInfo
 from groupproof.harness.runner import CaseResult, Progress
@@ -53,6 +55,18 @@ def ruling(verdict: Verdict) -> Ruling:
 def made(cases: list[Case], *, is_virtual: bool = True) -> Made:
     order = Order(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=2, command=["groupproof"])
     return Made(order, CASES, say=lambda *_: None, is_virtual=is_virtual)
+
+
+def test_a_client_is_called_as_it_is_registered_and_a_program_as_it_says() -> None:
+    registered = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
+    program = candidate(None, ("python", "shim.py"), profile="kafka-4.1", seed=1, say=lambda _: None)
+    hello = Hello(contract=1, client="made-up", version="7", language="go", capabilities=frozenset({"commit", "classic"}))
+
+    known, told = info_of(registered, hello), info_of(program, hello)
+
+    assert (known.name, known.version, known.spec) == (registered.name, registered.release, registered.spec)
+    assert (told.name, told.version, told.spec) == ("made-up", "7", ("python", "shim.py"))
+    assert (told.language, told.capabilities) == ("go", ["classic", "commit"])
 
 
 def test_what_is_reached_is_summed_up_against_the_sides_own_catalogue() -> None:

@@ -12,6 +12,7 @@ from tests.harness.cli.calling import Call
 from groupproof.clients.shim import run_shim
 from groupproof.harness import candidates
 from groupproof.harness.cli.fuzz_client import seconds_of
+from groupproof.harness.fuzzing.themes import themes_of
 from groupproof.harness.replay import load_schedule
 from groupproof.harness.subjects import ReferenceSubject
 
@@ -47,6 +48,7 @@ def test_a_client_without_a_finding_passes_with_a_line_that_counts(groupproof: C
 
     assert called.code == 0
     assert called.out.startswith("groupproof under kafka-4.1, seed 9: 3 plans, ")
+    assert f" of {len(themes_of('kafka-4.1'))} themes struck, " in called.out
     assert ", 0 kinds of failure found, 0 known ones met, 0 plans undecided, " in called.out
     assert list(tmp_path.iterdir()) == []
 
@@ -63,7 +65,7 @@ def test_a_find_is_told_step_by_step_and_kept_as_a_schedule_that_can_be_replayed
 
     monkeypatch.setattr(candidates, "company", with_a_bug)
     monkeypatch.setattr("groupproof.harness.cli.running_client_fuzz.company", lambda *, is_virtual: without(run_shim, is_virtual=is_virtual))
-    options = ("--plans", "1", "--members", "1", "--shrink-time", "1s", "--output", tmp_path)
+    options = ("--plans", "1", "--members", "1", "--seed", "2", "--shrink-time", "1s", "--output", tmp_path)
     called = groupproof("fuzz", "client", "groupproof", *options)
 
     assert called.code == 1
@@ -75,7 +77,7 @@ def test_a_find_is_told_step_by_step_and_kept_as_a_schedule_that_can_be_replayed
     file = next(tmp_path.glob("*.json"))
     assert f"replay: groupproof replay {file}" in called.out
     schedule = load_schedule(file)
-    assert schedule.case.startswith("fuzz/classic/1-")
+    assert schedule.case == "fuzz/classic/2-1"
     assert schedule.fingerprint
     assert json.loads(file.with_suffix(".ndjson").read_text().splitlines()[0])["seq"] == 0
     replayed = groupproof("replay", file)

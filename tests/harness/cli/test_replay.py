@@ -50,6 +50,15 @@ def test_what_is_no_schedule_is_wrong_usage(text: str | None, said: str, grouppr
     assert said in called.complaint
 
 
+@pytest.mark.parametrize("case", ["fuzz/classic/1-7A", "Leave/classic/close", "close"])
+def test_a_case_that_no_report_could_name_is_wrong_usage(case: str, groupproof: Call, tmp_path: Path) -> None:
+    called = groupproof("replay", written(tmp_path / "plan.json", replace(SCHEDULE, case=case)))
+
+    assert called.code == 3
+    assert "is no schedule file" in called.complaint
+    assert case in called.complaint
+
+
 def test_a_case_that_this_kit_does_not_have_cannot_be_judged() -> None:
     with pytest.raises(WrongUsage, match=r"no case 'leave/classic/clos'; did you mean leave/classic/close"):
         replace(SCHEDULE, case="leave/classic/clos").as_case()

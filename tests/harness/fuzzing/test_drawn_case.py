@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from groupproof.harness.fuzzing.drawn_case import PREFIX, drawn_case, head_of, staying, with_healing
-from groupproof.harness.plan import Heal, Mark, Plan
+from groupproof.harness.plan import Heal, Mark, Mend, Plan, Thaw
 from groupproof.harness.replay import load_schedule
-from groupproof.harness.steps import answers, close, command, company, heal, start, subject
+from groupproof.harness.steps import answers, breaks, close, command, company, freeze, heal, kill, mend, start, subject, thaw
 from groupproof.protocol.vocabulary import Api
 
 FINDINGS = Path(__file__).parents[3] / "docs" / "findings"
@@ -38,6 +38,28 @@ def test_every_fault_is_healed_once_and_every_application_polls_again() -> None:
 
 def test_those_stay_who_were_started_and_not_closed() -> None:
     assert staying(STEPS) == ["m0", "z0"]
+
+
+def test_who_is_killed_stays_only_if_it_is_started_again() -> None:
+    assert staying((*start("m0", "m1"), kill("m0"))) == ["m1"]
+    assert staying((*start("m0", "m1"), kill("m0"), *start("m0"))) == ["m0", "m1"]
+
+
+def test_what_is_still_broken_or_frozen_is_mended_and_thawed_and_nobody_polls_again_who_was_started_anew() -> None:
+    steps = (
+        *start("m0", "m1"), breaks("b", "pause"), mend("b"), breaks("c", "kill"), freeze("m0"), thaw("m0"), freeze("m1"),
+        command("m0", "pause", wait=False), kill("m0"), *start("m0"),
+    )  # fmt: skip
+    tail = with_healing(Plan(members=HEAD.members, steps=steps)).steps[len(steps) :]
+
+    assert [step.name for step in tail if isinstance(step, Mend)] == ["c"]
+    assert [step.member for step in tail if isinstance(step, Thaw)] == ["m1"]
+    assert not [step for step in tail if getattr(step, "command", "") == "resume"]
+
+
+def test_a_plan_that_kills_or_freezes_has_a_process_for_each_member() -> None:
+    assert not drawn_case("1", HEAD).isolated
+    assert drawn_case("1", Plan(members=HEAD.members, steps=(*STEPS, freeze("m0"), thaw("m0")))).isolated
 
 
 def test_a_case_judges_each_member_under_test_that_stays() -> None:

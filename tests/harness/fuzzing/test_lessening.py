@@ -6,9 +6,9 @@ import trio
 from tests.harness.fuzzing.finding import busy_plan, finding, step_seen, struck
 
 from groupproof.harness.fuzzing.drawn_case import head_of, with_healing
-from groupproof.harness.fuzzing.lessening import faults_of, lessened, lesser, relevant, size_of
-from groupproof.harness.plan import Arm, Await, Command, Heal, Mark, Pass, Plan, Seen, Stable, Start
-from groupproof.harness.steps import plan, start, subject
+from groupproof.harness.fuzzing.lessening import count_of_faults, faults_of, lessened, lesser, relevant, size_of
+from groupproof.harness.plan import Arm, Await, BreakBroker, Command, Freeze, Heal, Kill, Mark, Mend, Pass, Plan, Seen, Stable, Start, Step, Thaw
+from groupproof.harness.steps import breaks, freeze, kill, mend, move, passing, plan, start, subject, thaw
 from groupproof.harness.verdicts import Proof
 
 TIERS = range(3)
@@ -89,3 +89,32 @@ def test_what_came_after_the_proof_and_what_struck_nothing_is_irrelevant() -> No
     assert len(head_of(before).steps) < 6
     assert [fault.name for fault in faults_of(ever)] == ["f1", "f2", "f3"]
     assert relevant(whole, [], finding(seq=0)) == whole
+
+
+def rough_plan() -> Plan:
+    """A broker broken and mended, a member frozen and thawed, killed and started again."""
+    befalls: list[Step] = [breaks("b", "kill"), mend("b"), freeze("m0"), passing(800), thaw("m0"), kill("m1"), *start("m1"), move()]
+    return with_healing(plan(subject("m0"), subject("m1"), steps=[*start("m0", "m1"), *befalls]))
+
+
+def test_what_befalls_members_and_brokers_counts_as_faults() -> None:
+    assert count_of_faults(rough_plan()) == size_of(rough_plan())[0] == 4
+    assert count_of_faults(busy_plan()) == 3
+
+
+def test_no_lesser_plan_mends_thaws_or_starts_again_what_needs_it_not() -> None:
+    for each in (made for tier in TIERS for made in lesser(rough_plan(), tier)):
+        up: set[str] = set()
+        undone: list[Step] = []
+        for step in each.steps:
+            if isinstance(step, Start):
+                assert step.member not in up
+                up.add(step.member)
+            elif isinstance(step, Kill):
+                up.remove(step.member)
+            elif isinstance(step, BreakBroker | Freeze):
+                undone.append(step)
+            elif isinstance(step, Mend | Thaw):
+                assert undone
+                undone.pop()
+        assert not undone

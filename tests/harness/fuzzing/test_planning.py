@@ -6,10 +6,14 @@ import pytest
 from tests.harness.fuzzing.drawn import Dice
 
 from groupproof.harness.fuzzing.drawn_case import head_of
+from groupproof.harness.fuzzing.lessening import faults_of
+from groupproof.harness.fuzzing.mishaps import Kind
 from groupproof.harness.fuzzing.planning import TIME_MS_MAX, Traits, plan_drawn
-from groupproof.harness.plan import Arm, Await, Command, Pass, Plan, Start, plan_from_json, plan_to_json
+from groupproof.harness.fuzzing.themes import Phase, Theme, themes_of
+from groupproof.harness.plan import Arm, Await, BreakBroker, Command, Freeze, Kill, Mend, Pass, Plan, Start, Thaw, plan_from_json, plan_to_json
 from groupproof.protocol.faults import Answer, Hold
 from groupproof.protocol.schemas import validate
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 ALL = frozenset({"classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"})
 
@@ -62,7 +66,12 @@ def test_what_is_asked_is_asked_of_members_that_are_there() -> None:
         here: set[str] = set()
         for step in plan.steps:
             if isinstance(step, Start):
+                assert step.member not in here
                 here.add(step.member)
+            elif isinstance(step, Kill):
+                here.remove(step.member)
+            elif isinstance(step, Freeze | Thaw):
+                assert step.member in here
             elif isinstance(step, Command):
                 assert step.member in here
                 here -= {step.member} if step.command == "close" else set()
@@ -84,3 +93,42 @@ def test_some_plans_have_faults_that_others_lack() -> None:
     assert 20 < len(with_answers) < 150
     assert min(faults) == 0
     assert max(faults) > 5
+
+
+def test_what_is_broken_is_mended_what_is_frozen_thawed_and_who_is_killed_comes_again() -> None:
+    steps = [step for plan in plans(400) for step in head_of(plan).steps]
+
+    for broken, mended in ((BreakBroker, Mend), (Freeze, Thaw)):
+        count = sum(isinstance(step, broken) for step in steps)
+        assert count == sum(isinstance(step, mended) for step in steps) > 3
+    assert sum(isinstance(step, Kill) for step in steps) > 3
+    assert {step.how for step in steps if isinstance(step, BreakBroker)} == {"pause", "kill", "slow-disk"}
+
+
+def test_few_plans_need_a_process_for_each_member() -> None:
+    dear = [plan for plan in plans(400) if any(isinstance(step, Kill | Freeze) for step in plan.steps)]
+
+    assert 0 < len(dear) < 40
+
+
+@pytest.mark.parametrize("theme", themes_of("kafka-4.1"), ids=lambda theme: f"{theme.api.title}-{theme.phase.value}-{theme.code or theme.kind.value}")
+def test_a_plan_with_a_theme_strikes_it_first(theme: Theme) -> None:
+    plan = plan_drawn(Dice(2), Traits(capabilities=ALL, profile="kafka-4.1"), theme)
+    struck = [fault for fault in faults_of(plan) if fault.selector.api == theme.api.title and fault.action.kind == theme.kind.value]
+
+    assert any(not isinstance(fault.action, Answer) or fault.action.error_code == theme.code for fault in struck)
+    if theme.phase is not Phase.SETTLED:
+        kept = {Phase.JOINING: "JoinGroup", Phase.SYNCING: "SyncGroup"}[theme.phase]
+        (hold, *_) = [fault for fault in faults_of(plan) if fault.selector.api == kept and isinstance(fault.action, Hold)]
+        assert faults_of(plan).index(hold) < faults_of(plan).index(struck[0])
+
+
+def test_a_theme_has_whom_it_needs() -> None:
+    fenced = Theme(api=Api.HEARTBEAT, phase=Phase.SETTLED, kind=Kind.ANSWER, code=ErrorCode.FENCED_INSTANCE_ID)
+    leaving = Theme(api=Api.LEAVE_GROUP, phase=Phase.SETTLED, kind=Kind.CUT)
+    traits = Traits(capabilities=ALL, profile="kafka-4.1")
+    dice = Dice(4)
+
+    for _ in range(20):
+        assert all("instance_id" in member.settings for member in plan_drawn(dice, traits, fenced).members)
+        assert sum(member.kind == "subject" for member in plan_drawn(dice, traits, leaving).members) >= 2

@@ -45,7 +45,9 @@ def seconds_of(value: str) -> float:
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many plans go side by side at most.  [default: by the client's weight]")
 @click.option("--members", type=click.IntRange(1, 3), metavar="N", default=3, show_default=True, help="How many members a plan has at most.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a plan's steps may take.  [default: 120]")
-@click.option("--goes-on", is_flag=True, help="Go on after a find, to meet other kinds of failure.")
+@click.option(
+    "--goes-on/--first-only", default=True, show_default=True, help="Go on after a find, to meet other kinds of failure, or end at the first."
+)
 @click.option(
     "--expect", type=click.Path(path_type=Path), metavar="FILE", help="Known failures, in place of those that ship with a registered client."
 )
@@ -120,7 +122,7 @@ def _tell(find: Find, order: Order, found: Candidate, folder: Path) -> None:
     """Print a find and keep its schedule and trace."""
     from groupproof.harness.case import plan_of
     from groupproof.harness.fuzzing.drawn_case import head_of
-    from groupproof.harness.fuzzing.lessening import faults_of
+    from groupproof.harness.fuzzing.lessening import count_of_faults
     from groupproof.harness.replay import Schedule, schedule_to_json
     from groupproof.harness.report.plan_words import members_in_words, plan_in_words
     from groupproof.protocol.trace import write_trace
@@ -139,7 +141,7 @@ def _tell(find: Find, order: Order, found: Candidate, folder: Path) -> None:
     for line in (*members_in_words(plan), *plan_in_words(head_of(plan))):
         click.echo(f"  · {line}")
     shrunk = "" if find.shrunk_s is None else f", shrunk in {find.shrunk_s:.0f} s"
-    click.echo(f"  {len(faults_of(plan))} faults, {find.label}; first met after {find.after_s:.0f} s, in {find.met} plans{shrunk}")
+    click.echo(f"  {count_of_faults(plan)} faults, {find.label}; first met after {find.after_s:.0f} s, in {find.met} plans{shrunk}")
     click.echo(f"  kind {find.kind}, replay: groupproof replay {file}")
 
 

@@ -7,15 +7,14 @@ from contextlib import asynccontextmanager
 
 from groupproof.harness.candidates import Candidate, company
 from groupproof.harness.case import Case
-from groupproof.harness.cli.campaign import BROKEN_MAX, Campaign, Order, Outcome, Say
+from groupproof.harness.cli.campaign import BROKEN_MAX, Campaign, Order, Outcome, Say, info_of
 from groupproof.harness.contract_lines import Hello
 from groupproof.harness.driver import Limits
-from groupproof.harness.judging import Ruling
+from groupproof.harness.lacking import lack_of, unimplemented
 from groupproof.harness.play import Stage
 from groupproof.harness.report import SubjectInfo
-from groupproof.harness.runner import CaseResult, Progress, Runner, Staged
+from groupproof.harness.runner import Progress, Runner, Staged
 from groupproof.harness.suites import CASES
-from groupproof.harness.verdicts import Goodbye, Verdict
 
 __all__ = ["BROKEN_MAX", "Order", "Outcome", "Run"]
 
@@ -49,8 +48,7 @@ class Run(Campaign):
 
     def lack(self, case: Case) -> str:
         """Return why the subject can't be put through the case; empty where it can."""
-        missing = case.needs - self._candidate.subject.hello.capabilities
-        return f"Its shim declares no {' and no '.join(sorted(missing))}." if missing else ""
+        return lack_of(case, self._candidate.subject.hello.capabilities)
 
     def _stage(self) -> Stage:
         order, subject = self.order, self._candidate.subject
@@ -72,36 +70,14 @@ class Run(Campaign):
         self.results = runner.results
         for case in self.order.cases:
             if lack := self.lack(case):
-                runner.results.append(_unimplemented(case, lack))
+                runner.results.append(unimplemented(case, lack))
                 self.told(Progress.DONE, case, runner.results[-1])
         await runner.run([case for case in self.order.cases if not self.lack(case)])
 
     @property
     def release(self) -> str:
-        return self._candidate.release or (self._hello.version if self._hello else "")
+        info = self.subject_info()
+        return "" if info is None else info.version or ""
 
     def subject_info(self) -> SubjectInfo | None:
-        hello = self._hello
-        if hello is None:
-            return None
-        return SubjectInfo(
-            name=self._candidate.name if self._candidate.release else hello.client,
-            version=self.release,
-            language=hello.language,
-            capabilities=sorted(hello.capabilities),
-            spec=self._candidate.spec,
-        )
-
-
-def _unimplemented(case: Case, lack: str) -> CaseResult:
-    ruling = Ruling(
-        verdict=Verdict.UNIMPLEMENTED,
-        goodbye=Goodbye.NONE,
-        stability="0/0",
-        expected="",
-        observed=lack,
-        fingerprint="",
-        receipts=0,
-        findings=(),
-    )
-    return CaseResult(case=case, ruling=ruling)
+        return None if self._hello is None else info_of(self._candidate, self._hello)

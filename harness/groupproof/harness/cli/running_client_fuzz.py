@@ -14,15 +14,16 @@ import trio
 from groupproof.harness.canary import Canary
 from groupproof.harness.candidates import Candidate, company
 from groupproof.harness.case import Case, plan_of
-from groupproof.harness.cli.campaign import Campaign, Order
+from groupproof.harness.cli.campaign import Campaign, Order, info_of
 from groupproof.harness.contract_lines import Hello
 from groupproof.harness.driver import Limits
 from groupproof.harness.fuzzing.drawn_case import drawn_case
 from groupproof.harness.fuzzing.finds import Find, Finds, kinds_in
 from groupproof.harness.fuzzing.hypothesised import drawn
-from groupproof.harness.fuzzing.lessening import faults_of
+from groupproof.harness.fuzzing.lessening import count_of_faults
 from groupproof.harness.fuzzing.planning import Traits, plan_drawn
 from groupproof.harness.fuzzing.proving import Played, Prover
+from groupproof.harness.fuzzing.themes import Theme, theme_of, themes_of
 from groupproof.harness.judging import Judgement
 from groupproof.harness.plan import Plan
 from groupproof.harness.play import Play, Stage, seed_of
@@ -34,9 +35,6 @@ from groupproof.protocol.trace import Trace
 from groupproof.protocol.wire import warm
 
 __all__ = ["ClientFuzzing", "Effort"]
-
-BATCH: Final = 64
-"""How many plans are drawn at once; a batch has a seed of its own."""
 
 TOLD_S: Final = 15.0
 
@@ -98,9 +96,9 @@ class ClientFuzzing(Campaign):
         self._found = found
         self._hello: Hello | None = None
         self._numbers = itertools.count(1)
-        self._drawn: list[Plan] = []
-        self._batches = itertools.count()
-        self._drawing = trio.Lock()
+        self._drawing = trio.CapacityLimiter(1)
+        self._themes: dict[str, Theme] = {}
+        self._struck: set[Theme] = set()
         self._began = 0.0
         self._hunt = trio.CancelScope()
         self._stage: _Stage | None = None
@@ -111,16 +109,11 @@ class ClientFuzzing(Campaign):
 
     @property
     def release(self) -> str:
-        return self._candidate.release or (self._hello.version if self._hello else "")
+        info = self.subject_info()
+        return "" if info is None else info.version or ""
 
     def subject_info(self) -> SubjectInfo | None:
-        hello = self._hello
-        if hello is None:
-            return None
-        capabilities = sorted(hello.capabilities)
-        return SubjectInfo(
-            name=self._candidate.name, version=self.release, language=hello.language, capabilities=capabilities, spec=self._candidate.spec
-        )
+        return None if self._hello is None else info_of(self._candidate, self._hello)
 
     async def work(self) -> None:
         subject, others = self._candidate.subject, company(is_virtual=self.is_virtual)
@@ -182,20 +175,23 @@ class ClientFuzzing(Campaign):
             self._settle(result, stage)
 
     async def _next(self) -> Case | None:
-        async with self._drawing:
-            number = next(self._numbers)
-            if self._effort.plans is not None and number > self._effort.plans:
-                return None
-            if not self._drawn:
-                self._drawn = await self._batch()
-            return drawn_case(f"{self.order.seed:x}-{number}", self._drawn.pop(0))
+        number = next(self._numbers)
+        if self._effort.plans is not None and number > self._effort.plans:
+            return None
+        theme = theme_of(number - 1, profile_name=self.order.profile, seed=self.order.seed)
+        draw = partial(self._plan, number, theme)
+        plan = draw() if self.is_virtual else await trio.to_thread.run_sync(draw, limiter=self._drawing)
+        case = drawn_case(f"{self.order.seed:x}-{number}", plan)
+        if theme is not None:
+            self._themes[case.id] = theme
+        return case
 
-    async def _batch(self) -> list[Plan]:
+    def _plan(self, number: int, theme: Theme | None) -> Plan:
+        """Return the plan of that number; each has a seed of its own. Hypothesis' first is its simplest one, and the same for all seeds."""
         assert self._hello is not None
         traits = Traits(capabilities=self._hello.capabilities, profile=self.order.profile, members_max=self._effort.members)
-        seed = seed_of(self.order.seed, f"plans/{next(self._batches)}")
-        draw = partial(drawn, lambda drawer: plan_drawn(drawer, traits), seed=seed, count=BATCH)
-        return draw() if self.is_virtual else await trio.to_thread.run_sync(draw)
+        seed = seed_of(self.order.seed, f"plan/{number}")
+        return drawn(lambda drawer: plan_drawn(drawer, traits, theme), seed=seed, count=2)[-1]
 
     def _settle(self, result: CaseResult, stage: _Stage) -> None:
         """Count what a plan came to, and take down what is new in it."""
@@ -203,8 +199,11 @@ class ClientFuzzing(Campaign):
         kinds, trace = stage.seen.pop(case.id, ({}, []))
         result.plays.clear()
         self.plans += 1
-        self.faults += len(faults_of(plan_of(case)))
+        self.faults += count_of_faults(plan_of(case))
         self.finds.count(kinds, case, trace)
+        theme = self._themes.pop(case.id, None)
+        if theme is not None and theme.is_struck(plan_of(case), trace):
+            self._struck.add(theme)
         if ruling.verdict in (Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.UNIMPLEMENTED):
             self.undecided.append(result)
         for kind, finding in kinds_in_ruling(result).items():
@@ -218,7 +217,9 @@ class ClientFuzzing(Campaign):
         """Return how far the run is, in a line."""
         seconds = time.monotonic() - self._began if self.took_s == 0 else self.took_s
         kinds = f"{len(self.finds.found)} kinds of failure found, {len(self.finds.excused)} known ones met"
-        return f"{self.plans} plans, {self.faults} faults, {self.requests} requests, {kinds}, {len(self.undecided)} plans undecided, {seconds:.0f} s"
+        themes = f"{len(self._struck)} of {len(themes_of(self.order.profile))} themes struck"
+        done = f"{self.plans} plans, {themes}, {self.faults} faults, {self.requests} requests"
+        return f"{done}, {kinds}, {len(self.undecided)} plans undecided, {seconds:.0f} s"
 
     # The proof.
 

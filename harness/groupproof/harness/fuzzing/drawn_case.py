@@ -18,8 +18,8 @@ from groupproof.harness.judges.aftermath import (
     refusals_are_heeded,
     refused_ids_are_dropped,
 )
-from groupproof.harness.plan import Arm, Command, Heal, Mark, Plan, Start, Step, plan_to_json
-from groupproof.harness.steps import answered, command, heal, mark, passing, stable
+from groupproof.harness.plan import Arm, BreakBroker, Command, Freeze, Heal, Kill, Mark, Mend, Plan, Start, Step, Thaw, plan_to_json
+from groupproof.harness.steps import answered, command, heal, mark, mend, passing, stable, thaw
 from groupproof.harness.verdicts import Level
 from groupproof.protocol.vocabulary import Api
 
@@ -51,14 +51,20 @@ def drawn_case(name: str, plan: Plan) -> Case:
             *(ends_up_a_member(name, after=_HEALED) for name in judged),
         ),
         needs=frozenset({"classic"}),
+        isolated=any(isinstance(step, Kill | Freeze | Thaw) for step in plan.steps),
         origin={"kind": "drawn", "plan": plan_to_json(plan)},
     )
 
 
 def staying(steps: Sequence[Step]) -> list[str]:
-    """Return the members that were started and not closed."""
-    closed = {step.member for step in steps if isinstance(step, Command) and step.command == "close"}
-    return list(dict.fromkeys(step.member for step in steps if isinstance(step, Start) and step.member not in closed))
+    """Return the members that were started, and neither closed nor killed since, in the order of their first start."""
+    here: dict[str, bool] = {}
+    for step in steps:
+        if isinstance(step, Start):
+            here[step.member] = True
+        elif isinstance(step, Kill) or (isinstance(step, Command) and step.command == "close"):
+            here[step.member] = False
+    return [name for name, is_here in here.items() if is_here]
 
 
 def head_of(plan: Plan) -> Plan:
@@ -77,6 +83,9 @@ def _healing(steps: Sequence[Step]) -> Iterator[Step]:
     yield mark(_HEALING)
     healed = {step.fault for step in steps if isinstance(step, Heal)}
     yield from (heal(step.fault.name) for step in steps if isinstance(step, Arm) and step.fault.name not in healed)
+    mended = {step.name for step in steps if isinstance(step, Mend)}
+    yield from (mend(step.name) for step in steps if isinstance(step, BreakBroker) and step.name not in mended)
+    yield from (thaw(name) for name in names if _is_frozen(steps, name))
     yield from (command(name, "resume", wait=False) for name in names if _is_paused(steps, name))
     yield mark(_HEALED)
     yield stable(*names, within_ms=SETTLES_MS, go_on=True)
@@ -88,6 +97,12 @@ def _healing(steps: Sequence[Step]) -> Iterator[Step]:
     yield from (answered(name, Api.HEARTBEAT, after=_CALM, within_ms=_BEAT_MS, go_on=True) for name in names)
 
 
+def _is_frozen(steps: Sequence[Step], name: str) -> bool:
+    done = [step for step in steps if isinstance(step, Freeze | Thaw | Start) and step.member == name]
+    return isinstance(done[-1], Freeze)
+
+
 def _is_paused(steps: Sequence[Step], name: str) -> bool:
-    asked = [step.command for step in steps if isinstance(step, Command) and step.member == name and step.command in ("pause", "resume")]
-    return asked[-1:] == ["pause"]
+    done = [step for step in steps if isinstance(step, Command | Start) and step.member == name]
+    asked = ["start" if isinstance(step, Start) else step.command for step in done]
+    return [each for each in asked if each in ("start", "pause", "resume")][-1] == "pause"

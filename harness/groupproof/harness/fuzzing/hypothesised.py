@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -14,6 +15,9 @@ __all__ = ["drawn"]
 
 Chosen = TypeVar("Chosen")
 Made = TypeVar("Made")
+
+# In a worker thread Hypothesis takes its own generator, which lives as long as the thread, for one that somebody forgot to keep.
+warnings.filterwarnings("ignore", message="It looks like `register_random` was passed", category=hypothesis.errors.HypothesisWarning)
 
 
 def drawn(make: Callable[[Drawer], Made], *, seed: int, count: int) -> list[Made]:
@@ -37,10 +41,10 @@ class _Hypothesis:
     """Hypothesis as the `Drawer`; its data's own notes are not wanted."""
 
     def __init__(self, data: st.DataObject) -> None:
-        self._draw = data.conjecture_data.draw
+        self._draw = data.conjecture_data.draw_integer
 
     def number(self, low: int, high: int) -> int:
-        return int(self._draw(st.integers(low, high)))
+        return int(self._draw(low, high))
 
     def chance(self, of: int) -> bool:
         return self.number(0, of - 1) == of - 1

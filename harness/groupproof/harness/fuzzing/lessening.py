@@ -11,12 +11,31 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.fuzzing.drawn_case import head_of, staying, with_healing
-from groupproof.harness.plan import Arm, Await, Heal, Member, Pass, Plan, Release, Seen, Stable, Start, Step
+from groupproof.harness.plan import (
+    Arm,
+    Await,
+    BreakBroker,
+    Command,
+    Freeze,
+    Heal,
+    Kill,
+    Member,
+    Mend,
+    MoveCoordinator,
+    Pass,
+    Plan,
+    Release,
+    Seen,
+    Stable,
+    Start,
+    Step,
+    Thaw,
+)  # fmt: skip
 from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.trace import Trace
 
-__all__ = ["Attempt", "faults_of", "lessened", "lesser", "relevant", "size_of"]
+__all__ = ["Attempt", "count_of_faults", "faults_of", "lessened", "lesser", "relevant", "size_of"]
 
 Attempt = Callable[[Sequence[Plan]], Awaitable[Sequence[bool]]]
 """Tells of each plan whether it still shows the failure."""
@@ -58,11 +77,16 @@ def size_of(plan: Plan) -> tuple[int, ...]:
     ]
     settings = sum(len(member.settings) for member in plan.members) + len(plan.coordinator) + sum(plan.topics.values())
     counts = sum(fault.selector.nth + (fault.selector.count or 1) for fault in faults_of(plan))
-    return (len(faults_of(plan)), len(plan.members), len(head.steps), sum(times), settings, counts)
+    return (count_of_faults(plan), len(plan.members), len(head.steps), sum(times), settings, counts)
 
 
 def faults_of(plan: Plan) -> list[Fault]:
     return [step.fault for step in plan.steps if isinstance(step, Arm)]
+
+
+def count_of_faults(plan: Plan) -> int:
+    """Return how much goes wrong in a plan: faults on frames, and members, brokers and coordinators that are killed, frozen, broken and moved."""
+    return sum(isinstance(step, Arm | Kill | Freeze | BreakBroker | MoveCoordinator) for step in plan.steps)
 
 
 def lesser(plan: Plan, tier: int) -> Iterator[Plan]:
@@ -120,19 +144,43 @@ def _kept(head: Plan, steps: Iterable[Step]) -> Plan:
 def _tidied(steps: Sequence[Step]) -> Iterator[Step]:
     starting = {step.member for step in steps if isinstance(step, Start)}
     armed = {step.fault.name for step in steps if isinstance(step, Arm) and step.fault.selector.client in (None, *starting)}
+    broken = {step.name for step in steps if isinstance(step, BreakBroker)}
     started: list[str] = []
+    up: set[str] = set()
+    frozen: set[str] = set()
     for step in steps:
+        who = _who(step)
+        if _is_idle(step, armed, broken) or (who is not None and not _is_fit(step, who, up, frozen)):
+            continue
         if isinstance(step, Start):
-            started.append(step.member)
-        if isinstance(step, Arm) and step.fault.name not in armed:
-            continue
-        if isinstance(step, Heal | Release) and step.fault not in armed:
-            continue
-        if _who(step) not in (None, *started):
-            continue
+            started += [] if who in started else [step.member]
         left = _waiting(step, armed, started) if isinstance(step, Await) else step
         if left is not None:
             yield left
+
+
+def _is_idle(step: Step, armed: set[str], broken: set[str]) -> bool:
+    """Tell whether a step is about a fault that is gone."""
+    if isinstance(step, Arm):
+        return step.fault.name not in armed
+    return (isinstance(step, Heal | Release) and step.fault not in armed) or (isinstance(step, Mend) and step.name not in broken)
+
+
+def _is_fit(step: Step, who: str, up: set[str], frozen: set[str]) -> bool:
+    """Tell whether a member can be had the step with, and take down what it does to it: one is started where it is not up, and thawed where it is frozen."""
+    if isinstance(step, Start):
+        is_fit = who not in up
+        up.add(who)
+        return is_fit
+    if who not in up or (isinstance(step, Thaw) and who not in frozen):
+        return False
+    if isinstance(step, Kill) or (isinstance(step, Command) and step.command == "close"):
+        up.discard(who)
+    if isinstance(step, Freeze):
+        frozen.add(who)
+    elif isinstance(step, Thaw | Kill):
+        frozen.discard(who)
+    return True
 
 
 def _who(step: Step) -> str | None:

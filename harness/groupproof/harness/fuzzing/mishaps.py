@@ -17,7 +17,7 @@ from groupproof.protocol.spec import On, Profile, profile
 from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
-__all__ = ["Kind", "Setting", "codes_of", "mishap"]
+__all__ = ["Kind", "Setting", "codes_of", "ends", "mishap"]
 
 
 class Kind(Enum):
@@ -70,17 +70,17 @@ def codes_of(api: Api, release: Profile) -> list[int]:
     return sorted(int(code) for code in (codes | {ErrorCode.GROUP_AUTHORIZATION_FAILED}) - _UNFOUNDED)
 
 
-def mishap(drawer: Drawer, name: str, api: Api, client: str, setting: Setting) -> Fault:
-    """Return a fault that strikes `api` of one client."""
-    kinds = {kind: weight for kind, weight in _KINDS.items() if kind in setting.kinds}
-    action, direction = _action(drawer, weighed(drawer, kinds), api, setting)
+def mishap(drawer: Drawer, name: str, api: Api, client: str, setting: Setting, *, kind: Kind | None = None, code: int | None = None) -> Fault:
+    """Return a fault that strikes `api` of one client: of a kind of the plan's, or the next such request by `kind`, which answers `code` where it answers."""
+    kinds = {each: weight for each, weight in _KINDS.items() if each in setting.kinds}
+    action, direction = _action(drawer, kind or weighed(drawer, kinds), api, setting, code)
     selector = Selector(
         api=api.title,
         direction=direction,
         client=client,
-        nth=weighed(drawer, {1: 5, 2: 1}),
+        nth=1 if kind is not None else weighed(drawer, {1: 5, 2: 1}),
         count=_count(drawer, action),
-        state=drawer.one_of(_STATES) if api in (Api.HEARTBEAT, Api.OFFSET_COMMIT) and drawer.chance(5) else None,
+        state=drawer.one_of(_STATES) if kind is None and api in (Api.HEARTBEAT, Api.OFFSET_COMMIT) and drawer.chance(5) else None,
     )
     return Fault(name=name, selector=selector, action=action)
 
@@ -92,10 +92,10 @@ def _count(drawer: Drawer, action: Action) -> int | None:
     return weighed(drawer, {1: 5, 2: 1, 3: 1}) if isinstance(action, Hold | Cut) else 1
 
 
-def _action(drawer: Drawer, kind: Kind, api: Api, setting: Setting) -> tuple[Action, str]:
+def _action(drawer: Drawer, kind: Kind, api: Api, setting: Setting, code: int | None) -> tuple[Action, str]:
     """Return what is done, and to the request or to the answer."""
     if kind is Kind.ANSWER:
-        code = drawer.one_of(_codes(api, setting))
+        code = drawer.one_of(_codes(api, setting)) if code is None else code
         return Answer(error_code=code), "response" if code in _AFTERWARDS and drawer.chance(3) else "request"
     if kind is Kind.HOLD:
         return Hold(ms=drawer.one_of(_delays_ms(setting))), "request" if drawer.chance(4) else "response"
@@ -111,10 +111,10 @@ def _action(drawer: Drawer, kind: Kind, api: Api, setting: Setting) -> tuple[Act
 def _codes(api: Api, setting: Setting) -> list[int]:
     codes = codes_of(api, profile(setting.profile))
     possible = [code for code in codes if setting.is_static or code != ErrorCode.FENCED_INSTANCE_ID]
-    return [code for code in possible if setting.is_final or not _ends(api, code)] or possible
+    return [code for code in possible if setting.is_final or not ends(api, code)] or possible
 
 
-def _ends(api: Api, code: int) -> bool:
+def ends(api: Api, code: int) -> bool:
     """Tell whether a client may end at such an answer."""
     row = reaction(api, code, Phase.CURRENT) if api in MEMBER_APIS else ()
     return Effect.RAISE in row or code == ErrorCode.GROUP_AUTHORIZATION_FAILED

@@ -1,22 +1,40 @@
 """Plans drawn for a client: members with drawn settings, mishaps on the frames of each phase, and an application that does things meanwhile. Pure.
 
 A plan is a course of turns. Most arm a mishap, bring about the request that it waits for (a rebalance, a commit, a goodbye), and half of the time do
-something while it lasts: what goes wrong in clients goes wrong when two things meet. Kinds of mishaps and of doings are left out of each plan at random
-(swarm testing: Groce et al., ISSTA 2012), so that each is also met alone and in quantity.
+something while it lasts: what goes wrong in clients goes wrong when two things meet. A plan with a theme begins with that. Kinds of mishaps and of doings
+are left out of each plan at random (swarm testing: Groce et al., ISSTA 2012), so that each is also met alone and in quantity.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Final
 
+from groupproof.harness.fuzzing.doings import ALONE, MEANWHILE, NEEDS, STIRS, Doing
 from groupproof.harness.fuzzing.drawer import Drawer, weighed
 from groupproof.harness.fuzzing.drawn_case import with_healing
 from groupproof.harness.fuzzing.mishaps import Kind, Setting, mishap
+from groupproof.harness.fuzzing.themes import Phase, Theme
 from groupproof.harness.plan import Arm, Member, Plan, Step
-from groupproof.harness.steps import answers, close, command, commit, delivered, grow, move, passing, stable, start
+from groupproof.harness.steps import (
+    answers,
+    breaks,
+    close,
+    command,
+    commit,
+    delivered,
+    freeze,
+    grow,
+    holds,
+    kill,
+    mend,
+    move,
+    passing,
+    stable,
+    start,
+    thaw,
+)  # fmt: skip
 from groupproof.protocol.faults import Fault, Hold
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -31,33 +49,16 @@ _STRUCK_MS: Final = 2_500
 _POLL_MS: Final = 10_000
 _SHORT_MS: Final = 3_000
 _TOPIC: Final = "t"
+_ROUGH: Final = 6
+_BROKEN: Final = "b"
 
 
-class Doing(Enum):
-    """What an application, or its operator, does."""
-
-    COMMIT = "commit"
-    COMMIT_ASYNC = "commit-async"
-    PAUSE = "pause"
-    RESUBSCRIBE = "resubscribe"
-    CLOSE = "close"
-    NEWCOMER = "newcomer"
-    TOLD = "told"
-    GROW = "grow"
-    MOVE = "move"
-    MISHAP = "mishap"
-    PASS = "pass"
-
-
-_NEEDS: Final = {Doing.COMMIT: "commit", Doing.COMMIT_ASYNC: "commit-async", Doing.PAUSE: "pause", Doing.RESUBSCRIBE: "resubscribe"}
-_STIRS: Final = {Doing.TOLD: 4, Doing.NEWCOMER: 3, Doing.CLOSE: 1, Doing.GROW: 1, Doing.RESUBSCRIBE: 1, Doing.MOVE: 1}
-_MEANWHILE: Final = {
-    Doing.COMMIT: 3, Doing.COMMIT_ASYNC: 3, Doing.MISHAP: 3, Doing.PASS: 2, Doing.PAUSE: 1, Doing.RESUBSCRIBE: 1, Doing.CLOSE: 1, Doing.TOLD: 1,
-    Doing.NEWCOMER: 1, Doing.MOVE: 1,
-}  # fmt: skip
 _STRUCK: Final = {
     Api.JOIN_GROUP: 4, Api.SYNC_GROUP: 4, Api.HEARTBEAT: 4, Api.OFFSET_COMMIT: 4, Api.OFFSET_FETCH: 2, Api.FIND_COORDINATOR: 1, Api.LEAVE_GROUP: 1,
 }  # fmt: skip
+_OF_REBALANCES: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.OFFSET_FETCH)
+_KEPT_BACK: Final = {Phase.JOINING: Api.JOIN_GROUP, Phase.SYNCING: Api.SYNC_GROUP}
+_KEPT_MS: Final = (800, 1_500, 2_500)
 _COMING: Final = {Api.FIND_COORDINATOR: 1, Api.JOIN_GROUP: 2, Api.SYNC_GROUP: 2, Api.OFFSET_FETCH: 1}
 
 
@@ -70,9 +71,9 @@ class Traits:
     members_max: int = 3
 
 
-def plan_drawn(drawer: Drawer, traits: Traits) -> Plan:
-    """Return a plan, healed at its end."""
-    return _Author(drawer, traits).plan()
+def plan_drawn(drawer: Drawer, traits: Traits, theme: Theme | None = None) -> Plan:
+    """Return a plan, about the theme if there is one, healed at its end."""
+    return _Author(drawer, traits, theme).plan()
 
 
 @dataclass(slots=True)
@@ -81,6 +82,7 @@ class _Author:
 
     drawer: Drawer
     traits: Traits
+    theme: Theme | None
     steps: list[Step] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
@@ -99,7 +101,9 @@ class _Author:
         topics = {_TOPIC: self.partitions, "u": 2}
         coordinator = {"group.initial.rebalance.delay.ms": weighed(self.drawer, {300: 3, 0: 1, 1_000: 1})}
         self._begin()
-        for _ in range(self.drawer.number(1, 4)):
+        if self.theme is not None and self.theme.api is not Api.OFFSET_FETCH:  # which is met at the beginning
+            self._about(self.theme.api, self.theme.phase)
+        for _ in range(self.drawer.number(1, 4) if self.theme is None else self.drawer.number(0, 2)):
             if self.time_ms < TIME_MS_MAX:
                 self._turn()
         return with_healing(Plan(members=tuple(self.members), steps=tuple(self.steps), topics=topics, coordinator=coordinator))
@@ -108,16 +112,19 @@ class _Author:
 
     def _choose(self) -> None:
         drawer = self.drawer
-        is_short, is_static = drawer.chance(3), self._can("static") and drawer.chance(4)
+        is_fenced = self.theme is not None and self.theme.code == ErrorCode.FENCED_INSTANCE_ID
+        is_short, is_static = drawer.chance(3), self._can("static") and (is_fenced or drawer.chance(4))
         settings = self._settings(is_short=is_short)
-        count = min(weighed(drawer, {1: 2, 2: 3, 3: 1}), self.traits.members_max)
+        is_of_two = self._is_about(Api.LEAVE_GROUP)
+        count = min(weighed(drawer, {2: 3, 3: 1} if is_of_two else {1: 2, 2: 3, 3: 1}), self.traits.members_max)
         for number in range(count):
             own = {**settings, "instance_id": f"i{number}"} if is_static else settings
-            is_company = number == count - 1 > 0 and drawer.chance(5)
+            is_company = number == count - 1 > is_of_two and drawer.chance(5)
             self.members.append(Member(name="z0" if is_company else f"m{number}", kind="reference" if is_company else "subject", settings=own))
         self.partitions = drawer.number(1, 4)
         kinds = [kind for kind in Kind if drawer.chance(2)] or [Kind.ANSWER]
-        self.doings = frozenset(doing for doing in Doing if self._can(_NEEDS.get(doing)) and drawer.number(0, 2))
+        left_out = frozenset() if drawer.chance(_ROUGH) else ALONE
+        self.doings = frozenset(doing for doing in Doing if self._can(NEEDS.get(doing)) and drawer.number(0, 2)) - left_out
         self.setting = Setting(
             profile=self.traits.profile,
             kinds=kinds,
@@ -155,9 +162,11 @@ class _Author:
     def _begin(self) -> None:
         """Start the members, at once or one by one; the last of several may stay away until later."""
         names = [member.name for member in self.members]
-        if len(names) > 1 and self.drawer.chance(2):
+        if len(names) > 1 and self.drawer.chance(2) and not self._is_about(Api.LEAVE_GROUP):
             names.pop()
-        if self.drawer.chance(4):
+        if self._is_about(Api.OFFSET_FETCH):
+            self._arm_theme(names[0])
+        elif self.drawer.chance(4):
             self._arm(self._fault(weighed(self.drawer, _COMING), names[0]))
         is_slow = self.drawer.chance(3)
         for name in names:
@@ -170,7 +179,7 @@ class _Author:
         if self.paused and self.drawer.chance(2):
             self._resume(min(self.paused))
         if self.drawer.chance(4):
-            self._do(_MEANWHILE)
+            self._do(MEANWHILE)
         else:
             self._mishap()
         if self.drawer.chance(3):
@@ -184,11 +193,11 @@ class _Author:
         self._bring_about(api, victim)
         self.steps.append(delivered(fault.name, within_ms=_STRUCK_MS, go_on=True))
         if self.drawer.chance(2):
-            self._do(_MEANWHILE, victim)
+            self._do(MEANWHILE, victim)
 
     def _bring_about(self, api: Api, victim: str) -> None:
-        if api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.OFFSET_FETCH):
-            self._do(_STIRS)
+        if api in _OF_REBALANCES:
+            self._do(STIRS)
         elif api is Api.OFFSET_COMMIT and self._can("commit"):
             self._commit(victim)
         elif api is Api.FIND_COORDINATOR:
@@ -198,13 +207,52 @@ class _Author:
 
     def _do(self, weights: dict[Doing, int], who: str | None = None) -> None:
         """Do one of the things that the weights name and this plan has; being told of a rebalance is always among what stirs."""
-        possible = {doing: weight for doing, weight in weights.items() if doing in self.doings or (doing is Doing.TOLD and weights is _STIRS)}
+        possible = {doing: weight for doing, weight in weights.items() if doing in self.doings or (doing is Doing.TOLD and weights is STIRS)}
         if not possible:
             return
         name = who if who in self._active() else self.drawer.one_of(self._active())
         _DO[weighed(self.drawer, possible)](self, name)
 
+    def _about(self, api: Api, phase: Phase) -> None:
+        """Strike what the plan is about, in its phase; often do something while it lasts, and let it show before anything else is on."""
+        victim = self.drawer.one_of([name for name in self._active() if name in self._subjects()])
+        if phase is not Phase.SETTLED:
+            hold = holds(self._fault_name(), _KEPT_BACK[phase], ms=self.drawer.one_of(_KEPT_MS), client=victim)
+            self._arm(hold.fault)
+            self._told(victim)
+            self.steps.append(delivered(hold.fault.name, within_ms=_STRUCK_MS, go_on=True))
+        fault = self._arm_theme(victim)
+        if api in _OF_REBALANCES:
+            self._stir(victim)
+        else:
+            self._bring_about(api, victim)
+        self.steps.append(delivered(fault, within_ms=_STRUCK_MS, go_on=True))
+        if self.drawer.chance(3):
+            self._do(MEANWHILE, victim)
+        elif self.drawer.chance(2):
+            self._pass()
+
+    def _arm_theme(self, client: str) -> str:
+        """Arm what the plan is about, and return the fault's name."""
+        assert self.theme is not None
+        fault = mishap(self.drawer, self._fault_name(), self.theme.api, client, self.setting, kind=self.theme.kind, code=self.theme.code)
+        self._arm(fault)
+        return fault.name
+
+    def _is_about(self, api: Api) -> bool:
+        return self.theme is not None and self.theme.api is api
+
+    def _stir(self, victim: str) -> None:
+        """Bring about that a member joins again: it is told to, or somebody new comes."""
+        if len(self.started) < len(self.members) and self.drawer.chance(2):
+            self._newcomer(victim)
+        else:
+            self._told(victim)
+
     # What can be done.
+
+    def _subjects(self) -> set[str]:
+        return {member.name for member in self.members if member.kind == "subject"}
 
     def _active(self) -> list[str]:
         return [name for name in self.started if name not in self.closed]
@@ -244,8 +292,7 @@ class _Author:
 
     def _close(self, name: str) -> None:
         """Close a member; one of those under test stays."""
-        subjects = {member.name for member in self.members if member.kind == "subject"} & set(self._active())
-        if subjects - {name}:
+        if self._subjects() & set(self._active()) - {name}:
             self.closed.add(name)
             self.paused.discard(name)
             self.steps.append(close(name, wait=False))
@@ -259,6 +306,31 @@ class _Author:
 
     def _move(self, name: str) -> None:
         self.steps.append(move(state="lost" if self.drawer.chance(3) else "kept", parked="drop" if self.drawer.chance(2) else "answer"))
+
+    def _kill(self, name: str) -> None:
+        """Kill a member, and start it again before long: as a supervisor does."""
+        self.steps.append(kill(name))
+        self.paused.discard(name)
+        self.busy.discard(name)
+        self._pass()
+        self.steps += start(name)
+
+    def _freeze(self, name: str) -> None:
+        """Stop a member's process for a while, now and then for longer than its session."""
+        if name in self.paused:
+            return
+        session_ms = self.setting.session_ms
+        ms = self.drawer.one_of((800, 1_500, session_ms // 2, session_ms + 500))
+        self.time_ms += ms
+        self.steps += [freeze(name), passing(ms), thaw(name)]
+
+    def _break(self, name: str) -> None:
+        """Break the coordinator's broker, let time pass or a member commit meanwhile, and mend it."""
+        self.steps.append(breaks(_BROKEN, self.drawer.one_of(("pause", "kill", "slow-disk"))))
+        if self._can("commit") and self.drawer.chance(2):
+            self._commit(name)
+        self._pass()
+        self.steps.append(mend(_BROKEN))
 
     def _pass(self, name: str = "") -> None:
         ms = self.drawer.one_of((100, 300, 800, 1_500))
@@ -298,4 +370,7 @@ _DO: Final[dict[Doing, Any]] = {
     Doing.MOVE: _Author._move,
     Doing.MISHAP: _Author._another_mishap,
     Doing.PASS: _Author._pass,
+    Doing.KILL: _Author._kill,
+    Doing.FREEZE: _Author._freeze,
+    Doing.BREAK: _Author._break,
 }

@@ -45,6 +45,8 @@ def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
             held = [each for each in given(ev, client, before=join.seq) if each.generation >= 0]
             if join.member or instance_of(join) or not held or held[-1].seen is not _last_given(ev, client, join):
                 continue
+            if any(not each.member for each in ev.requests(Api.JOIN_GROUP, client, after=held[-1].seen.seq, before=join.seq)):
+                continue  # it asks again without the id that it has given up before
             after = _given_up_after(ev, client, held[-1].seen, join)
             if after is not None:
                 requirement, what = after
@@ -60,7 +62,7 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
     """Return the requirement and the mishap after which `client` gave its id up; None where it may."""
     heard, mishaps, held, without = since, list[Observation](), since, _asked_without_id(ev, client)
     for seen in (each for each in ev.trace[since.seq + 1 : join.seq] if each.client == client):
-        if seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title:
+        if (seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title) or (seen.who == "kit" and seen.body.get("name") == "kill"):
             return None
         if seen.kind == "request" and seen.member and seen.member == since.member:
             held = seen
@@ -84,13 +86,14 @@ def _asked_without_id(ev: Evidence, client: str) -> set[tuple[int | None, int | 
 
 
 def _was_away(ev: Evidence, client: str, since: Observation, join: Observation) -> bool:
-    """Tell whether the application did not poll for so long that its client may have left the group by itself, whether it could say so or not."""
+    """Tell whether the application did not poll, or the process stood still, for so long that the client may have left the group by itself, whether it
+    could say so or not."""
     limit, begun, is_paused = join.body.get("rebalance_timeout_ms", -1), None, False
     for seen in (each for each in ev.trace[: join.seq] if each.client == client):
-        command = seen.body.get("command") if seen.who == "kit" and seen.body.get("name") == "command" else None
-        if command in ("pause", "commit"):
-            begun, is_paused = begun or seen, is_paused or command == "pause"
-        elif begun is not None and (command == "resume" or (seen.who == "shim" and seen.body.get("name") == "answer" and not is_paused)):
+        done = (seen.body.get("command") or seen.body.get("name")) if seen.who == "kit" else None
+        if done in ("pause", "freeze", "commit"):
+            begun, is_paused = begun or seen, is_paused or done != "commit"
+        elif begun is not None and (done in ("resume", "thaw") or (seen.who == "shim" and seen.body.get("name") == "answer" and not is_paused)):
             if seen.seq > since.seq and elapsed_ms(begun, seen) >= limit:
                 return True
             begun, is_paused = None, False
@@ -203,9 +206,14 @@ def _settled(ev: Evidence, client: str, since: Observation) -> Observation | Non
 def _ended_rightly(ev: Evidence, client: str) -> Observation | None:
     """Return what told the application, after an answer at which a client may end."""
     for seen in ev.select("response", None, client, before=ev.closing):
-        if seen.api in _TITLES and Effect.RAISE in _row(seen):
-            return surfaced(ev, client, seen.seq)
+        if _may_end(seen) and (told := surfaced(ev, client, seen.seq)) is not None:
+            return told
     return None
+
+
+def _may_end(answer: Observation) -> bool:
+    """Tell whether a client may end at an answer: so the catalogue says, or nobody may ask at all."""
+    return answer.error == ErrorCode.GROUP_AUTHORIZATION_FAILED or (answer.api in _TITLES and Effect.RAISE in _row(answer))
 
 
 def _how_it_stands(ev: Evidence, client: str) -> tuple[str, Observation]:
