@@ -21,6 +21,7 @@ COMMANDS = [
     "expect",
     "shim",
     "report",
+    "summary",
     "doctor",
 ]
 

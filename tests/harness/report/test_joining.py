@@ -15,7 +15,7 @@ from groupproof.harness.report.reading import read_report
 from groupproof.harness.report.writing import write_report
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.sharding import Share
-from groupproof.harness.troubles import BrokenEnvironment, KitFailure, WrongUsage
+from groupproof.harness.troubles import BrokenEnvironment, KitFailure, Trouble, WrongUsage
 from groupproof.harness.verdicts import Verdict
 from groupproof.harness.version import release
 from groupproof.protocol.trace import write_trace
@@ -116,7 +116,7 @@ def test_an_entry_over_several_shards_is_stale_where_none_of_them_fails_as_it_sa
 
 
 def test_what_was_not_reached_and_whose_fault_it_was_is_kept(results: dict[str, CaseResult], tmp_path: Path) -> None:
-    def troubled(id: str, trouble: Exception) -> CaseResult:
+    def troubled(id: str, trouble: Trouble) -> CaseResult:
         ruling = replace(results[id].ruling, verdict=Verdict.INCONCLUSIVE, observed=str(trouble), fingerprint="")
         return replace(results[id], ruling=ruling, plays=[], trouble=trouble)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command(name="report", short_help="Merge runs into one matrix, shards into one report, many runs into a history.")
+@click.command(name="report", short_help="Merge runs into a matrix or a history; join shards.")
 @click.argument("dirs", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--output", type=click.Path(path_type=Path), default=Path("reports"), show_default=True, metavar="DIR", help="Where the pages go.")
 @click.option("--history", is_flag=True, help="Write history.html instead: each subject's releases in their order, and when each case moved.")

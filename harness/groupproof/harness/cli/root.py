@@ -65,6 +65,7 @@ root = Group(
         "expect": "expect:group",
         "shim": "shim:group",
         "report": "report:command",
+        "summary": "summarising:command",
         "doctor": "doctor:command",
     },
     "Prove that a client keeps Kafka's group-membership protocol.",

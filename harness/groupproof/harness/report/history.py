@@ -59,12 +59,15 @@ class Run:
     def profile(self) -> str:
         return str(self.column.report["suite"]["profile"])
 
+    @property
+    def totals(self) -> dict[str, int]:
+        return dict(self.column.report["totals"])
+
     def stacks(self, cases_max: int) -> Iterator[Stack]:
         """Yield the parts of the run's bar, which is as high as the run has cases; what is grave stands on top."""
-        totals: Mapping[str, int] = self.column.report["totals"]
-        top = _STACK_PX * (1 - sum(totals.values()) / max(1, cases_max))
+        top = _STACK_PX * (1 - sum(self.totals.values()) / max(1, cases_max))
         for verdict in reversed(Verdict):
-            if count := totals[verdict.value]:
+            if count := self.totals[verdict.value]:
                 height = _STACK_PX * count / max(1, cases_max)
                 yield Stack(verdict=verdict, colour=VERDICT_COLOURS[verdict], count=count, top=round(top, 2), height=round(height, 2))
                 top += height
@@ -129,7 +132,7 @@ class Course:
 
     @property
     def cases_max(self) -> int:
-        return max(sum(run.column.report["totals"].values()) for run in self.runs)
+        return max(sum(run.totals.values()) for run in self.runs)
 
     @property
     def areas(self) -> list[tuple[str, list[Line]]]:

@@ -145,8 +145,15 @@ def _settled(reports: Sequence[Mapping[str, Any]]) -> Settled:
 
 
 def _known(id: str, each: Mapping[str, str], fingerprint: str) -> Known:
-    told = {"reason": each["reason"], "source": each["source"], "where": each["where"]}
-    return Known(case=id, verdict=Verdict(each["verdict"]), subject=SpecifierSet(), fingerprint=fingerprint, **told)
+    return Known(
+        case=id,
+        verdict=Verdict(each["verdict"]),
+        reason=each["reason"],
+        source=each["source"],
+        subject=SpecifierSet(),
+        fingerprint=fingerprint,
+        where=each["where"],
+    )
 
 
 def _results(folder: Path, report: Mapping[str, Any], catalogue: Mapping[str, Case]) -> Iterator[CaseResult]:

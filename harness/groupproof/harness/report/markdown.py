@@ -11,7 +11,7 @@ from groupproof.harness.report.model import CaseReport, RunSummary
 from groupproof.harness.report.places import replay_line
 from groupproof.harness.verdicts import Goodbye, Verdict
 
-__all__ = ["summary"]
+__all__ = ["LISTED_MAX", "plain", "summary"]
 
 LISTED_MAX = 50
 CHARS_MAX = 60_000
@@ -32,7 +32,7 @@ def _head(run: RunSummary) -> Iterator[str]:
     word = grade_word(run.grade)
     share = run.run.shard
     mark = _MARKS[word] if share is None or word == "FAILED" else "🧩"
-    yield f"### {mark} {_plain(run.subject.title)}: {run.grade}{f' (shard {share})' if share is not None else ''}"
+    yield f"### {mark} {plain(run.subject.title)}: {run.grade}{f' (shard {share})' if share is not None else ''}"
     yield ""
     if share is not None:
         yield f"One of {share.of} shards, {len(run.selected)} cases; the grade is that of all of them together."
@@ -58,7 +58,7 @@ def _totals(run: RunSummary) -> Iterator[str]:
 def _stale(run: RunSummary) -> Iterator[str]:
     if run.settled.stale:
         yield "**Stale expectations** (the run fails until they are corrected):"
-        yield from (f"- {_plain(each)}" for each in run.settled.stale)
+        yield from (f"- {plain(each)}" for each in run.settled.stale)
         yield ""
 
 
@@ -68,12 +68,12 @@ def _difference(run: RunSummary) -> Iterator[str]:
     if delta is None:
         return
     worse = ", ".join(f"{len(changes)} {word}" for word, changes in delta.lists() if changes in (delta.moved, delta.vanished))
-    yield f"**Against {_plain(delta.name)}:** {f'worse: {worse}' if worse else 'no case moved off OK, came to fail, or vanished'}."
-    yield from (f"- {_plain(delta.name)} is a run of {_plain(each)}" for each in delta.unlike)
+    yield f"**Against {plain(delta.name)}:** {f'worse: {worse}' if worse else 'no case moved off OK, came to fail, or vanished'}."
+    yield from (f"- {plain(delta.name)} is a run of {plain(each)}" for each in delta.unlike)
     yield ""
     for word, changes in delta.lists():
         yield from (f"#### {word}", "", "| case | before | now | observed |", "| --- | --- | --- | --- |")
-        yield from (f"| `{each.id}` | {each.before} | {each.now} | {_plain(each.observed)} |" for each in changes[:LISTED_MAX])
+        yield from (f"| `{each.id}` | {each.before} | {each.now} | {plain(each.observed)} |" for each in changes[:LISTED_MAX])
         yield from [f"| … and {left} more | | | |"] if (left := len(changes) - LISTED_MAX) > 0 else []
         yield ""
 
@@ -100,14 +100,14 @@ def _row(each: CaseReport) -> str:
     preview = " (preview, not counted)" if each.case.preview else ""
     known = f" Known: {each.excuse.reason} ({each.excuse.source})" if each.excuse is not None else ""
     requirements = ", ".join(each.case.requirements)
-    return f"| `{each.case.id}`{preview} {_plain(requirements)} | {_plain(ruling.expected)} | {_plain(ruling.observed + known)} |"
+    return f"| `{each.case.id}`{preview} {plain(requirements)} | {plain(ruling.expected)} | {plain(ruling.observed + known)} |"
 
 
 def _foot(run: RunSummary) -> Iterator[str]:
-    yield f"<sub>{_plain(run.suite.standing)}</sub><br>"
-    yield f"<sub>groupproof {_plain(run.suite.version)} · catalogue `{run.suite.catalogue_sha256[:12]}` · every verdict can be computed again from its trace</sub>"
+    yield f"<sub>{plain(run.suite.standing)}</sub><br>"
+    yield f"<sub>groupproof {plain(run.suite.version)} · catalogue `{run.suite.catalogue_sha256[:12]}` · every verdict can be computed again from its trace</sub>"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text in which Markdown and HTML mean nothing, on one line."""
     return " ".join(_SPECIAL.sub(r"\\\1", text).split())
