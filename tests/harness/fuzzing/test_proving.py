@@ -16,12 +16,12 @@ from groupproof.harness.verdicts import Verdict
 ONE = finding()
 
 
-def proven(shows: Callable[[Case], bool], *, by_reference: bool = False) -> Find:
-    """Prove a find of which the runs show what `shows` says; each lasts a second."""
+def proven(shows: Callable[[Case], bool], *, by_reference: bool = False, lasts_s: float = 1) -> Find:
+    """Prove a find of which the runs show what `shows` says."""
     find = Finds([]).add(kind_of(ONE), ONE, drawn_case("1-1", busy_plan()), [], 1.0)
 
     async def play(case: Case) -> Played:
-        await trio.sleep(1)
+        await trio.sleep(lasts_s)
         return Played(judgement=judgement(ONE) if shows(case) else judgement(), trace=[])
 
     async def reference(case: Case) -> Played:
@@ -74,6 +74,19 @@ def test_a_plan_that_showed_it_by_chance_gives_way_to_one_that_shows_it_again() 
         return not was and len(faults_of(plan_of(case))) == 1
 
     assert "f3" in {fault.name for fault in faults_of(plan_of(proven(shows).case))}
+
+
+def test_no_larger_plan_is_tried_when_time_is_up_but_the_smallest_is() -> None:
+    runs: list[Case] = []
+
+    def at_first(case: Case) -> bool:
+        runs.append(case)
+        return trio.current_time() < 41
+
+    find = proven(at_first, lasts_s=20)
+    assert find.steadiness is Steadiness.FLEETING
+    assert [repr(case) for case in runs[-CONFIRMATIONS:]] == [repr(find.case)] * CONFIRMATIONS
+    assert repr(runs[-CONFIRMATIONS - 1]) != repr(find.case)
 
 
 def test_what_the_reference_shows_too_is_ours() -> None:

@@ -85,7 +85,8 @@ def test_a_generation_that_was_never_given_is_illegal(api: Api, generation: int)
     story = Story().member()
     story.request(api, member=ID, generation=generation)
 
-    assert verdict(generations_are_those_given, story) is Verdict.FAILED
+    is_of_another_rule = (api, generation) == (Api.OFFSET_COMMIT, -1)
+    assert verdict(generations_are_those_given, story) is (Verdict.OK if is_of_another_rule else Verdict.FAILED)
 
 
 def test_the_last_generation_is_tolerated_on_its_way_and_not_for_long() -> None:
@@ -103,6 +104,17 @@ def test_a_members_commit_without_membership_is_as_grave_as_its_answer(error: in
     story.commit(("t", 0, 3), member="", generation=-1, error=error)
 
     assert verdict(commits_name_their_membership, story) is expected
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (22, Verdict.NON_STRICT), (25, Verdict.NON_STRICT)])
+def test_a_commit_with_an_id_that_has_no_generation_yet_is_as_grave_as_its_answer_and_told_once(error: int, expected: Verdict) -> None:
+    story = Story()
+    story.join(gets=ID, generation=-1, error=79)
+    story.commit(("t", 0, 3), member=ID, generation=-1, error=error)
+
+    (found,) = findings(commits_name_their_membership, story)
+    assert (found.verdict, found.observed) == (expected, "OffsetCommit of a member carried its member id and no generation.")
+    assert findings(generations_are_those_given, story) == []
 
 
 def test_a_commit_after_the_goodbye_needs_no_membership() -> None:

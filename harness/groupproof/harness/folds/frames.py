@@ -94,7 +94,10 @@ def _is_unmanaged(commit: Observation) -> bool:
 
 
 class GenerationsGiven(Fold):
-    """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse."""
+    """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
+
+    What a commit without any generation is worth is judged by `CommitsNameMembership`.
+    """
 
     def __init__(self) -> None:
         self._given: dict[tuple[str, str], Numbers] = {}
@@ -110,7 +113,7 @@ class GenerationsGiven(Fold):
             self._given.setdefault((seen.client, given.member), Numbers()).add(given.generation)
         elif seen.kind == "response" and seen.api == _SYNC and not error_of(seen):
             self._adopted.setdefault((seen.client, seen.member or ""), _Adopted()).follow(seen)
-        elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member:
+        elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member and not (seen.api == _COMMIT and _is_unmanaged(seen)):
             adopted = self._adopted.get((seen.client, seen.member))
             self._waiting.add(seen.at_ms, (seen, adopted is not None and (seen.generation or 0) < adopted.by(seen.at_ms - IN_FLIGHT_MS)))
 
@@ -175,7 +178,7 @@ class CommitsNameMembership(Fold):
             self._left.add(client)
         elif seen.api == _JOIN:
             self._left.discard(client)
-        elif seen.api == _COMMIT and not seen.member and _is_unmanaged(seen) and client in self._members and client not in self._left:
+        elif seen.api == _COMMIT and _is_unmanaged(seen) and client in self._members and client not in self._left:
             self._asked.ask(seen, seen)
 
     def end(self) -> Iterator[Finding]:
@@ -186,7 +189,8 @@ class CommitsNameMembership(Fold):
 def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
     claim = Claim(requirement="CLIENT-66", expected="Every OffsetCommit of a member carries its generation and member id.")
     verdict = Verdict.FAILED if is_accepted else Verdict.NON_STRICT
-    return claim.found(verdict, "OffsetCommit of a member carried neither generation nor member id.", request)
+    lack = "its member id and no generation" if request.member else "neither generation nor member id"
+    return claim.found(verdict, f"OffsetCommit of a member carried {lack}.", request)
 
 
 class NothingAfterLeaving(Fold):

@@ -18,9 +18,12 @@ from groupproof.harness.plan import Plan
 from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Trace
 
-__all__ = ["CONFIRMATIONS", "Played", "Prover"]
+__all__ = ["CONFIRMATIONS", "SHRINKING", "Played", "Prover"]
 
 CONFIRMATIONS: Final = 5
+
+SHRINKING: Final = 0.75
+"""The share of its time in which a find is made small; the rest is for trying what is left again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +52,13 @@ class Prover:
         self._say = say
 
     async def prove(self, find: Find, within_s: float) -> None:
-        """Make the find's plan as small as can be in that time (s), and find out how surely it shows."""
+        """Make the find's plan as small as can be in most of that time (s), and find out how surely it shows; the smallest is tried again in any case."""
         began, shown = trio.current_time(), {repr(find.case): (find.case, find.trace)}
-        with trio.move_on_after(within_s):
+        with trio.move_on_after(within_s * SHRINKING):
             await self._attempt(find, [relevant(plan_of(find.case), find.trace, find.finding)] * 2, shown)
             await lessened(plan_of(find.case), lambda plans: self._attempt(find, plans, shown))
         find.shrunk_s = trio.current_time() - began
-        await self._confirm(find, sorted(shown.values(), key=lambda each: size_of(plan_of(each[0]))))
+        await self._confirm(find, sorted(shown.values(), key=lambda each: size_of(plan_of(each[0]))), until=began + within_s)
 
     async def _attempt(self, find: Find, plans: Sequence[Plan], shown: dict[str, tuple[Case, Trace]]) -> list[bool]:
         self._say(f"{find.kind}: {_size(plan_of(find.case))} and less, {len(plans)} attempts")
@@ -67,8 +70,8 @@ class Prover:
                 find.show(finding, case, each.trace)
         return [each.found(find.kind) is not None for each in played]
 
-    async def _confirm(self, find: Find, smallest: Sequence[tuple[Case, Trace]]) -> None:
-        """Try the smallest plan again, and ever larger ones until one shows the failure most of the time; else keep the best."""
+    async def _confirm(self, find: Find, smallest: Sequence[tuple[Case, Trace]], *, until: float) -> None:
+        """Try the smallest plan again, and ever larger ones until one shows the failure most of the time, or time is up; else keep the best."""
         best = -1
         for case, trace in (smallest[index] for index in _ever_further(len(smallest))):
             played = await _all(self._play, [case] * CONFIRMATIONS)
@@ -77,7 +80,7 @@ class Prover:
                 best = len(again)
                 find.case, find.trace = case, again[0].trace if again else trace
                 find.ruling, find.shown = _ruling(case, again), (best, CONFIRMATIONS)
-            if 2 * best > CONFIRMATIONS:
+            if 2 * best > CONFIRMATIONS or trio.current_time() >= until:
                 break
         find.steadiness = Steadiness.STABLE if best == CONFIRMATIONS else Steadiness.TIMING if best > 0 else Steadiness.FLEETING
         if any(each.found(find.kind) is not None for each in await _all(self._reference, [find.case] * 2)):
