@@ -1,6 +1,6 @@
 """The columns of an observation out of a decoded request or response, kept small; pure.
 
-Group APIs keep their whole body. Of the others the trace keeps what a judge may ask for (topics, offsets, error codes), never record
+Group APIs keep their whole body, and so does the heartbeat of KIP-848. Of the others the trace keeps what a judge may ask for (topics, offsets, error codes), never record
 bytes and never SASL payloads (contract, "The trace").
 """
 
@@ -19,12 +19,14 @@ __all__ = ["request_columns", "response_columns"]
 Body = Mapping[str, Any]
 Columns = dict[str, Any]
 
+_WHOLE = GROUP_APIS | {Api.CONSUMER_GROUP_HEARTBEAT}
+
 
 def request_columns(api: Api, body: Body) -> tuple[Columns, Columns]:
     """Return who asks (group, member, instance, generation) and what is asked (partitions, offsets, body), as far as the request tells."""
     describe = _REQUESTS.get(api)
     who, what = describe(body) if describe else ({}, {})
-    what["body"] = body if api in GROUP_APIS else _compact(api, body)
+    what["body"] = body if api in _WHOLE else _compact(api, body)
     return who, what
 
 
@@ -33,7 +35,7 @@ def response_columns(api: Api, request: Body, body: Body) -> Columns:
     describe = _RESPONSES.get(api)
     columns = describe(body, request) if describe else {}
     columns["error"] = error_of(api, body)
-    columns["body"] = body if api in GROUP_APIS else _compact(api, body)
+    columns["body"] = body if api in _WHOLE else _compact(api, body)
     return columns
 
 

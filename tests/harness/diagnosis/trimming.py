@@ -26,7 +26,7 @@ __all__ = ["RECORDED", "trim"]
 
 RECORDED: Final = Path(__file__).parent / "recorded"
 
-_GROUP_APIS: Final = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "FindCoordinator"})
+_GROUP_APIS: Final = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "FindCoordinator", "ConsumerGroupHeartbeat"})
 _LEADING: Final = ("grown-a",)
 _PROBING: Final = ("groupproof", "who-coordinates")
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from groupproof.harness.diagnosis.causes import Cause
 from groupproof.harness.diagnosis.course import NEAR
-from groupproof.harness.diagnosis.rebalances import Rebalance, name_of
+from groupproof.harness.diagnosis.rebalances import CONSUMER, Rebalance, name_of
 
 __all__ = ["ADVICE", "GROUP_LARGE", "Advice", "advice_for"]
 
@@ -67,6 +67,18 @@ _BY_CAUSE: Final[dict[Cause, tuple[str, ...]]] = {
 }
 
 
+_OF_CONSUMERS: Final[dict[Cause, tuple[str, ...]]] = {
+    Cause.POLL_INTERVAL: ("TUNE-04",),
+    Cause.LEFT: ("TUNE-04", "TUNE-02", "TUNE-07"),
+    Cause.HEARTBEAT_TIMEOUT: ("DIAG-28",),
+    Cause.REVOCATION_TIMEOUT: ("TUNE-04", "TUNE-06"),
+    Cause.CLOSED: ("TUNE-02", "TUNE-05"),
+    Cause.NEW_MEMBER: ("TUNE-05",),
+    Cause.RETURNED: ("TUNE-05",),
+}
+"""What holds for groups of the consumer protocol too: their sessions and heartbeats are the brokers' to set, nobody waits to join, and the coordinator sees topics grow."""
+
+
 def advice_for(now: Rebalance) -> list[Advice]:
     """Return what to do differently about a rebalance, the most to the point first."""
     return [Advice(id, ADVICE[id], about) for id, about in dict(_ids(now)).items()]
@@ -76,10 +88,10 @@ def _ids(now: Rebalance) -> Iterator[tuple[str, str]]:
     if _was_stuck(now):
         stuck = ", ".join(name_of(each) for each in now.evicted) or next((name_of(each.member) for each in now.awaited_to_join if each.member), "")
         yield from (("DIAG-27", stuck), ("TUNE-04", stuck), ("TUNE-06", ""))
-    yield from ((each, "") for each in _BY_CAUSE.get(now.cause, ()))
+    yield from ((each, "") for each in (_OF_CONSUMERS if now.protocol == CONSUMER else _BY_CAUSE).get(now.cause, ()))
     if now.also:
         yield "TUNE-07", ""
-    if max(len(now.members), now.member_count or 0) >= GROUP_LARGE:
+    if now.protocol != CONSUMER and max(len(now.members), now.member_count or 0) >= GROUP_LARGE:
         yield "TUNE-01", ""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple
 
-__all__ = ["SORTED", "Branch", "Cause", "Certainty", "Kind", "Sorted"]
+__all__ = ["SORTED", "WORDS_OF_CONSUMERS", "Branch", "Cause", "Certainty", "Kind", "Sorted"]
 
 
 class Branch(Enum):
@@ -38,6 +38,7 @@ class Cause(StrEnum):
     LEFT = "left"
     ADMIN_REMOVAL = "admin-removal"
     SYNC_TIMEOUT = "sync-timeout"
+    REVOCATION_TIMEOUT = "revocation-timeout"
     SUBSCRIPTION = "subscription-changed"
     HANDOVER = "cooperative-handover"
     METADATA = "metadata-changed"
@@ -83,6 +84,7 @@ SORTED: Final[dict[Cause, Sorted]] = {
     Cause.LEFT: Sorted(_C, Kind.LOST, "{member} left: closed, or over its max.poll.interval.ms"),
     Cause.ADMIN_REMOVAL: Sorted(_C, Kind.LOST, "{member} was removed by an administrator"),
     Cause.SYNC_TIMEOUT: Sorted(_C, Kind.LOST, "{member} joined and never asked for its assignment"),
+    Cause.REVOCATION_TIMEOUT: Sorted(_C, Kind.LOST, "{member} did not give its partitions up within the rebalance timeout and was fenced"),
     Cause.SUBSCRIPTION: Sorted(_C, Kind.CHANGED, "{member} changed its subscription"),
     Cause.HANDOVER: Sorted(_C, Kind.CHANGED, "{member} gave partitions up in a cooperative rebalance, and they are now handed over"),
     Cause.METADATA: Sorted(_C, Kind.CHANGED, "{member} joined again with other metadata"),
@@ -94,3 +96,9 @@ SORTED: Final[dict[Cause, Sorted]] = {
     Cause.NOT_STORED: Sorted(Branch.COORDINATOR, None, "the coordinator could not store the assignment"),
     Cause.UNTOLD: Sorted(_C, None, "a member joined anew, left, or changed: this log does not tell which"),
 }
+
+WORDS_OF_CONSUMERS: Final[dict[Cause, str]] = {
+    Cause.RETURNED: "{member} came back after the group had lost it",
+    Cause.PARTITIONS: "the partitions of a subscribed topic changed",
+}
+"""What is said otherwise in groups of the consumer protocol (KIP-848), which have no leader and in which members keep their ids."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from groupproof.harness.diagnosis.causing import Causes
+from groupproof.harness.diagnosis.consumer_group import consumer_rebalances
 from groupproof.harness.diagnosis.course import Course, follow_transition
 from groupproof.harness.diagnosis.membership import Sign
 from groupproof.harness.diagnosis.rebalances import Rebalance
@@ -21,7 +22,7 @@ _MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Ap
 def rebalances_of(trace: Trace) -> list[Rebalance]:
     """Return the rebalances of every group in `trace`, in the order in which they began.
 
-    Where the trace holds a group's transitions (the kit's own, or a broker's log) they say when; else the requests do.
+    Groups of the consumer protocol (KIP-848) have epochs for generations. Where the trace holds a classic group's transitions (the kit's own, or a broker's log) they say when; else the requests do.
     """
     told = {seen.group for seen in trace if _begins(seen)}
     followers = {seen.group: _Follower(seen.group, is_told=seen.group in told) for seen in trace if _names(seen, told) and seen.group is not None}
@@ -30,6 +31,7 @@ def rebalances_of(trace: Trace) -> list[Rebalance]:
         for group in _concerned(seen, followers, by_client):
             followers[group].feed(seen)
     found = [each for follower in followers.values() for each in follower.finish()]
+    found += consumer_rebalances(trace)
     return sorted(found, key=lambda each: (each.started_ms, each.start_seq))
 
 

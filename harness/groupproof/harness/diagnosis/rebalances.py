@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.harness.diagnosis.causes import SORTED, Branch, Cause, Certainty, Kind
+from groupproof.harness.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, Branch, Cause, Certainty, Kind
 from groupproof.protocol.vocabulary import error_named
 
-__all__ = ["Awaited", "Rebalance", "Shown", "name_of"]
+__all__ = ["CLASSIC", "CONSUMER", "Awaited", "Rebalance", "Shown", "name_of"]
+
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
 
 _SUFFIX_CHARS: Final = 37
 """A member id ends in a hyphen and a UUID (JOIN-03)."""
@@ -47,12 +50,15 @@ class Rebalance:
     """Times in milliseconds of the trace. `joined_ms` ends the join phase, `synced_ms` the sync phase (DIAG-25); None where the trace shows no end.
 
     `also` are causes that would look the same in this trace; `answers` counts the errors 27 and 22 that members were given (DIAG-29).
+    Where the `protocol` is the consumer's (KIP-848) generations are the group's epochs, `joined_ms` is when the new epoch's assignment was there, and
+    `synced_ms` when every member had come to it.
     """
 
     group: str
     number: int
     start_seq: int
     started_ms: float
+    protocol: str = CLASSIC
     node: int | None = None
     cause: Cause = Cause.UNTOLD
     certainty: Certainty = Certainty.INFERRED
@@ -103,7 +109,8 @@ class Rebalance:
     @property
     def words(self) -> str:
         """Say in one clause why it began."""
-        return SORTED[self.cause].words.format(member=name_of(self.member))
+        own = WORDS_OF_CONSUMERS.get(self.cause) if self.protocol == CONSUMER else None
+        return (own or SORTED[self.cause].words).format(member=name_of(self.member))
 
     def show(self, shown: Shown) -> None:
         self.shown.append(shown)
@@ -111,7 +118,7 @@ class Rebalance:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain data; times in ms, with the unit in each name."""
         return {
-            "group": self.group, "number": self.number, "cause": self.cause.value, "branch": self.branch.value,
+            "group": self.group, "protocol": self.protocol, "number": self.number, "cause": self.cause.value, "branch": self.branch.value,
             "kind": self.kind.value if self.kind else None, "certainty": self.certainty.value, "also": [each.value for each in self.also],
             "because": self.words, "member": self.member, "client_reason": self.client_reason, "node": self.node,
             "generation_before": self.generation_before, "generation": self.generation, "started_ms": _round(self.started_ms),

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from groupproof.harness.diagnosis.advice import advice_for
 from groupproof.harness.diagnosis.causes import SORTED, Cause, Certainty
-from groupproof.harness.diagnosis.rebalances import Awaited, Rebalance, name_of
+from groupproof.harness.diagnosis.rebalances import CONSUMER, Awaited, Rebalance, name_of
 from groupproof.harness.report.svg import time_label
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import ErrorCode
@@ -41,7 +41,8 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
     to = "?" if now.generation is None else str(now.generation)
     before = "none" if now.generation_before < 0 else str(now.generation_before)
     where = f", broker {now.node}" if now.node is not None else ""
-    yield f"group {now.group}, rebalance {now.number}: generation {before} → {to}, began at {_moment(now.started_ms, epoch_ms)}{where}"
+    of, what = ("", "generation") if now.protocol != CONSUMER else (" of the consumer protocol", "epoch")
+    yield f"group {now.group}{of}, rebalance {now.number}: {what} {before} → {to}, began at {_moment(now.started_ms, epoch_ms)}{where}"
     kind = f", {now.kind.value}" if now.kind else ""
     yield f"  cause    {now.cause} ({now.branch.value}{kind}), {_KNOWN[now.certainty]}"
     said = f"; it said: {now.client_reason}" if now.client_reason else ""
@@ -49,7 +50,7 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
     if now.also:
         yield f"           or {', '.join(now.also)}: they would look the same here"
     yield f"  phases   {_phases(now)}"
-    for waited in (*_shortened(now.awaited_to_join, "join"), *_shortened(now.awaited_to_sync, "sync")):
+    for waited in (*_shortened(now.awaited_to_join, "join"), *_shortened(now.awaited_to_sync, "sync" if now.protocol != CONSUMER else "reconcile")):
         yield f"  waited   {waited}"
     for code, count in sorted(now.answers.items()):
         yield f"  answers  {ErrorCode(code).name} ({code}) ×{count}: {_ANSWERS[ErrorCode(code)]}"
@@ -66,6 +67,8 @@ def _moment(ms: float, epoch_ms: int | None) -> str:
 
 
 def _phases(now: Rebalance) -> str:
+    if now.protocol == CONSUMER:
+        return _epochs(now)
     if now.join_ms is None:
         return f"join: {now.ended}"
     if now.is_emptied:
@@ -73,6 +76,16 @@ def _phases(now: Rebalance) -> str:
     if now.sync_ms is None:
         return f"join {time_label(now.join_ms)}, sync: {now.ended}"
     return f"join {time_label(now.join_ms)}, sync {time_label(now.sync_ms)}; {time_label(now.join_ms + now.sync_ms)} in all"
+
+
+def _epochs(now: Rebalance) -> str:
+    """Say what is known of an epoch: nobody stops for it, each member comes to it when it has given up what it must."""
+    if now.is_emptied:
+        return f"over at once: {now.ended}"
+    assigned = "assignment not told" if now.join_ms is None else f"assigned after {time_label(now.join_ms)}"
+    if now.sync_ms is None:
+        return f"{assigned}; all members at the epoch: {now.ended}"
+    return f"{assigned}, all members at the epoch {time_label(now.sync_ms)} later"
 
 
 def _shortened(awaited: Sequence[Awaited], phase: str) -> list[str]:

@@ -19,7 +19,7 @@ __all__ = ["LINE_CHARS_MAX", "read_broker_log"]
 LINE_CHARS_MAX: Final = 400
 """So much of a line is kept; some lines of DEBUG list every member."""
 
-_KEPT: Final = ("reason", "members", "state", "replaced", "client", "elected", "topic", "partition")
+_KEPT: Final = ("reason", "members", "state", "replaced", "client", "elected", "topic", "partition", "timeout")
 _SEVERAL: Final = re.compile(r"[^\s,{}()\[\]]+")
 
 

@@ -1,7 +1,8 @@
 """What a broker's group coordinator says in its log, release by release: the wordings, and what each stands for in a trace.
 
 Read in Kafka's sources and in the logs of real brokers, 1.1.0 to 4.1.0: `GroupCoordinator` and `GroupMetadataManager` in Scala up to 3.9, the
-coordinator in Java from 4.0 on, whose lines begin with `[GroupCoordinator id=… topic=__consumer_offsets partition=…]`. Marker lines carry the
+coordinator in Java from 4.0 on, whose lines begin with `[GroupCoordinator id=… topic=__consumer_offsets partition=…]`, and which calls groups of the
+consumer protocol (KIP-848) `[GroupId …]`. Marker lines carry the
 ids of the requirements that ask for them (section H of the catalogue). Pure.
 """
 
@@ -18,6 +19,7 @@ __all__ = ["WORDINGS", "Wording", "may_tell", "spoken_by"]
 _G: Final = r"(?P<group>.+?)"
 _M: Final = r"(?P<member>.+?)"
 _N: Final = r"(?P<generation>\d+)"
+_ID: Final = rf"\[GroupId {_G}\]"
 _OFFSETS: Final = r"(?: \(__consumer_offsets-(?P<offsets>\d+)\))?"
 _STATIC_IN_2_4: Final = r"\[group\.instance\.id (?:Some\()?(?P<instance>.*?)\)?, member\.id (?P<bracketed>.+?)\]"
 
@@ -91,6 +93,15 @@ WORDINGS: Final[tuple[Wording, ...]] = (
     _said("unloaded", rf"Unloading group metadata for {_G} with generation {_N}"),
     _said("unloaded-partition", r"Finished unloading (?:of )?(?:metadata for )?(?:offsets and group metadata from )?__consumer_offsets-(?P<offsets>\d+)"),
     _said("not-stored", rf"Failed to write empty metadata for group {_G}: ", marks="DIAG-06"),
+    _said("consumer-joined", rf"{_ID} (?:Static m|M)ember {_M}(?: with instance id (?P<instance>.+?))? joins the consumer group"),
+    _said("consumer-replaced", rf"{_ID} Static member with instance id (?P<instance>.+?) re-joins the consumer group.* Created a new member {_M} to replace the existing "
+          r"member (?P<replaced>.+?)\.?$"),
+    _said("consumer-left", rf"{_ID} (?:Static m|M)ember {_M}(?: with instance id (?P<instance>.+?))? (?P<state>temporarily )?left the consumer group"),
+    _said("consumer-expired", rf"{_ID} Member {_M} fenced from the group because (?:its|the member) session expired"),
+    _said("consumer-overdue", rf"{_ID} Member {_M} fenced from the group because it failed to transition from epoch \d+ within (?P<timeout>\d+)ms"),
+    _said("consumer-subscribed", rf"{_ID} Member {_M} updated its subscribed (?:topics|regex)"),
+    _said("consumer-epoch", rf"{_ID} Bumped group epoch to {_N}"),
+    _said("consumer-assigned", rf"{_ID} Computed a new target assignment for epoch {_N} "),
     _said("partition-made", r"Created log for partition (?P<topic>\S+)-(?P<partition>\d+) in "),
     _said("partition-made", r"Created log for partition \[(?P<topic>\S+),(?P<partition>\d+)\] in "),
 )  # fmt: skip

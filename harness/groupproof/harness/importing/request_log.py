@@ -24,7 +24,7 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = ["read_request_log"]
 
-_READ: Final = GROUP_APIS | {Api.FIND_COORDINATOR, Api.METADATA, Api.FETCH}
+_READ: Final = GROUP_APIS | {Api.FIND_COORDINATOR, Api.METADATA, Api.FETCH, Api.CONSUMER_GROUP_HEARTBEAT}
 _APIS: Final = {api.name: api for api in _READ}
 _STRUCT: Final = re.compile(
     r"Completed request:\s?RequestHeader\(apiKey=(?P<api>\w+), apiVersion=(?P<version>\d+), clientId=(?P<client>.*?), correlationId=(?P<correlation>-?\d+)\) -- "
