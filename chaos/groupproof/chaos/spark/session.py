@@ -46,9 +46,10 @@ def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), **
     for name, value in settings_for(master, jars, conf).items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        made: SparkSession = builder.getOrCreate()
     except Exception as error:  # whatever py4j and the JVM make of what is missing
         raise BrokenEnvironment(f"Spark did not come up on {master}: {_first_line(error)}; {_DOCTOR}") from error
+    return made
 
 
 def settings_for(master: str, jars: Iterable[Path] = (), conf: Mapping[str, Any] | None = None) -> dict[str, str]:

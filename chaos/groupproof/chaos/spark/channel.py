@@ -1,0 +1,181 @@
+"""What tasks and driver tell each other while a load runs: JSON lines over TCP.
+
+A task says hello and waits to be started, so that all begin together, or that more tasks than slots are told from slow ones. Then it reports its
+counters every second. The driver's half of the connection closing means stop, whether it was meant or the driver is dead.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import trio
+
+__all__ = ["Channel", "Dismissed", "Hall", "Task"]
+
+_CONNECT_S: Final = 20.0
+_START_S: Final = 600.0
+_SEND_S: Final = 10.0
+_LINE_BYTES_MAX: Final = 1 << 22
+
+
+class Dismissed(Exception):
+    """The driver does not want this task, or is gone: it ends without having played."""
+
+
+class Channel:
+    """The task's end. Not for several threads at once."""
+
+    def __init__(self, address: tuple[str, int], secret: str, task: int, attempt: int) -> None:
+        """Raise `Dismissed` where nobody listens."""
+        self.is_stopped = False
+        try:
+            self._socket = socket.create_connection(address, timeout=_CONNECT_S)
+        except OSError as error:
+            raise Dismissed(f"the driver can't be reached at {address[0]}:{address[1]}: {error.strerror or error}") from error
+        self._say({"secret": secret, "task": task, "attempt": attempt, "host": socket.gethostname()})
+
+    def wait(self) -> int:
+        """Return when the run began, in nanoseconds of the wall clock, once the driver says so; raise `Dismissed`."""
+        self._socket.settimeout(_START_S)
+        line = b""
+        try:
+            while not line.endswith(b"\n"):
+                some = self._socket.recv(4096)
+                if not some:
+                    raise Dismissed("the driver let this task go before it began")
+                line += some
+        except OSError as error:
+            raise Dismissed(f"the driver never began: {error}") from error
+        self._socket.settimeout(_SEND_S)
+        return int(json.loads(line)["start_ns"])
+
+    def report(self, told: Mapping[str, Any]) -> bool:
+        """Tell the counters; return whether the driver is still there and wants more."""
+        self._say(told)
+        if not self.is_stopped:
+            self._socket.settimeout(0)
+            try:
+                self.is_stopped = not self._socket.recv(4096)
+            except BlockingIOError:
+                pass
+            except OSError:
+                self.is_stopped = True
+            finally:
+                self._socket.settimeout(_SEND_S)
+        return not self.is_stopped
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _say(self, told: Mapping[str, Any]) -> None:
+        try:
+            self._socket.sendall(json.dumps(told, separators=(",", ":")).encode() + b"\n")
+        except OSError:
+            self.is_stopped = True
+
+
+@dataclass(slots=True)
+class Task:
+    """A task as the driver knows it: its last attempt, whether that is connected, and its last counters."""
+
+    number: int
+    attempt: int = -1
+    is_there: bool = False
+    is_done: bool = False
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    lost: int = 0
+
+
+class Hall:
+    """The driver's end: waits for all tasks, starts them at one instant, and keeps their last counters. `failed` is called with a task's own trouble."""
+
+    def __init__(self, tasks: int, secret: str, failed: Callable[[Mapping[str, Any]], None], lost: Callable[[Task], None]) -> None:
+        self.tasks = [Task(number) for number in range(tasks)]
+        self.all_there, self._begun = trio.Event(), trio.Event()
+        self.secret, self._failed, self._lost = secret, failed, lost
+        self._start_ns = 0
+        self._is_stopped = False
+        self._streams: set[trio.SocketStream] = set()
+
+    def begin(self, start_ns: int) -> None:
+        """Let the tasks begin, those that wait and those that come later."""
+        self._start_ns = start_ns
+        self._begun.set()
+
+    async def stop(self) -> None:
+        """Tell every task to come to an end, those to come too."""
+        self._is_stopped = True
+        for stream in list(self._streams):
+            try:
+                await stream.send_eof()
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                continue
+
+    async def serve(self, stream: trio.SocketStream) -> None:
+        """Serve one task until it is gone; never raises for what it does."""
+        task: Task | None = None
+        attempt = -1
+        try:
+            async for told in _lines(stream):
+                if task is None:
+                    task = self._greeted(told)
+                    if task is None or self._is_stopped:
+                        return
+                    attempt = task.attempt
+                    await self._start(stream)
+                elif attempt == task.attempt:
+                    self._heard(task, told)
+        except (trio.BrokenResourceError, trio.ClosedResourceError, ValueError):
+            pass  # a task that is killed ends so
+        finally:
+            self._streams.discard(stream)
+            await trio.aclose_forcefully(stream)
+            if task is not None and attempt == task.attempt:
+                task.is_there = False
+                if not task.is_done and self._begun.is_set() and not self._is_stopped:
+                    task.lost += 1
+                    self._lost(task)
+
+    def _greeted(self, told: Mapping[str, Any]) -> Task | None:
+        number, attempt = told.get("task"), told.get("attempt")
+        if not hmac.compare_digest(str(told.get("secret")), self.secret) or not isinstance(number, int) or not isinstance(attempt, int):
+            return None
+        if not 0 <= number < len(self.tasks):
+            return None
+        task = self.tasks[number]
+        task.attempt, task.is_there, task.is_done = attempt, True, False
+        if all(each.is_there for each in self.tasks):
+            self.all_there.set()
+        return task
+
+    async def _start(self, stream: trio.SocketStream) -> None:
+        self._streams.add(stream)
+        await self._begun.wait()
+        await stream.send_all(json.dumps({"start_ns": self._start_ns}).encode() + b"\n")
+
+    def _heard(self, task: Task, told: Mapping[str, Any]) -> None:
+        if "failed" in told:
+            task.is_done = True
+            self._failed(told)
+        elif "done" in told:
+            task.is_done = True
+        else:
+            task.counts = told
+
+
+async def _lines(stream: trio.SocketStream) -> Any:
+    rest = b""
+    async for some in stream:
+        *lines, rest = (rest + some).split(b"\n")
+        for line in lines:
+            told = json.loads(line)
+            if not isinstance(told, dict):
+                raise ValueError("no object")
+            yield told
+        if len(rest) > _LINE_BYTES_MAX:
+            raise ValueError("a line without end")

@@ -1,0 +1,163 @@
+"""Churn: what becomes of the members of a load over time, as data, and each member's own list of deeds that follows from it and a seed. Pure.
+
+A phase takes a share of the members and spreads one action over them: in waves, at equal distances, or all at once. Who is taken is drawn
+from the seed among those to whom the action can happen: nobody dies twice.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+__all__ = ["Action", "Churn", "Deed", "Phase", "Span", "Strike", "deeds_of", "strikes_of"]
+
+
+class Action(Enum):
+    """What befalls a member."""
+
+    START = "start"
+    LEAVE = "leave"
+    DIE = "die"
+    RESTART = "restart"
+    CRASH = "crash"
+    STALL = "stall"
+    FREEZE = "freeze"
+
+
+ENDING: Final = (Action.LEAVE, Action.DIE)
+"""After these a member is gone until it is started again."""
+
+LASTING: Final = (Action.RESTART, Action.CRASH, Action.STALL, Action.FREEZE)
+"""These end by themselves: a restart and a crash with the member's coming back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A length of time: so many seconds, or a share of the whole run."""
+
+    value: float
+    is_share: bool = False
+
+    def seconds(self, duration_s: float) -> float:
+        return self.value * duration_s if self.is_share else self.value
+
+
+NOTHING: Final = Span(0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """From `at` on, spread over `spread`, `share` of the members suffer `action`, which lasts `lasts`; with `waves` in so many batches.
+
+    With `every` the phase happens again at that distance until `until`.
+    """
+
+    action: Action
+    at: Span
+    share: float = 1.0
+    spread: Span = NOTHING
+    lasts: Span = NOTHING
+    waves: int = 0
+    every: Span | None = None
+    until: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strike:
+    """A fault from outside while the load runs: `fault` in the words of the tap, or the fields of a Toxiproxy fault, from `at_s` for `lasts_s` seconds."""
+
+    at_s: float
+    lasts_s: float
+    fault: str | None = None
+    impair: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Churn:
+    """A plan; `member` are settings of the members, `coordinator` those of the reference coordinator by Kafka's names; `strikes` as (at, for, what)."""
+
+    name: str
+    title: str
+    story: str
+    phases: tuple[Phase, ...]
+    member: Mapping[str, Any] = field(default_factory=dict)
+    coordinator: Mapping[str, Any] = field(default_factory=dict)
+    strikes: tuple[tuple[Span, Span, Mapping[str, Any]], ...] = ()
+
+    @property
+    def actions(self) -> frozenset[Action]:
+        return frozenset(phase.action for phase in self.phases)
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What one member does `at_s` seconds after the run's start; `lasts_s` is 0 for what does not last."""
+
+    at_s: float
+    action: Action
+    lasts_s: float = 0.0
+
+
+def strikes_of(churn: Churn, duration_s: float) -> list[Strike]:
+    """Return the faults from outside, in order of time."""
+    made = [
+        Strike(at_s=at.seconds(duration_s), lasts_s=lasts.seconds(duration_s), fault=what.get("fault"), impair=what.get("impair", {}))
+        for at, lasts, what in churn.strikes
+    ]
+    return sorted(made, key=lambda strike: strike.at_s)
+
+
+def deeds_of(churn: Churn, *, members: int, duration_s: float, seed: int) -> list[tuple[Deed, ...]]:
+    """Return each member's deeds in order of time; the same for the same arguments. Who is not started by any phase never is."""
+    draw = random.Random(f"{churn.name}/{members}/{seed}")
+    lots = [_Lot(number) for number in range(members)]
+    for at_s, phase in _in_time(churn.phases, duration_s):
+        _happen(phase, at_s, lots, duration_s, draw)
+    return [tuple(sorted(lot.deeds, key=lambda deed: deed.at_s)) for lot in lots]
+
+
+@dataclass(slots=True)
+class _Lot:
+    """One member while the plan is drawn: up or down, and until when it is busy with what lasts."""
+
+    number: int
+    is_up: bool = False
+    free_at_s: float = 0.0
+    deeds: list[Deed] = field(default_factory=list)
+
+    def can(self, action: Action, at_s: float) -> bool:
+        return self.free_at_s <= at_s and self.is_up is not (action is Action.START)
+
+    def suffer(self, deed: Deed) -> None:
+        self.deeds.append(deed)
+        self.is_up = deed.action not in ENDING
+        self.free_at_s = deed.at_s + deed.lasts_s
+
+
+def _in_time(phases: Iterable[Phase], duration_s: float) -> list[tuple[float, Phase]]:
+    """Return every occurrence of every phase, in order of time."""
+    found: list[tuple[float, Phase]] = []
+    for phase in phases:
+        at_s = phase.at.seconds(duration_s)
+        found.append((at_s, phase))
+        if phase.every is not None:
+            every_s = max(phase.every.seconds(duration_s), 0.001)
+            until_s = duration_s if phase.until is None else phase.until.seconds(duration_s)
+            found += [(at_s + turn * every_s, phase) for turn in range(1, int((until_s - at_s) / every_s + 1e-9) + 1)]
+    return sorted(found, key=lambda each: each[0])
+
+
+def _happen(phase: Phase, at_s: float, lots: Sequence[_Lot], duration_s: float, draw: random.Random) -> None:
+    free = [lot for lot in lots if lot.can(phase.action, at_s)]
+    count = min(len(free), round(phase.share * len(lots)))
+    # In the order of their numbers: a rolling restart goes through a deployment one after the other.
+    chosen = sorted(draw.sample(range(len(free)), count))
+    lasts_s = phase.lasts.seconds(duration_s) if phase.action in LASTING else 0.0
+    spread_s = phase.spread.seconds(duration_s)
+    steps = min(phase.waves, count) or count
+    for place, index in enumerate(chosen):
+        step = place * steps // count
+        free[index].suffer(Deed(round(at_s + spread_s * step / steps, 6), phase.action, lasts_s))
