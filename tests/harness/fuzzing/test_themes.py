@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.harness.fuzzing.finding import struck
 
 from groupproof.harness.fuzzing.drawn_case import with_healing
-from groupproof.harness.fuzzing.mishaps import Kind
+from groupproof.harness.fuzzing.mishaps import Kind, ends
 from groupproof.harness.fuzzing.themes import Phase, Theme, theme_of, themes_of
 from groupproof.harness.plan import Plan, Step
 from groupproof.harness.steps import answers, holds, plan, start, subject
@@ -11,6 +11,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 NEWEST = themes_of("kafka-4.1")
+ENDING = {theme.code for theme in NEWEST if theme.code is not None and ends(theme.api, theme.code)}
 REFUSED_COMMIT = Theme(api=Api.OFFSET_COMMIT, phase=Phase.JOINING, kind=Kind.ANSWER, code=22)
 
 
@@ -44,6 +45,16 @@ def test_two_of_three_plans_have_a_theme_and_none_comes_again_before_all_have_co
     assert [theme is None for theme in drawn[:6]] == [False, False, True, False, False, True]
     assert sorted(map(repr, themes[: len(NEWEST)])) == sorted(map(repr, NEWEST)) == sorted(map(repr, themes[len(NEWEST) :]))
     assert themes[: len(NEWEST)] != themes[len(NEWEST) :]
+
+
+def test_errors_come_before_what_hinders_the_frames_and_in_settled_members_first() -> None:
+    drawn = [theme_of(number, profile_name="kafka-4.1", seed=3) for number in range(3 * len(NEWEST) // 2)]
+    themes = [theme for theme in drawn if theme is not None]
+    first, last = themes[:25], themes[-60:]
+
+    assert {theme.kind for theme in first} == {Kind.ANSWER}
+    assert {theme.phase for theme in first} == {Phase.SETTLED}
+    assert Kind.ANSWER not in {theme.kind for theme in last if theme.code not in ENDING}
 
 
 def test_another_seed_has_another_order() -> None:

@@ -1,5 +1,5 @@
-"""What drawn plans are about: a mishap that strikes one request in one phase of a membership. A run goes through all of them, in an order that its seed
-shuffles, before any comes again, so that none is left to luck. Pure.
+"""What drawn plans are about: a mishap that strikes one request in one phase of a membership. A run goes through all of them before any comes again, so
+that none is left to luck: errors first, what hinders the frames later, each in an order that the seed shuffles. Pure.
 """
 
 from __future__ import annotations
@@ -89,4 +89,11 @@ def _themes(profile_name: str) -> Iterator[Theme]:
 
 @cache
 def _shuffled(profile_name: str, key: str) -> tuple[Theme, ...]:
-    return tuple(sorted(themes_of(profile_name), key=lambda theme: hashlib.sha256(f"{key}/{theme}".encode()).digest()))
+    return tuple(sorted(themes_of(profile_name), key=lambda theme: (_rank(theme), hashlib.sha256(f"{key}/{theme}".encode()).digest())))
+
+
+def _rank(theme: Theme) -> int:
+    """Return how early a theme comes: clients differ most in what they make of errors, above all those that they are to go on after."""
+    if theme.code is None or ends(theme.api, theme.code):
+        return 2
+    return 0 if theme.phase is Phase.SETTLED else 1
