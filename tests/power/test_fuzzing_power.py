@@ -13,9 +13,9 @@ from tests.soaking import SEED
 
 from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
 from groupproof.harness.case import Case
+from groupproof.harness.cli.running_client_fuzz import plan_numbered
 from groupproof.harness.fuzzing.drawn_case import drawn_case
-from groupproof.harness.fuzzing.hypothesised import drawn
-from groupproof.harness.fuzzing.planning import Traits, plan_drawn
+from groupproof.harness.fuzzing.planning import Traits
 from groupproof.harness.verdicts import Verdict
 from groupproof.harness.virtual_time import Stuck
 
@@ -31,8 +31,8 @@ FOUND_MIN = 0.2
 
 
 def cases(count: int, seed: int) -> Iterator[Case]:
-    for number, plan in enumerate(drawn(lambda drawer: plan_drawn(drawer, TRAITS), seed=seed, count=count)):
-        yield drawn_case(f"{seed:x}-{number}", plan)
+    for number in range(1, count + 1):
+        yield drawn_case(f"{seed:x}-{number}", plan_numbered(number, TRAITS, seed=seed)[1])
 
 
 def wrong(case: Case, variant: str | None, *verdicts: Verdict) -> list[str]:

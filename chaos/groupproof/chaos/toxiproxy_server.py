@@ -19,7 +19,7 @@ from groupproof.harness.brokers.ports import LOOPBACK, reserve_port
 from groupproof.harness.brokers.process import BrokerProcess, Command, guarded
 from groupproof.harness.troubles import BrokenEnvironment
 
-__all__ = ["IMAGE", "OWN_IMAGE", "RELEASE", "Program", "build_toxiproxy", "provision_toxiproxy", "running_toxiproxy"]
+__all__ = ["IMAGE", "OWN_IMAGE", "RELEASE", "Program", "build_toxiproxy", "provision_toxiproxy", "running_toxiproxy", "toxiproxy_at_hand"]
 
 RELEASE: Final = "2.12.0"
 IMAGE: Final = f"ghcr.io/shopify/toxiproxy:{RELEASE}"
@@ -74,6 +74,14 @@ def _contained(image: str, say: Say) -> Program:
 
 def _built(server: Path) -> Program:
     return Program(argv=(str(server),), provided_by=f"go (toxiproxy {RELEASE})")
+
+
+def toxiproxy_at_hand(cache: Path) -> Program | None:
+    """Return one that can be had at once, without pulling or building: the program, or an image where there is one or containers are wanted."""
+    at_hand = None if wants_containers() else _at_hand(cache)
+    images = () if wants_containers() is False else (IMAGE, OWN_IMAGE)
+    image = next((each for each in images if at_hand is None and has_image(each, lambda _: None, pulls=False)), None)
+    return _contained(image, lambda _: None) if image is not None else at_hand
 
 
 def _at_hand(cache: Path) -> Program | None:

@@ -47,6 +47,16 @@ def test_a_commit_told_as_done_was_accepted(story: Story, expected: Verdict) -> 
     assert verdict(commits_are_told_truly, story) is expected
 
 
+@pytest.mark.parametrize(("late_ms", "expected"), [(350, Verdict.OK), (700, Verdict.FAILED)])
+def test_an_answer_may_be_written_down_a_little_after_what_it_made_the_application_hear(late_ms: float, expected: Verdict) -> None:
+    story = Story().member()
+    request = story.at(100).request(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(FIVE,))
+    story.committed(FIVE)
+    story.at(100 + late_ms).answer(request)
+
+    assert verdict(commits_are_told_truly, story.end()) is expected
+
+
 def test_a_commit_accepted_only_after_it_was_told_is_no_excuse() -> None:
     story = Story().member().mark("commit")
     story.committed(FIVE)

@@ -34,7 +34,7 @@ from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.wire import warm
 
-__all__ = ["ClientFuzzing", "Effort"]
+__all__ = ["ClientFuzzing", "Effort", "plan_numbered"]
 
 TOLD_S: Final = 15.0
 
@@ -178,20 +178,14 @@ class ClientFuzzing(Campaign):
         number = next(self._numbers)
         if self._effort.plans is not None and number > self._effort.plans:
             return None
-        theme = theme_of(number - 1, profile_name=self.order.profile, seed=self.order.seed)
-        draw = partial(self._plan, number, theme)
-        plan = draw() if self.is_virtual else await trio.to_thread.run_sync(draw, limiter=self._drawing)
+        assert self._hello is not None
+        traits = Traits(capabilities=self._hello.capabilities, profile=self.order.profile, members_max=self._effort.members)
+        draw = partial(plan_numbered, number, traits, seed=self.order.seed)
+        theme, plan = draw() if self.is_virtual else await trio.to_thread.run_sync(draw, limiter=self._drawing)
         case = drawn_case(f"{self.order.seed:x}-{number}", plan)
         if theme is not None:
             self._themes[case.id] = theme
         return case
-
-    def _plan(self, number: int, theme: Theme | None) -> Plan:
-        """Return the plan of that number; each has a seed of its own. Hypothesis' first is its simplest one, and the same for all seeds."""
-        assert self._hello is not None
-        traits = Traits(capabilities=self._hello.capabilities, profile=self.order.profile, members_max=self._effort.members)
-        seed = seed_of(self.order.seed, f"plan/{number}")
-        return drawn(lambda drawer: plan_drawn(drawer, traits, theme), seed=seed, count=2)[-1]
 
     def _settle(self, result: CaseResult, stage: _Stage) -> None:
         """Count what a plan came to, and take down what is new in it."""
@@ -243,6 +237,13 @@ class ClientFuzzing(Campaign):
     async def _prove_one(self, prover: Prover, find: Find) -> None:
         await prover.prove(find, self._effort.shrink_s)
         self._found(find)
+
+
+def plan_numbered(number: int, traits: Traits, *, seed: int) -> tuple[Theme | None, Plan]:
+    """Return what the plan of that number (from 1) in a run is about, and the plan: each has a seed of its own."""
+    theme = theme_of(number - 1, profile_name=traits.profile, seed=seed)
+    # Hypothesis' first is its simplest one, and the same for all seeds.
+    return theme, drawn(lambda drawer: plan_drawn(drawer, traits, theme), seed=seed_of(seed, f"plan/{number}"), count=2)[-1]
 
 
 def kinds_in_ruling(result: CaseResult) -> dict[str, Finding]:

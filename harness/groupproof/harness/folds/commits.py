@@ -37,13 +37,16 @@ def _is_told(seen: Observation, name: str) -> bool:
 
 
 class CommitsAreTold(Fold):
-    """A commit that the application takes for done was accepted by the coordinator (CLIENT-69)."""
+    """A commit that the application takes for done was accepted by the coordinator (CLIENT-69).
+
+    What it is told may be written down before the answer that it heard, by as much as the machine is late.
+    """
 
     def __init__(self) -> None:
         self._asked: UnderWay[Observation] = UnderWay()
         self._accepted: dict[tuple[str, Partition], Newest[int, int]] = {}
         self._speaks: set[str] = set()
-        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._waiting: Waiting[Observation] = Waiting(REPORTING_MS)
 
     def step(self, seen: Observation) -> Iterator[Finding]:
         for told in self._waiting.due(seen.at_ms):

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+import pytest
+
+from groupproof.harness.pytest_plugin.words import api_meant, error_meant
+
+
+def test_errors_are_meant_by_name_or_code() -> None:
+    assert error_meant("ILLEGAL_GENERATION") == error_meant(22) == 22
+    assert error_meant(4711) == 4711
+    with pytest.raises(ValueError, match="no error is called 'ILLEGAL'"):
+        error_meant("ILLEGAL")
+
+
+def test_an_api_is_meant_by_kafkas_name() -> None:
+    assert api_meant("SyncGroup") == "SyncGroup"
+    with pytest.raises(ValueError, match="did you mean SyncGroup"):
+        api_meant("syncgroup")
