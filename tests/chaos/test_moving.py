@@ -10,6 +10,7 @@ import pytest
 import trio
 import trio.testing
 
+from groupproof.chaos import moving
 from groupproof.chaos.moving import move_group, offsets_partitions
 from groupproof.coordinator.storage import partition_of
 from groupproof.harness.driven import NoMachines
@@ -142,6 +143,20 @@ def test_the_replicas_are_put_in_another_order_and_the_first_is_elected(to: int 
     assert cluster.said == [("order", MINE, (1, 0)), ("elect", 0, MINE)]
 
 
+def test_a_group_that_is_to_be_lost_is_buried_where_it_is_before_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Acted()
+
+    async def forget(connect: object, leader: Address, group: str, partition: int) -> None:
+        cluster.said.append(("forget", leader, group, partition))
+
+    async def story(where: Whereabouts) -> None:
+        await move_group(cluster, where, "g", Move(state="lost"))
+
+    monkeypatch.setattr(moving, "forget", forget)
+    acted(cluster, story)
+    assert cluster.said == [("forget", ADDRESSES[0], "g", MINE), ("order", MINE, (1, 0)), ("elect", 0, MINE)]
+
+
 def test_a_release_without_elections_has_its_broker_killed_and_started_again() -> None:
     cluster = Acted(elects=False)
 
@@ -155,7 +170,6 @@ def test_a_release_without_elections_has_its_broker_killed_and_started_again() -
 @pytest.mark.parametrize(
     ("cluster", "move", "said"),
     [
-        (Acted(), Move(state="lost"), "a real broker keeps the group's state"),
         (Acted(), Move(to=0), "can't be moved to node 0: it is there already"),
         (Acted(in_sync=(0,)), Move(), "no other broker has its groups"),
         (Acted(is_shown=False), Move(), "the cluster shows no topic __consumer_offsets"),

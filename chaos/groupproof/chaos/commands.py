@@ -28,6 +28,7 @@ __all__ = ["group", "list_scenarios", "run_scenarios"]
 
 _HERE = "groupproof.chaos.commands"
 _MEMBERS = 3
+_WITHOUT_LOG = frozenset({"kfake", "librdkafka-mock"})
 
 group = Group("chaos", {"list": f"{_HERE}:list_scenarios", "run": f"{_HERE}:run_scenarios"}, "Fault scenarios: list them, or run them.")
 
@@ -200,7 +201,7 @@ def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:
     faults = [fault.how for phase in scenario.phases for fault in phase.faults]
     actions = [action.how for phase in scenario.phases for action in phase.actions]
     loses = any(how.get("state") == "lost" for how in (*faults, *actions))
-    return "A real broker keeps a group's state when its coordinator moves." if loses and brokers.name != "groupproof" else ""
+    return f"{brokers.name} keeps its groups in no log that they could be lost from." if loses and brokers.name in _WITHOUT_LOG else ""
 
 
 def _keep(case: Case, order: Order, found: Candidate, brokers: BrokerSubject | None, file: Path) -> None:

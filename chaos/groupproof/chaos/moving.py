@@ -1,7 +1,8 @@
 """A group's coordinator moved for real: the leader of its partition of `__consumer_offsets` is made another.
 
 Where the release has it (2.4 and later, KIP-455 and KIP-460), the replicas are put in another order and the first of them elected, which moves
-this one partition; before that the leader's broker is killed, and started again once another has taken over.
+this one partition; before that the leader's broker is killed, and started again once another has taken over. State is lost by tombstones, which
+whoever takes over finds in place of the group.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 import trio
 
+from groupproof.chaos.forgetting import forget
 from groupproof.coordinator.storage import partition_of
 from groupproof.harness.brokers.cluster import RunningCluster, Steered
 from groupproof.harness.brokers.question import GONE, Asker, NotSpoken, asking
@@ -44,11 +46,12 @@ async def move_group(running: RunningCluster, where: Whereabouts, group: str, mo
     if isinstance(running, Steered):
         running.move_group(group, move)
         return
-    if move.state != "kept":
-        raise BrokenEnvironment("a real broker keeps the group's state when its coordinator moves; only the reference can lose it")
     try:
         partition = await _agreed(running, where, group)
         target = _target(partition, move.to)
+        if move.state != "kept":
+            leader = await where.coordinator_of(group)
+            await forget(running.connect, (leader.host, leader.port), group, partition.index)
         if where.speaks(Api.ALTER_PARTITION_REASSIGNMENTS) and where.speaks(Api.ELECT_LEADERS):
             await _elect(running, group, partition, target)
             await where.coordinator_of(group, other_than=partition.leader)

@@ -32,8 +32,9 @@ GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlo
 class Asker:
     """Asks over a stream that is ready for frames; not for use by two tasks at once."""
 
-    def __init__(self, stream: trio.abc.Stream) -> None:
+    def __init__(self, stream: trio.abc.Stream, client_id: str = CLIENT_ID) -> None:
         self._stream = stream
+        self._client_id = client_id
         self._framer = Framer()
         self._correlation = 0
         self.ranges: Ranges = {}
@@ -63,7 +64,7 @@ class Asker:
         self._correlation += 1
         try:
             with trio.fail_after(ANSWER_S):
-                await self._stream.send_all(frame(write_request(api, chosen, self._correlation, CLIENT_ID, body)))
+                await self._stream.send_all(frame(write_request(api, chosen, self._correlation, self._client_id, body)))
                 correlation, answer = read_response(api, chosen, await self.next_frame())
         except trio.TooSlowError as slow:
             raise trio.TooSlowError(f"no answer to {api.title} within {ANSWER_S:g} s") from slow
@@ -80,9 +81,9 @@ class Asker:
 
 
 @asynccontextmanager
-async def asking(stream: trio.abc.Stream) -> AsyncIterator[Asker]:
+async def asking(stream: trio.abc.Stream, *, client_id: str = CLIENT_ID) -> AsyncIterator[Asker]:
     """Own `stream`, and agree on versions first."""
-    asker = Asker(stream)
+    asker = Asker(stream, client_id)
     try:
         await asker.greet()
         yield asker
