@@ -39,6 +39,16 @@ SUBSCRIBE = {
     "assignors": ["range"], "session_timeout_ms": 6000, "heartbeat_interval_ms": 300, "max_poll_interval_ms": 30_000, "poll_timeout_ms": 100,
     "auto_commit": False, "auto_offset_reset": "earliest", "on_revoked": {"sleep_ms": 100, "commit": True},
 }  # fmt: skip
+BUNDLE: dict[str, Any] = {
+    "schema": "groupproof.bundle/1",
+    "kit": {"version": "1", "catalogue_sha256": "0" * 64, "cases_sha256": "0" * 64},
+    "made_with": {"python": "3.11.7", "libraries": {"trio": "0.31"}},
+    "subject": {"side": "client", "name": "x", "version": None, "language": None, "spec": ["python", "shim.py"]},
+    "run": {"profile": "kafka-4.1", "seed": 1, "level": "info", "fail_on": ["unclean"], "clock": "wall", "interrupted": False, "gave_up": None},
+    "selection": {"only": ["heartbeat"], "skip": [], "others": []}, "required": ["a"], "selected": ["a", "b"], "unreached": ["b"],
+    "troubles": {"a": {"exit_code": 4, "said": "the disk is full"}}, "grade": "PARTIAL 0/1", "expectations": ["expectations/1-x.toml"],
+    "files": {"report.json": {"sha256": "0" * 64, "bytes": 3}}, "reproduce": "groupproof certify client -- python shim.py",
+}  # fmt: skip
 SCENARIO = {
     "title": "A minority is cut off while the network is slow", "story": "A switch is overloaded.", "requirements": ["SYNC-01"], "members": 5,
     "partitions": 20, "settings": {"session_timeout_ms": "session"}, "durations": {"long": {"virtual": "5m", "wire": "7s"}}, "phase": [
@@ -95,6 +105,7 @@ ANSWERS: list[dict[str, Any]] = [
     {"id": 4, "unimplemented": "no such command"},
 ]
 GOOD: list[tuple[str, Any]] = [
+    ("bundle", BUNDLE),
     ("report", REPORT),
     ("expectations", {"known": [KNOWN]}),
     ("expectations", {}),
@@ -150,6 +161,10 @@ def changed(value: Any, path: str, to: Any) -> Any:
         ("expectations", {"known": [KNOWN]}, "known/0/expires", "tomorrow", "known/0/expires: 'tomorrow' is not a 'date'"),
         ("expectations", {"known": [KNOWN]}, "known/0/verdict", "OK", "known/0/verdict: 'OK' is not one of"),
         ("expectations", {"known": [KNOWN]}, "known/0/resaon", "typo", "'resaon' was unexpected"),
+        ("bundle", BUNDLE, "kit/cases_sha256", "abc", "bundle: at kit/cases_sha256"),
+        ("bundle", BUNDLE, "required", ["a", "a"], "bundle: at required: .* has non-unique elements"),
+        ("bundle", BUNDLE, "troubles/a/exit_code", 1, "bundle: at troubles/a/exit_code: 1 is not one of"),
+        ("bundle", BUNDLE, "reproduce", None, "bundle: 'reproduce' is a required property"),
         ("scenario", SCENARIO, "phase/0/name", None, "phase/0: 'name' is a required property"),
         ("scenario", SCENARIO, "phase/0/faults/0/kind", None, "phase/0/faults/0: 'kind' is a required property"),
         ("scenario", SCENARIO, "requirements/0", "sync", "requirements/0: 'sync' does not match"),
@@ -183,7 +198,7 @@ def test_what_breaks_the_contract_is_said_in_one_line_with_its_place(name: str, 
 
 
 def test_an_unknown_schema_is_answered_with_the_names_there_are() -> None:
-    with pytest.raises(ValueError, match="there is no schema called 'rapport'; there are expectations, report"):
+    with pytest.raises(ValueError, match="there is no schema called 'rapport'; there are bundle, expectations, report"):
         schema("rapport")
 
 

@@ -23,7 +23,7 @@ from groupproof.harness.scripted import STEPS_S, perform
 from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Recorder, Trace
 
-__all__ = ["BrokerStage", "Ground", "Stages", "World", "opened", "world_of", "worlds_of"]
+__all__ = ["BrokerStage", "Ground", "Stages", "World", "called", "opened", "world_of", "worlds_of"]
 
 DYING_S = 5.0
 """How long a broker may take from its last word on a connection to the end of its process, where a case could not go on."""
@@ -104,7 +104,8 @@ class BrokerStage:
             _note(recorder, "unimplemented" if missing else "unmet", why="; ".join(missing or hindrances))
             return
         names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix)
-        held = {"settings": dict(ground.settings), "profile": self.profile}
+        name, version = called(self.subject)
+        held = {"settings": dict(ground.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
 
         async def is_lost(trace: Trace) -> bool:
             return await trio.to_thread.run_sync(has_failed, case, trace)
@@ -144,6 +145,12 @@ class Stages:
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         return judge_script_run(case, trace)
+
+
+def called(subject: BrokerSubject) -> tuple[str, str | None]:
+    """Return what reports and traces call a coordinator, and its release: of an address that tells no release, the address."""
+    version = subject.release or subject.version
+    return (subject.name, version) if version else (subject.spec, None)
 
 
 def _patience(trace: Trace, trouble: Trouble | None) -> float:

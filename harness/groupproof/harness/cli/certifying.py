@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from groupproof.harness.cli.bundling import check_bundling, pack_outcome
 from groupproof.harness.cli.options import RunOptions
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Certification:
     cases: Sequence[Case] = field(init=False)
     _baseline: Baseline | None = field(init=False)
     _selected: Sequence[Case] = field(init=False)
+    _known_in: Sequence[Path] = field(init=False)
     _expectations: list[Expectations] = field(init=False)
     _output: Path | None = field(init=False)
     _shown: Shown | None = field(init=False, default=None)
@@ -51,10 +53,12 @@ class Certification:
         self._baseline = self._read_baseline()
         self._selected = self._select()
         self.cases = self._share()
-        self._expectations = [_loaded(path) for path in self.options.expect]
+        self._known_in = self.options.expect
+        self._expectations = [_loaded(path) for path in self._known_in]
         self._output = self.options.output
         if self._output is not None:
             _check(self._output)
+        check_bundling(self.options)
 
     def _read_baseline(self) -> Baseline | None:
         from groupproof.harness.baseline import Baseline
@@ -111,7 +115,7 @@ class Certification:
     def known_from(self, shipped: Path | None) -> None:
         """Take the known failures that ship with the subject, unless the user named others."""
         if not self.options.expect and shipped is not None:
-            self._expectations = [_loaded(shipped)]
+            self._known_in, self._expectations = (shipped,), [_loaded(shipped)]
 
     def say(self, line: str) -> None:
         """Show a line, above what else is shown."""
@@ -181,6 +185,8 @@ class Certification:
             print_summary(self.console, outcome, self._output)
         else:
             print_summary(Console(highlight=False), outcome, self._output)
+        if told := pack_outcome(self.options, outcome, self._output, self._known_in):
+            self.say(told)
         return outcome.exit_code
 
 

@@ -95,6 +95,8 @@ class RunOptions:
     properties: Path | None = None
     group_prefix: str = ""
     variant: str | None = None
+    bundle: Path | None = None
+    sign: Path | None = None
 
 
 Option = Callable[[Any], Any]
@@ -122,6 +124,11 @@ def common_options(*, profile: str, jobs: str, subject: str) -> tuple[Option, ..
     )  # fmt: skip
 
 
+_BUNDLED: tuple[Option, ...] = (
+    click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Write a certificate too, such as out.tar.zst, for groupproof verify."),
+    click.option("--sign", type=click.Path(path_type=Path), metavar="KEY", help="Sign the certificate with this SSH key, or its .pub where ssh-agent holds it."),
+)  # fmt: skip
+
 _OF_CLIENTS: tuple[Option, ...] = (
     *common_options(
         profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]", jobs="by the client's weight", subject="client"
@@ -130,6 +137,7 @@ _OF_CLIENTS: tuple[Option, ...] = (
     click.option("--hold", metavar="CASE", help="Run this case alone, print the shim's command line, stop the timers and wait for a person with a debugger."),
     click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen."),
     click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers)."),
+    *_BUNDLED,
 )  # fmt: skip
 
 _OF_COORDINATORS: tuple[Option, ...] = (
@@ -140,6 +148,7 @@ _OF_COORDINATORS: tuple[Option, ...] = (
     click.option("--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."),
     click.option("--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."),
     click.option("--variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in the reference coordinator."),
+    *_BUNDLED,
 )  # fmt: skip
 
 # Of the contract's common options, what a side can't do, each with the reason.

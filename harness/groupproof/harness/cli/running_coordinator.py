@@ -11,7 +11,7 @@ from typing import Any
 
 import trio
 
-from groupproof.harness.broker_stage import BrokerStage, Stages
+from groupproof.harness.broker_stage import BrokerStage, Stages, called
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.catalogue import cases_of
@@ -115,9 +115,10 @@ class CoordinatorRun(Campaign):
         if not self.results:
             return None
         ranges = self._seen.where.ranges if self._seen is not None else {}
+        name, version = called(self._subject)
         return SubjectInfo(
-            name=self._subject.name if self.release else self._subject.spec,
-            version=self.release or None,
+            name=name,
+            version=version,
             language=None,
             capabilities=[f"{api.title} {low}-{high}" for api, (low, high) in sorted(ranges.items())],
             spec=self._subject.spec,

@@ -1,0 +1,70 @@
+"""What a certificate says, held against what it comes to when it is recomputed: each difference in a line that names it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+__all__ = ["by_id", "differences"]
+
+_SHOWN_CHARS_MAX: Final = 160
+_NAMED_MAX: Final = 5
+
+_MISSING: Final = object()
+
+
+def differences(said: Any, due: Any, at: str = "") -> Iterator[str]:
+    """Yield a line for each place in which JSON values differ: what is said there, and what it comes to."""
+    if said is due:
+        return
+    if isinstance(said, Mapping) and isinstance(due, Mapping):
+        for name in sorted({*said, *due}, key=str):
+            yield from differences(said.get(name, _MISSING), due.get(name, _MISSING), f"{at}.{name}" if at else str(name))
+    elif _is_ids(said) and _is_ids(due):
+        yield from _of_ids(said, due, at)
+    elif not _is_same(said, due):
+        yield _line(said, due, at)
+
+
+def _line(said: Any, due: Any, at: str) -> str:
+    if due is _MISSING:
+        return f"{at} has no place there"
+    if said is _MISSING:
+        return f"{at} is missing; it comes to {_shown(due)}"
+    return f"{at} is {_shown(said)}; it comes to {_shown(due)}"
+
+
+def _is_same(said: Any, due: Any) -> bool:
+    """Tell whether two JSON values are equal; unlike for Python, true is no 1."""
+    if said is _MISSING or due is _MISSING:
+        return said is due
+    return json.dumps(said, sort_keys=True) == json.dumps(due, sort_keys=True)
+
+
+def _is_ids(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, str) for each in value)
+
+
+def _of_ids(said: Sequence[str], due: Sequence[str], at: str) -> Iterator[str]:
+    if lacking := [each for each in due if each not in set(said)]:
+        yield f"{at} lacks {_named(lacking)}"
+    if added := [each for each in said if each not in set(due)]:
+        yield f"{at} has {_named(added)}, which it does not come to"
+    if set(said) == set(due) and list(said) != list(due):
+        yield f"{at} is in another order, or names something twice"
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _NAMED_MAX} more" if len(ids) > _NAMED_MAX else ""
+    return f"{', '.join(ids[:_NAMED_MAX])}{more}"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]}…"
+
+
+def by_id(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the report with its cases by their ids, so that a case that is not there is named and shifts no other."""
+    return {**report, "cases": {case["id"]: {name: value for name, value in case.items() if name != "id"} for case in report["cases"]}}
