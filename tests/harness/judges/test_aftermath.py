@@ -67,6 +67,16 @@ def test_being_unknown_excuses_nobody_who_asked_without_the_id() -> None:
     assert "After OffsetCommit, sent without the id, was answered UNKNOWN_MEMBER_ID" in risked.observed
 
 
+def test_an_answer_to_who_asked_without_the_id_is_not_what_it_was_given_up_for() -> None:
+    story = Story().member()
+    story.at(300).commit(("t", 0, 1), error=27)
+    story.at(500).commit(("t", 0, 2), member="", generation=-1, error=25)
+    story.beat(member="", error=25)
+
+    (found,) = findings(ids_are_given_up_for_a_reason, anew(story))
+    assert found.observed == "After OffsetCommit was answered REBALANCE_IN_PROGRESS it joined again with the empty member id."
+
+
 def test_of_several_answers_the_one_that_costs_the_generation_is_named_and_none_from_before_the_id_was_last_used() -> None:
     story = Story().member()
     story.at(300).beat(error=15)

@@ -12,7 +12,7 @@ from typing import Final
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end
-from groupproof.harness.judges.reading import GROUP_REQUESTS, SLACK_MS, clients, given, instance_of, moment, surfaced
+from groupproof.harness.judges.reading import GROUP_REQUESTS, SLACK_MS, clients, given, instance_of, knew, moment, surfaced
 from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, Reaction, reaction
 from groupproof.protocol.trace import Observation
@@ -68,7 +68,7 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
             held = seen
         elif seen.kind == "response" and seen.api in _TITLES:
             # Who asks without the id has given it up already, or risks it: being unknown is no excuse then.
-            if _gives_up(seen) and (seen.connection, seen.correlation) not in without:
+            if _gives_up(seen) and _key(seen) not in without:
                 return None
             heard = seen if seen.error in _ALIVE and seen.api in _HEARD_BY else heard
             mishaps += [seen] if seen.error else []
@@ -76,13 +76,23 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
             mishaps.append(seen)
     if not mishaps or elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0) or _was_away(ev, client, since, join):
         return None
-    return _likeliest([seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps, without)
+    late = [seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps
+    bare = next(
+        (seen for seen in ev.trace[held.seq + 1 : join.seq] if seen.kind == "request" and _key(seen) in without and seen.client == client), None
+    )
+    # The id was given up before it was first left out: what came of that is no reason for it.
+    before = [seen for seen in late if bare is not None and _key(seen) not in without and knew(seen, bare)]
+    return _likeliest(before or late, without)
 
 
 def _asked_without_id(ev: Evidence, client: str) -> set[tuple[int | None, int | None]]:
     """Return the requests that had to name the client's id and named none, by connection and correlation."""
     sent = (seen for api in GROUP_REQUESTS if api is not Api.LEAVE_GROUP for seen in ev.requests(api, client))
-    return {(seen.connection, seen.correlation) for seen in sent if not seen.member}
+    return {_key(seen) for seen in sent if not seen.member}
+
+
+def _key(seen: Observation) -> tuple[int | None, int | None]:
+    return seen.connection, seen.correlation
 
 
 def _was_away(ev: Evidence, client: str, since: Observation, join: Observation) -> bool:
@@ -133,7 +143,7 @@ def _likeliest(mishaps: Sequence[Observation], without: Container[tuple[int | No
     likeliest = next((seen for seen in answers if Effect.DROP_GENERATION in _row(seen)), mishaps[-1])
     if likeliest.kind != "response":
         return "CLIENT-05", "its connection was closed"
-    how = ", sent without the id," if (likeliest.connection, likeliest.correlation) in without else ""
+    how = ", sent without the id," if _key(likeliest) in without else ""
     return _row(likeliest).requirements[0], f"{likeliest.api}{how} was answered {error_named(likeliest.error or 0)}"
 
 
