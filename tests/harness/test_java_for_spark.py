@@ -45,4 +45,5 @@ def test_one_that_does_not_fit_is_passed_over(alone: Path) -> None:
 
 
 def test_without_java_there_is_none(alone: Path) -> None:
-    assert list(javas()) == [] and find_java() is None
+    assert list(javas()) == []
+    assert find_java() is None

@@ -19,7 +19,7 @@ from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subjec
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.protocol.spec.profiles import profiles
 
-__all__ = ["Candidate", "candidate", "check_profile_name", "company", "shim_of"]
+__all__ = ["Candidate", "candidate", "check_profile_name", "company", "installed", "shim_of"]
 
 Say = Callable[[str], None]
 
@@ -76,6 +76,13 @@ def shim_of(named: str, say: Say) -> Program:
     if launch.level == 0:
         raise WrongUsage(f"{named} speaks level 0, which has no commands to check")
     return Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
+
+
+def installed(named: str, say: Say) -> tuple[Registered, Launch]:
+    """Return a registered client and how its release is started, installed; raise as `candidate` does."""
+    with _blamed():
+        client = resolve(named)
+        return client, provision(client, default_cache(), say)
 
 
 @contextmanager

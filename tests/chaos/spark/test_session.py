@@ -27,7 +27,8 @@ def test_a_local_session_listens_on_loopback_and_compiles_with_c1() -> None:
 def test_a_cluster_keeps_its_own_addresses() -> None:
     settings = settings_for("spark://cluster:7077")
 
-    assert "spark.driver.host" not in settings and "spark.pyspark.python" not in settings
+    assert "spark.driver.host" not in settings
+    assert "spark.pyspark.python" not in settings
 
 
 def test_what_the_user_says_wins() -> None:

@@ -15,6 +15,7 @@ COMMANDS = [
     "chaos",
     "serve",
     "tap",
+    "load",
     "trace",
     "list",
     "explain",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from groupproof.chaos.spark.channel import Lines
 from groupproof.chaos.spark.churn_plan import Strike
 from groupproof.chaos.spark.sealing import NoRoom, Sealer, Stamp, since
 from groupproof.clients.store import default_cache
@@ -219,30 +220,20 @@ async def _ways(order: BackstageOrder) -> AsyncIterator[_Ways]:
 
 
 async def _main() -> None:
-    lines = _stdin()
-    order = BackstageOrder.from_json(json.loads(await anext(lines)))
     over = trio.Event()
-    backstage = Backstage(order, _say)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_minded, backstage, lines, over)
-        await backstage.run(over)
-        nursery.cancel_scope.cancel()
-
-
-async def _minded(backstage: Backstage, lines: AsyncIterator[str], over: trio.Event) -> None:
-    async for line in lines:
-        backstage.begin(int(json.loads(line)["start_ns"]))
-    over.set()
-
-
-async def _stdin() -> AsyncIterator[str]:
-    """Yield the lines of standard input."""
-    rest = b""
     async with trio.lowlevel.FdStream(0) as stream:
-        async for some in stream:
-            *found, rest = (rest + bytes(some)).split(b"\n")
-            for line in found:
-                yield line.decode()
+        lines = Lines(stream)
+        backstage = Backstage(BackstageOrder.from_json(await lines.next() or {}), _say)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_minded, backstage, lines, over)
+            await backstage.run(over)
+            nursery.cancel_scope.cancel()
+
+
+async def _minded(backstage: Backstage, lines: Lines, over: trio.Event) -> None:
+    while (told := await lines.next()) is not None:
+        backstage.begin(int(told["start_ns"]))
+    over.set()
 
 
 def _say(told: Mapping[str, Any]) -> None:

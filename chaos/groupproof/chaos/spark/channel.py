@@ -9,18 +9,41 @@ from __future__ import annotations
 import hmac
 import json
 import socket
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import trio
 
-__all__ = ["Channel", "Dismissed", "Hall", "Task"]
+__all__ = ["Channel", "Dismissed", "Hall", "Lines", "Task"]
 
 _CONNECT_S: Final = 20.0
 _START_S: Final = 600.0
 _SEND_S: Final = 10.0
 _LINE_BYTES_MAX: Final = 1 << 22
+
+
+class Lines:
+    """Reads JSON objects, one a line."""
+
+    def __init__(self, stream: trio.abc.ReceiveStream) -> None:
+        self._stream, self._rest, self._ready = stream, b"", deque[bytes]()
+
+    async def next(self) -> dict[str, Any] | None:
+        """Return the next object, None at the end; raise `ValueError` for what is none."""
+        while not self._ready:
+            some = await self._stream.receive_some()
+            if not some:
+                return None
+            *lines, self._rest = (self._rest + bytes(some)).split(b"\n")
+            self._ready.extend(lines)
+            if len(self._rest) > _LINE_BYTES_MAX:
+                raise ValueError("a line without end")
+        told = json.loads(self._ready.popleft())
+        if not isinstance(told, dict):
+            raise ValueError("a line that is no object")
+        return told
 
 
 class Dismissed(Exception):
@@ -121,7 +144,8 @@ class Hall:
         task: Task | None = None
         attempt = -1
         try:
-            async for told in _lines(stream):
+            lines = Lines(stream)
+            while (told := await lines.next()) is not None:
                 if task is None:
                     task = self._greeted(told)
                     if task is None or self._is_stopped:
@@ -166,16 +190,3 @@ class Hall:
             task.is_done = True
         else:
             task.counts = told
-
-
-async def _lines(stream: trio.SocketStream) -> Any:
-    rest = b""
-    async for some in stream:
-        *lines, rest = (rest + some).split(b"\n")
-        for line in lines:
-            told = json.loads(line)
-            if not isinstance(told, dict):
-                raise ValueError("no object")
-            yield told
-        if len(rest) > _LINE_BYTES_MAX:
-            raise ValueError("a line without end")

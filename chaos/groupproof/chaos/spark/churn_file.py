@@ -18,7 +18,7 @@ from groupproof.harness.tap.fault_words import faults_of
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.toxics import toxic_from_json
 
-__all__ = ["BadChurn", "churn_named", "read_churn", "shipped"]
+__all__ = ["BadChurn", "check_member", "churn_named", "read_churn", "shipped"]
 
 _HEAD: Final = frozenset({"title", "story", "phase", "fault", "member", "coordinator"})
 _OF_A_PHASE: Final = frozenset({"action", "at", "share", "spread", "lasts", "waves", "every", "until"})
@@ -76,7 +76,7 @@ def read_churn(name: str, text: str) -> Churn:
         title=str(value["title"]),
         story=" ".join(str(value.get("story", "")).split()),
         phases=phases,
-        member=_member(value.get("member", {})),
+        member=check_member("member", value.get("member", {})),
         coordinator=dict(value.get("coordinator", {})),
         strikes=tuple(_fault(f"fault {number}", each) for number, each in enumerate(_tables(value, "fault"), 1)),
     )
@@ -122,9 +122,14 @@ def _fault(where: str, entry: Mapping[str, Any]) -> tuple[Span, Span, Mapping[st
     return _span(where, "at", entry["at"]), _span(where, "for", entry["for"]), what
 
 
-def _member(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def check_member(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings of members; raise `BadChurn` for one that there is not, or that makes no sense."""
     known = [each.name for each in fields(MemberSettings) if each.name not in _OWN]
-    _fields("member", settings, known)
+    _fields(where, settings, known)
+    try:
+        MemberSettings(group="g", topics=("t",), **settings)
+    except (TypeError, ValueError) as error:
+        _refuse(where, str(error))
     return dict(settings)
 
 

@@ -27,7 +27,8 @@ _DEFAULTS: Final[Mapping[str, Any]] = {"auto_commit": False, "auto_offset_reset"
 class Gate:
     """Closed, it holds what a frozen member would send and what it would read, on all of its connections."""
 
-    def __init__(self) -> None:
+    def __init__(self, dial: Connect = trio.open_tcp_stream) -> None:
+        self._dial = dial
         self._opened = trio.Event()
         self._opened.set()
 
@@ -43,7 +44,7 @@ class Gate:
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         """Connect, once the gate is open."""
         await self.passed()
-        return _Gated(await trio.open_tcp_stream(host, port), self)
+        return _Gated(await self._dial(host, port), self)
 
 
 class _Gated(trio.abc.Stream):
@@ -150,8 +151,8 @@ class _Life:
 class ReferenceMember:
     """Does one member's deeds in time; `elapsed_s` tells the time of the run."""
 
-    def __init__(self, member: MemberOrder, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float]) -> None:
-        self._member, self._order, self._desk, self._elapsed_s = member, order, desk, elapsed_s
+    def __init__(self, member: MemberOrder, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], dial: Connect) -> None:
+        self._member, self._order, self._desk, self._elapsed_s, self._dial = member, order, desk, elapsed_s, dial
         self._life: _Life | None = None
         self._lives = 0
 
@@ -189,7 +190,7 @@ class ReferenceMember:
 
     def _start(self, nursery: trio.Nursery) -> None:
         self._lives += 1
-        gate = Gate()
+        gate = Gate(self._dial)
         self._life = _Life(self._member, self._order, self._desk, gate, gate.connect, self._lives)
         self._desk.event(self._member, "started", standing=True)
         nursery.start_soon(self._life.run)
@@ -218,20 +219,23 @@ class ReferenceMember:
 class ReferenceHost:
     """All reference members of a task; `tick` is called every second, and answers whether the run goes on."""
 
-    def __init__(self, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> None:
-        self._order, self._desk, self._elapsed_s, self._tick = order, desk, elapsed_s, tick
+    def __init__(
+        self, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], tick: Callable[[], bool], dial: Connect = trio.open_tcp_stream
+    ) -> None:
+        self._order, self._desk, self._elapsed_s, self._tick, self._dial = order, desk, elapsed_s, tick, dial
 
     def run(self) -> None:
         """Play until the plan's end, or until the driver has enough; raise `NoRoom`."""
-        trio.run(self._main)
+        trio.run(self.live)
 
-    async def _main(self) -> None:
+    async def live(self) -> None:
+        """Do it in trio."""
         over, gone = trio.Event(), trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._ticking, over, gone)
             async with trio.open_nursery() as members:
                 for each in self._order.members:
-                    members.start_soon(ReferenceMember(each, self._order, self._desk, self._elapsed_s).run, over)
+                    members.start_soon(ReferenceMember(each, self._order, self._desk, self._elapsed_s, self._dial).run, over)
             gone.set()
 
     async def _ticking(self, over: trio.Event, gone: trio.Event) -> None:

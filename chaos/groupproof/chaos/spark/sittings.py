@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,10 +61,8 @@ class Sitting:
     def passed(self, elapsed_s: float) -> None:
         """Keep how far the plan is; without room for that the last that was kept stands."""
         self._last["elapsed_s"] = round(max(0.0, elapsed_s - self.skip_s), 3)
-        try:
+        with suppress(BrokenEnvironment):
             self._write()
-        except BrokenEnvironment:
-            return
 
     def ended(self, how: str, summary: Mapping[str, Any] | None = None) -> None:
         """Keep how this sitting ended: `finished`, `interrupted`, or why it failed; raise `BrokenEnvironment` where that can't be written."""
@@ -71,6 +70,11 @@ class Sitting:
         self._write()
         if summary is not None:
             _replace(self.folder / SUMMARY, summary)
+
+    def failed(self, why: str) -> None:
+        """Keep why this sitting came to nothing, where there is room to."""
+        with suppress(BrokenEnvironment):
+            self.ended(why)
 
     @property
     def _last(self) -> dict[str, Any]:

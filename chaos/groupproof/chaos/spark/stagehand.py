@@ -13,6 +13,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.chaos.spark.backstage import BackstageOrder
+from groupproof.chaos.spark.channel import Lines
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure, Trouble, WrongUsage
 
@@ -61,11 +62,9 @@ class Stagehand:
     async def hear(self, failed: Callable[[Mapping[str, Any]], None]) -> None:
         """Take what it tells until it ends; `failed` is told of what goes wrong once it serves."""
         assert self.process.stdout is not None, "it was opened with one"
-        rest = b""
-        async for some in self.process.stdout:
-            *lines, rest = (rest + bytes(some)).split(b"\n")
-            for line in lines:
-                self._heard(json.loads(line), failed)
+        lines = Lines(self.process.stdout)
+        while (told := await lines.next()) is not None:
+            self._heard(told, failed)
         self._ended.set()
         self._ready.set()
 

@@ -1,0 +1,257 @@
+"""`trace check --engine spark`: the same checkers over traces of any size.
+
+What is judged whole (the run of a case, what a tap recorded) goes to one task a run. A fleet goes by group: what befalls a link is copied to the
+groups that were spoken of on it, a fault to every group of its run; each group then comes in the order of `seq` to a fold that is kept over the batches, so that no
+group must fit in memory. What comes back is small: one row a run, one a group.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from groupproof.chaos.spark.session import session
+from groupproof.harness.case import Case
+from groupproof.harness.catalogue import CASES
+from groupproof.harness.checking import TELLS_WHOLE, Checked, files_of, is_whole
+from groupproof.harness.fleet_results import results_of
+from groupproof.harness.folds.live import MEMBERSHIP, GroupFold, told_from_json, told_to_json
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.judging import Judgement, rule_on
+from groupproof.harness.rejudging import rejudged, split
+from groupproof.harness.runner import CaseResult
+from groupproof.harness.script_judging import judge_either
+from groupproof.harness.trace_files import is_parquet, reading
+from groupproof.harness.troubles import WrongUsage
+from groupproof.protocol.columns import NotColumns, from_batch, parquet_files, to_batch, trace_schema
+from groupproof.protocol.trace import Observation, Trace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["check_by_spark", "fleets_of", "frame_of", "judge_fleets"]
+
+_RUN: Final = ("file", "run", "case")
+_KEY: Final = (*_RUN, "to_group")
+
+
+def check_by_spark(paths: Iterable[Path], *, master: str = "local[*]") -> Checked:
+    """Judge the traces as `check_files` does; raise `WrongUsage` for what is no trace, `BrokenEnvironment` where Spark does not run."""
+    files = files_of(paths)
+    spark = session("groupproof trace check", master=master)
+    with _readable():
+        marked = _marked(frame_of(spark, files)).persist()
+        try:
+            places = {str(file.resolve()): number for number, file in enumerate(files)}
+            whole = _judge_runs(marked.where("is_whole"), places)
+            fleets, duplicates = judge_fleets(marked.where("not is_whole"), places)
+        finally:
+            marked.unpersist()
+    return Checked(results=[*whole, *fleets], duplicates=duplicates)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn what a task met in a trace into one line for who named it."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        if (told := _UNREADABLE.search(str(error))) is None:
+            raise
+        raise WrongUsage(f"a trace can't be read: {told[0]}") from error
+
+
+_UNREADABLE: Final = re.compile(r"a line is no observation: .*|\[CAST_[A-Z_]+\] .*|a trace line lacks .*|its column .*|it lacks the column.*")
+
+
+# Reading ---------------------------------------------------------------------------------------------------------------------------
+
+
+def frame_of(spark: SparkSession, files: Sequence[Path]) -> DataFrame:
+    """Return the observations of files as rows of a trace's columns and the `file`; raise `WrongUsage` for a file that is no trace."""
+    lines = [file for file in files if not is_parquet(file)]
+    frames = [_parquet(spark, file) for file in files if file not in lines] + ([_lines(spark, lines)] if lines else [])
+    whole = frames[0]
+    for each in frames[1:]:
+        whole = whole.unionByName(each)
+    return whole
+
+
+def _parquet(spark: SparkSession, path: Path) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    files = parquet_files(path)
+    for file in files:
+        _check_columns(file)
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")  # a run may be called 007
+    found = spark.read.option("mergeSchema", "true").parquet(str(path)) if files else spark.createDataFrame([], spark_schema())
+    columns = [
+        (f.col(f"`{each.name}`") if each.name in found.columns else f.lit(None)).cast(each.dataType).alias(each.name) for each in spark_schema()
+    ]
+    return found.select(*columns, f.lit(str(path.resolve())).alias("file")).fillna({"run": "", "case": "", "who": "coordinator", "clock": "wall"})
+
+
+def _check_columns(file: Path) -> None:
+    """Look at the end of a file, where Parquet says what it holds: one that is cut off or holds something else is met before a job begins."""
+    with reading(file):
+        try:
+            schema = pq.read_schema(file)
+            list(from_batch(pa.RecordBatch.from_pylist([], schema=schema)))
+        except NotColumns as error:
+            raise NotColumns(f"{file} holds no trace: {error}") from error
+        except pa.ArrowException as error:
+            raise NotColumns(f"{file} can't be read as Parquet: {' '.join(str(error).split())}") from error
+
+
+def _lines(spark: SparkSession, files: Sequence[Path]) -> DataFrame:
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    for file in files:
+        with reading(file), file.open("rb"):
+            pass
+    text = spark.read.text([str(file) for file in files]).select("value", f.col("_metadata.file_path").alias("file"))
+    return text.mapInArrow(_parsed, StructType([*spark_schema(), StructField("file", StringType())]))
+
+
+def _parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        pairs = [pair for pair in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True) if pair[0].strip()]
+        seen = to_batch(_observation(line) for line, _ in pairs)
+        yield seen.append_column("file", pa.array([unquote(urlsplit(file).path) for _, file in pairs], pa.string()))
+
+
+def _observation(line: str) -> Observation:
+    try:
+        return Observation.from_json(json.loads(line))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"a line is no observation: {error}: {line[:80]}") from error
+
+
+@cache
+def spark_schema() -> Any:
+    """Return the trace's schema as Spark has it; every column may be empty there."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType([StructField(each.name, each.dataType) for each in from_arrow_schema(trace_schema())])
+
+
+# What is judged whole --------------------------------------------------------------------------------------------------------------
+
+
+def _marked(frame: DataFrame) -> DataFrame:
+    """Tell of each row whether its run is judged whole: by its case, or because its trace tells of a tap or of what the case is made of."""
+    from pyspark.sql import functions as f
+
+    named = [row["case"] for row in frame.select("case").distinct().collect()]
+    whole = [name for name in named if is_whole(Observation(seq=0, at_ns=0, kind="event", case=name), _known())]
+    tells = (f.col("who") == "kit") & f.get_json_object("body", "$.name").isin(*TELLS_WHOLE)
+    telling = frame.where(tells).select(*_RUN).distinct().withColumn("tells", f.expr("true"))
+    is_told = f.coalesce(f.col("tells"), f.expr("false"))
+    return frame.join(f.broadcast(telling), list(_RUN), "left").withColumn("is_whole", f.col("case").isin(*whole) | is_told).drop("tells")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """One run of a known case, or the results of what is no case of the catalogue."""
+
+    case: str
+    judgement: Judgement | None = None
+    results: tuple[CaseResult, ...] = ()
+
+
+def _judge_runs(frame: DataFrame, places: Mapping[str, int]) -> list[CaseResult]:
+    """Return what `rejudged` says of these runs: the runs of a case together, in the order of their files."""
+    rows = frame.groupBy(*_RUN).applyInArrow(_judge_run, "file string, run string, case string, judged binary").collect()
+    judged = [pickle.loads(bytes(row["judged"])) for row in sorted(rows, key=lambda row: (places.get(row["file"], 0), row["run"]))]
+    known, repeated = _known(), dict[str, list[Judgement]]()
+    for each in judged:
+        if each.judgement is not None:
+            repeated.setdefault(each.case, []).append(each.judgement)
+    ruled = [CaseResult(case=known[name], ruling=rule_on(known[name], judgements)) for name, judgements in repeated.items()]
+    return [*ruled, *(result for each in judged for result in each.results)]
+
+
+def _judge_run(table: pa.Table) -> pa.Table:
+    (run,) = split([seen for batch in table.to_batches() for seen in from_batch(batch)])
+    judged = pickle.dumps(_judged(run))
+    key = {name: [table.column(name)[0].as_py()] for name in _RUN}
+    return pa.table({**key, "judged": pa.array([judged], pa.binary())})
+
+
+def _judged(run: Trace) -> _Judged:
+    case = _known().get(run[0].case)
+    if case is not None:
+        return _Judged(case=case.id, judgement=judge_either(case, run, UNIVERSAL))
+    results = (replace(each, case=replace(each.case, judges=()), plays=[]) for each in rejudged([run], (), UNIVERSAL))
+    return _Judged(case=run[0].case, results=tuple(results))
+
+
+@cache
+def _known() -> dict[str, Case]:
+    return {case.id: case for case in CASES}
+
+
+# Fleets ----------------------------------------------------------------------------------------------------------------------------
+
+
+def judge_fleets(frame: DataFrame, places: Mapping[str, int] | None = None) -> tuple[list[CaseResult], int]:
+    """Return the results of each group that a member spoke of, in the order of files and of appearance, and how many observations were there twice."""
+    rows = fleets_of(frame).mapInArrow(_folded, "told string, first long, file string").collect()
+    found = [told_from_json(json.loads(row["told"])) for row in sorted(rows, key=lambda row: ((places or {}).get(row["file"], 0), row["first"]))]
+    return [result for told in found for result in results_of(told)], sum(told.duplicates for told in found)
+
+
+def fleets_of(frame: DataFrame) -> DataFrame:
+    """Return the rows of each group (`to_group`), with those of links and nodes that touch it, whole groups in one partition and in the order of `seq`."""
+    from pyspark.sql import functions as f
+
+    own = frame.where(f.col("group").isNotNull())
+    spoken = own.where(f.col("api").isin(*MEMBERSHIP)).select(*_RUN, f.col("group").alias("to_group")).distinct()
+    linked = own.where(f.col("connection").isNotNull()).select(*_RUN, "connection", f.col("group").alias("to_group")).distinct()
+    orphans = frame.where(f.col("group").isNull())
+    is_kit = (f.col("who") == "kit") & f.col("connection").isNull()
+    of_all = orphans.where((f.col("kind") == "fault") | is_kit).join(f.broadcast(spoken), list(_RUN))
+    is_link = f.col("connection").isNotNull() & (f.col("who") == "link") & (f.col("kind") == "event")
+    of_links = orphans.where(is_link).join(f.broadcast(linked), [*_RUN, "connection"])
+    whole = own.withColumn("to_group", f.col("group")).unionByName(of_all).unionByName(of_links)
+    told = whole.join(f.broadcast(spoken), list(_KEY), "left_semi")
+    return told.repartition(*_KEY).sortWithinPartitions(*_KEY, "seq")
+
+
+def _folded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    group: _Group | None = None
+    for batch in batches:
+        keys = zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)
+        for key, seen in zip(keys, from_batch(batch), strict=True):
+            if group is None or group.key != key:
+                yield from group.told() if group is not None else ()
+                group = _Group(key, seen.seq)
+            group.fold.feed(seen)
+    yield from group.told() if group is not None else ()
+
+
+class _Group:
+    """The group that a task is at; `key` is file, run, case and group."""
+
+    def __init__(self, key: tuple[str, ...], first: int) -> None:
+        self.key, self._first = key, first
+        self.fold = GroupFold(*key[1:])
+
+    def told(self) -> Iterator[pa.RecordBatch]:
+        text = json.dumps(told_to_json(self.fold.told()))
+        yield pa.RecordBatch.from_pydict({"told": [text], "first": [self._first], "file": [self.key[0]]})

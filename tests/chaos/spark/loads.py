@@ -1,0 +1,79 @@
+"""What the tests of loads share: a job that plays tasks in threads instead of Spark's workers, and a small load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from groupproof.chaos.spark.churn_file import read_churn
+from groupproof.chaos.spark.load import Load, Loaded
+from groupproof.chaos.spark.load_order import Chosen, LoadOrder, TaskOrder
+from groupproof.chaos.spark.load_shown import Figures
+from groupproof.chaos.spark.playing import play
+from groupproof.chaos.spark.sealing import Sealed
+from groupproof.chaos.spark.sittings import Sitting
+
+START = 'title = "t"\n[coordinator]\n"group.initial.rebalance.delay.ms" = 100\n[[phase]]\naction = "start"\nat = "0%"\n'
+SETTINGS = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200}
+
+
+def order(**changed: Any) -> LoadOrder:
+    first: dict[str, Any] = {
+        "members": 4, "groups": 1, "topics": {"t": 4}, "rate": 5.0, "duration_s": 3.0, "churn": "own", "client": "reference",
+        "coordinator": "groupproof", "seed": 1, "tasks": 2, "settings": SETTINGS,
+    }  # fmt: skip
+    return LoadOrder(**{**first, **changed})
+
+
+class ThreadJob:
+    """Each task a thread of this process; `spoil` may replace what is played."""
+
+    where = "threads"
+
+    def __init__(self, spoil: Callable[[TaskOrder], object] | None = None) -> None:
+        self.ended = trio.Event()
+        self.manifest: list[Sealed] = []
+        self._spoil = spoil
+
+    async def run(self, orders: Sequence[TaskOrder]) -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                for each in orders:
+                    nursery.start_soon(trio.to_thread.run_sync, self._spoil or self._play, each)
+        finally:
+            self.ended.set()
+
+    def _play(self, each: TaskOrder) -> None:
+        self.manifest.extend(play(each, 0))
+
+    async def cancel(self) -> None:
+        return
+
+
+class Lines:
+    """A `Shown` that keeps all it is told."""
+
+    def __init__(self) -> None:
+        self.seen: list[Figures] = []
+        self.lines: list[str] = []
+
+    def figures(self, now: Figures) -> None:
+        self.seen.append(now)
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: ThreadJob | None = None, shown: Lines | None = None, **given: Any) -> Loaded:
+    """Carry a load out before the reference coordinator, and return how it ended."""
+    sitting = Sitting.open(folder, wanted)
+    load = Load(
+        order=wanted, churn=read_churn("own", churn), sitting=sitting, profile="kafka-4.1", job=job or ThreadJob(), shown=shown or Lines(),
+        **{"client": Chosen(kind="reference"), "brokers": None, **given},
+    )  # fmt: skip
+    ended = load.run()
+    sitting.ended(ended.end)
+    return ended
