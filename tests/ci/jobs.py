@@ -21,6 +21,7 @@ __all__ = ["ROOT", "Done", "Job", "loaded"]
 ROOT = Path(__file__).parents[2]
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
+_STEP_S = 300
 _FILES = ("GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
 
 
@@ -78,7 +79,9 @@ class Job:
         files["GITHUB_OUTPUT"].write_text("")
         env = self._env | {key: self._text(value) for key, value in step.get("env", {}).items()} | {"PATH": os.pathsep.join(self._paths)}
         argv = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]]
-        ran = subprocess.run(argv, cwd=self._folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=110, check=False)
+        ran = subprocess.run(
+            argv, cwd=self._folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=_STEP_S, check=False
+        )
         self._take(str(step.get("id")))
         return Done(name=name, code=ran.returncode, out=ran.stdout)
 
