@@ -138,8 +138,7 @@ def _members(plain: _Plain) -> Iterator[tuple[tarfile.TarInfo, Callable[[], byte
     """Yield each entry of the archive and how to read it."""
     count = 0
     try:
-        # `tarfile` asks for no more than to read.
-        with tarfile.open(fileobj=plain, mode="r|", errorlevel=1) as archive:  # type: ignore[call-overload]
+        with tarfile.open(fileobj=plain, mode="r|", errorlevel=1) as archive:  # type: ignore[call-overload] # of a stream no more is asked than to read
             for info in archive:
                 count += 1
                 yield info, partial(_read, archive, info)
