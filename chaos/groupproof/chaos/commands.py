@@ -132,6 +132,8 @@ class _Chaos:
             certification.settle_output(f"chaos-{found.name}-{found.release}")
         order = certification.order(profile=self._profile(brokers), jobs=self._jobs(found))
         untried = {} if brokers is None else {each.case_id: why for each in scenarios if (why := _untried(each, brokers))}
+        for case, why in untried.items():
+            certification.say(f"{case} is left out: {why}")
         drawn = None if names else Lesser(scenario=scenarios[0], members=self._members or scenarios[0].members)
         runs: list[ChaosRun] = []
 

@@ -40,5 +40,5 @@ def _meant(named: str) -> Sequence[Scenario]:
     names = [scenario.name for scenario in shipped()]
     meant = [each for each in shipped() if named in ("all", each.name, each.case_id) or fnmatchcase(each.name, named)]
     if not meant:
-        raise WrongUsage(f"no scenario is called {named!r}{nearest(named, names)}; see groupproof chaos list")
+        raise WrongUsage(f"no scenario is called {named!r}{nearest(named, names) or '; see groupproof chaos list'}")
     return meant

@@ -154,7 +154,7 @@ def _named(name: str) -> Registered:
         return found
     near = difflib.get_close_matches(name.lower(), [*clients, *by_alias], n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(sorted(clients))}"
-    raise UnknownClient(f"no registered client is called {name!r}; {hint} Another program: certify client -- PROGRAM ARG…")
+    raise UnknownClient(f"no registered client is called {name!r}; {hint} A program of your own goes behind two hyphens: -- PROGRAM ARG…")
 
 
 def _in_release(client: Registered, release: str) -> Registered:
