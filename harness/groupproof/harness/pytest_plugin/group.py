@@ -25,6 +25,10 @@ __all__ = ["GroupproofGroup", "GroupproofMember"]
 STEPS: Final = tuple(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
 """The requests that a member led step by step waits before."""
 
+EAGER: Final = ("range", "roundrobin", "sticky")
+ASSIGNORS: Final = (*EAGER, "cooperative-sticky")
+"""The assignors that a reference member speaks; to a group that has none yet it offers those that every client knows."""
+
 LOOK_S: Final = 0.02
 
 
@@ -155,18 +159,22 @@ class GroupproofGroup:
     def add(self, name: str | None = None, *, stepping: bool = False, **settings: Any) -> GroupproofMember:
         """Add a member and return at once; `settings` are the fields of the shim contract's `subscribe`, `name` is its client id.
 
-        It subscribes to the marker's topics. With `stepping` it waits before each request of the group for `step`.
+        It subscribes to the marker's topics, and offers the assignor by which the group is assigned now. With `stepping` it waits before each request of the group for `step`.
         """
         name = name or f"reference-{next(self._numbers)}"
         if name in self.members:
             raise ValueError(f"{name!r} is in use; a member has a name of its own")
         topics = list(self.coordinator.stand.served.topics)
-        member = GroupproofMember(self, name, {"group": self.name, "topics": topics, **settings})
+        member = GroupproofMember(self, name, {"group": self.name, "topics": topics, "assignors": self._assignors(), **settings})
         if stepping:
             member.hold_steps()
         self.coordinator.stand.submit(member.begin).result(WITHIN_S)
         self.members[name] = member
         return member
+
+    def _assignors(self) -> list[str]:
+        chosen = view.protocol_name if (view := self.view) is not None else None
+        return [chosen] if chosen in ASSIGNORS else list(EAGER)
 
     @property
     def view(self) -> GroupView | None:
