@@ -135,3 +135,13 @@ def test_a_file_that_is_wrong_is_refused_with_the_place(tmp_path: Path, text: st
 def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="No such file"):
         load(tmp_path / "none.toml")
+
+
+def test_an_entry_over_cases_of_other_shards_is_left_open(tmp_path: Path) -> None:
+    entries = known(tmp_path)
+    passing = failed(verdict=Verdict.OK)
+
+    alone, beside = (settle(entries, [passing], TODAY, elsewhere=elsewhere) for elsewhere in ((), ("join/classic/another", passing.case)))
+
+    assert (len(alone.stale), alone.open) == (1, ())
+    assert (beside.stale, [told for _, told in beside.open]) == ((), list(alone.stale))

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.harness.report_of import report
 
 from groupproof.harness.cli.certifying import Certification, as_folder
 from groupproof.harness.cli.options import RunOptions
+from groupproof.harness.sharding import Share
 from groupproof.harness.troubles import WrongUsage
 
 OPTIONS = RunOptions(
@@ -53,3 +56,41 @@ def test_the_known_failures_that_ship_give_way_to_the_users(tmp_path: Path) -> N
 def test_a_name_becomes_a_folder() -> None:
     assert as_folder("127.0.0.1:9092") == "127.0.0.1_9092"
     assert as_folder("..") == "subject"
+
+
+def test_a_shard_takes_its_share_and_knows_what_the_others_have() -> None:
+    whole = {case.id for case in Certification(OPTIONS, "client").cases}
+    shards = [Certification(replace(OPTIONS, shard=Share(number=number, of=3)), "client") for number in (1, 2, 3)]
+    orders = [shard.order(profile="kafka-4.1", jobs=1) for shard in shards]
+
+    assert sorted(case.id for order in orders for case in order.cases) == sorted(whole)
+    assert all({case.id for case in order.cases} | order.elsewhere == whole for order in orders)
+    assert [str(order.shard) for order in orders] == ["1/3", "2/3", "3/3"]
+
+
+def test_the_only_shard_of_one_is_the_whole() -> None:
+    order = Certification(replace(OPTIONS, shard=Share(number=1, of=1)), "client").order(profile="kafka-4.1", jobs=1)
+
+    assert (order.shard, order.elsewhere) == (None, frozenset())
+
+
+def test_cases_are_dealt_out_by_ones_own_durations(tmp_path: Path) -> None:
+    made = report({"heartbeat/classic/steady": ("OK", None)})
+    made["cases"][0]["duration_s"] = 1_000_000.0
+    (tmp_path / "report.json").write_text(json.dumps(made))
+    options = replace(OPTIONS, shard=Share(number=1, of=2), durations=tmp_path)
+
+    assert [case.id for case in Certification(options, "client").cases] == ["heartbeat/classic/steady"]
+
+
+def test_a_baseline_is_of_the_same_side(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text(json.dumps(report({"heartbeat/classic/steady": ("OK", None)})))
+    options = replace(OPTIONS, baseline=tmp_path / "report.json", only=("heartbeat",), skip=("heartbeat/classic/steady",))
+
+    order = Certification(options, "client").order(profile="kafka-4.1", jobs=1)
+
+    assert order.baseline is not None
+    assert order.baseline.name.endswith("report.json")
+    assert (order.wanted.only, order.wanted.level, order.wanted.selected) == (("heartbeat",), "must", frozenset(case.id for case in order.cases))
+    with pytest.raises(WrongUsage, match="is the report of a client, and tells nothing of a coordinator"):
+        Certification(options, "coordinator")

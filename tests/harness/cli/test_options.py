@@ -40,6 +40,9 @@ def test_what_stands_behind_two_dashes_is_the_programs_own() -> None:
         (["--profile", "zookeeper"], "there are kafka-1.1"),
         (["--expect", "nowhere.toml"], "can't read the expectations nowhere.toml"),
         (["--level", "may"], "'may' is not one of"),
+        (["--shard", "5/4"], "shards are counted from 1"),
+        (["--only", "heartbeat/classic/steady", "--shard", "1/4"], "the selection has 1 cases, fewer than there are shards"),
+        (["--baseline", "nowhere.json"], "can't read nowhere.json"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused_in_one_line(arguments: list[str], said: str, groupproof: Call) -> None:

@@ -8,6 +8,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from rich.console import Console
 
+from groupproof.harness.baseline import Change, Delta
 from groupproof.harness.case import Case
 from groupproof.harness.cli.running import Outcome
 from groupproof.harness.cli.summary import print_summary
@@ -15,6 +16,7 @@ from groupproof.harness.expectations import Known, Settled
 from groupproof.harness.judging import Ruling
 from groupproof.harness.report import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.runner import CaseResult
+from groupproof.harness.sharding import Share
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
 
@@ -100,3 +102,35 @@ def test_a_selection_says_why_it_makes_no_grade() -> None:
 
     assert any(line.startswith("a selection makes no grade: 149 cases") for line in printed(summary, left_out=149))
     assert not any("no grade" in line for line in printed(summary))
+
+
+def test_the_difference_to_a_baseline_is_told_at_length_where_it_is_grave() -> None:
+    moved = tuple(Change(id=f"a/classic/c{number}", before="OK", now="FAILED", observed="It fell.") for number in range(12))
+    new = tuple(Change(id=f"b/classic/c{number}", before="", now="OK") for number in range(12))
+    summary = run(result(FIRST, Verdict.OK))
+
+    lines = printed(replace(summary, delta=Delta(name="old.json", moved=moved, new=new, unlike=("profile a, not b",), lost=True)))
+
+    assert "baseline old.json is a run of profile a, not b; what differs may be of that" in lines
+    assert sum(line.startswith("moved a/classic/c") for line in lines) == 12
+    assert "moved a/classic/c0  OK → FAILED: It fell." in lines
+    assert "new and 2 more" in lines
+    assert "the run is worse than old.json: 12 moved, 0 vanished" in lines
+    assert "cases that are required, and had a verdict in the baseline, have none in this run" in lines
+
+
+def test_a_run_that_is_better_than_its_baseline_says_how_to_make_it_the_next() -> None:
+    better = Delta(name="old.json", improved=(Change(id=FIRST.id, before="FAILED", now="OK"),))
+
+    told = [printed(replace(run(result(FIRST, Verdict.OK)), delta=delta)) for delta in (better, Delta(name="old.json"))]
+
+    assert "take the run as the baseline from now on: cp out/report.json old.json" in told[0]
+    assert "as in old.json" in told[1]
+
+
+def test_a_shard_says_that_the_grade_is_that_of_all() -> None:
+    summary = run(result(FIRST, Verdict.OK))
+
+    lines = printed(replace(summary, run=replace(summary.run, shard=Share(number=2, of=4))))
+
+    assert any(line.startswith("shard 2/4, ") and line.endswith("groupproof report DIR...") for line in lines)

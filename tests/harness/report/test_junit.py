@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as xml
 
 import pytest
 from tests.harness.report.making import a_case, a_result, known, summary_of
 
+from groupproof.harness.baseline import Change, Delta
 from groupproof.harness.case import Case
 from groupproof.harness.report.junit import junit
 from groupproof.harness.troubles import BrokenEnvironment
@@ -134,3 +136,21 @@ def test_whatever_a_client_says_the_file_can_be_read() -> None:
     failure = suite.find("testcase/failure")
     assert failure is not None
     assert (failure.get("message") or "").startswith("]]> <b>&amp; \N{REPLACEMENT CHARACTER}")
+
+
+def test_against_a_baseline_only_what_is_worse_fails() -> None:
+    cases = {name: a_case(f"join/classic/{name}") for name in ("known", "sloppy", "fell")}
+    results = [a_result(Verdict.FAILED, cases["known"]), a_result(Verdict.NON_STRICT, cases["sloppy"]), a_result(Verdict.FAILED, cases["fell"])]
+    delta = Delta(
+        name="old.json",
+        moved=(Change(id=cases["sloppy"].id, before="OK", now="NON_STRICT"), Change(id=cases["fell"].id, before="OK", now="FAILED")),
+        vanished=(Change(id="join/classic/gone", before="OK", now=""),),
+        known=frozenset({cases["known"].id}),
+    )
+
+    suite = xml.fromstring(junit(replace(summary_of(*results), delta=delta), "out"))[0]
+
+    told = {case.get("name"): (case[0].tag, case[0].get("type")) for case in suite.findall("testcase")}
+    assert told == {
+        "known": ("skipped", "FAILED"), "sloppy": ("failure", "MOVED"), "fell": ("failure", "FAILED"), "gone": ("failure", "VANISHED"),
+    }  # fmt: skip

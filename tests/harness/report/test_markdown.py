@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.harness.report.making import a_case, a_result, known, summary_of
 
+from groupproof.harness.baseline import Change, Delta
 from groupproof.harness.report.markdown import CHARS_MAX, summary
+from groupproof.harness.sharding import Share
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.spec.verified import standing
 
@@ -77,3 +81,24 @@ def test_long_lists_are_cut_and_say_by_how_much() -> None:
 
     assert "| … and 10 more | | |" in text
     assert text.count("groupproof replay") == 50
+
+
+def test_the_difference_to_a_baseline_stands_above_what_was_found() -> None:
+    delta = Delta(
+        name="old.json", moved=(Change(id="join/classic/failed", before="OK", now="FAILED", observed="It <left>."),), unlike=("profile a, not b",)
+    )
+
+    told = summary(replace(summary_of(a_result(Verdict.FAILED, FAILED)), delta=delta), "out")
+
+    assert "**Against old.json:** worse: 1 moved." in told
+    assert "- old.json is a run of profile a, not b" in told
+    assert "| `join/classic/failed` | OK | FAILED | It \\<left\\>. |" in told
+    assert told.index("#### moved") < told.index("#### FAILED")
+
+
+def test_a_shard_is_told_to_be_one() -> None:
+    told = summary(summary_of(a_result(), shard=Share(number=2, of=4)), "out")
+
+    assert told.startswith("### 🧩 example 1.2: ")
+    assert "(shard 2/4)" in told
+    assert "One of 4 shards, 1 cases; the grade is that of all of them together." in told
