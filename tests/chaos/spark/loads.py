@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,20 @@ class Lines:
 
     def line(self, text: str) -> None:
         self.lines.append(text)
+
+
+class Until(Lines):
+    """Interrupts the load, as Ctrl-C does, once it has come so far."""
+
+    def __init__(self, so_far: Callable[[Figures], bool]) -> None:
+        super().__init__()
+        self._so_far, self._is_sent = so_far, False
+
+    def figures(self, now: Figures) -> None:
+        super().figures(now)
+        if not self._is_sent and self._so_far(now):
+            self._is_sent = True
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: ThreadJob | None = None, shown: Lines | None = None, **given: Any) -> Loaded:

@@ -34,6 +34,7 @@ from groupproof.protocol.toxics import toxic_from_json
 from groupproof.protocol.trace import Observation, Recorder
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire import warm
 
 if TYPE_CHECKING:
     from groupproof.chaos.toxiproxy import Proxy
@@ -42,7 +43,8 @@ __all__ = ["Backstage", "BackstageOrder", "is_kept"]
 
 _GARBAGE: Final = (20_000, 20, 50)
 _SEAL_S: Final = 1.0
-_KEPT: Final = frozenset({*(api.title for api in GROUP_APIS), Api.FIND_COORDINATOR.title})
+_KEPT_APIS: Final = GROUP_APIS | {Api.FIND_COORDINATOR}
+_KEPT: Final = frozenset(api.title for api in _KEPT_APIS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,7 @@ class Backstage:
 
     async def run(self, over: trio.Event) -> None:
         """Serve until `over`; raise `BrokenEnvironment` and `WrongUsage`."""
+        warm(_KEPT_APIS | {Api.API_VERSIONS, Api.METADATA, Api.FETCH})
         async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
             ways = await stack.enter_async_context(_ways(self._order))
             interception = await (self._tap(nursery, ways) if self._order.upstream else self._coordinate(nursery, ways))

@@ -226,7 +226,7 @@ def fleets_of(frame: DataFrame) -> DataFrame:
     orphans = frame.where(f.col("group").isNull())
     is_kit = (f.col("who") == "kit") & f.col("connection").isNull()
     of_all = orphans.where((f.col("kind") == "fault") | is_kit).join(f.broadcast(spoken), list(_RUN))
-    is_link = f.col("connection").isNotNull() & (f.col("who") == "link") & (f.col("kind") == "event")
+    is_link = f.col("connection").isNotNull() & (f.col("kind") != "fault")
     of_links = orphans.where(is_link).join(f.broadcast(linked), [*_RUN, "connection"])
     whole = own.withColumn("to_group", f.col("group")).unionByName(of_all).unionByName(of_links)
     told = whole.join(f.broadcast(spoken), list(_KEY), "left_semi")

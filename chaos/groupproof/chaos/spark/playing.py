@@ -14,6 +14,8 @@ from groupproof.chaos.spark.desk import Desk
 from groupproof.chaos.spark.load_order import TaskOrder
 from groupproof.chaos.spark.reference_host import ReferenceHost
 from groupproof.chaos.spark.sealing import NoRoom, Sealed, Sealer, Stamp, since
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire import warm
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +24,12 @@ __all__ = ["MANIFEST", "play", "player"]
 
 MANIFEST: Final = "task int, attempt int, path string, `group` string, rows long, first_seq long, last_seq long"
 """The manifest's columns, as Spark's DDL."""
+
+_WARMED: Final = (
+    Api.API_VERSIONS, Api.METADATA, Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_FETCH, Api.OFFSET_COMMIT,
+    Api.LIST_OFFSETS, Api.FETCH, Api.LEAVE_GROUP,
+)  # fmt: skip
+"""What members speak, read in before they start, so that all of them start at once."""
 
 _COLUMNS: Final = ("task", "attempt", "path", "group", "rows", "first_seq", "last_seq")
 
@@ -69,6 +77,7 @@ def play(order: TaskOrder, attempt: int) -> Iterator[Sealed]:
 
 
 def _played(order: TaskOrder, attempt: int, sealed: Callable[[Sealed], None]) -> None:
+    warm(_WARMED)
     try:
         channel = Channel(order.channel, order.secret, order.task, attempt)
     except Dismissed:

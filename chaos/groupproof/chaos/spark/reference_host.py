@@ -226,7 +226,10 @@ class ReferenceHost:
 
     def run(self) -> None:
         """Play until the plan's end, or until the driver has enough; raise `NoRoom`."""
-        trio.run(self.live)
+        try:
+            trio.run(self.live)
+        except BaseExceptionGroup as group:
+            raise _first(group) from group
 
     async def live(self) -> None:
         """Do it in trio."""
@@ -244,3 +247,8 @@ class ReferenceHost:
                 await gone.wait()
             if not self._tick() or self._elapsed_s() >= self._order.duration_s:
                 over.set()
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return what went wrong first, out of the nurseries it came through."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+from tests.harness.folds.fleets import planted_fleet
+from tests.harness.virtual import played
+
+from groupproof.harness.catalogue import CASES
+from groupproof.harness.checking import check_files
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.runner import CaseResult
+from groupproof.harness.suites import CASES as CLIENT_CASES
+from groupproof.harness.troubles import WrongUsage
+from groupproof.protocol.columns import to_batch, write_parquet
+from groupproof.protocol.trace import Observation, Trace, write_trace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.java, pytest.mark.slow]
+
+BY_ID = {case.id: case for case in CLIENT_CASES}
+SAMPLE = ("heartbeat/classic/rejoins-on-27", "join/classic/first-join")
+MISBEHAVIOUR = ("leader-assigns-twice", "cooperative/classic/hand-over")
+
+
+def rulings(results: Sequence[CaseResult]) -> set[tuple[str, str, str, str, str, str]]:
+    """Return everything that a ruling says, by case."""
+    return {
+        (each.case.id, each.ruling.verdict.value, each.ruling.goodbye.value, each.ruling.stability, each.ruling.observed, each.ruling.fingerprint)
+        for each in results
+    }
+
+
+def agreed(spark: SparkSession, *paths: Path) -> list[CaseResult]:
+    """Judge by both engines; return the results of Spark's, which are the same."""
+    from groupproof.chaos.spark.checking import check_by_spark
+
+    by_spark = check_by_spark(paths, master=spark.sparkContext.master)
+    in_process = check_files(paths, CASES, UNIVERSAL)
+
+    assert rulings(by_spark.results) == rulings(in_process.results)
+    assert len(by_spark.results) == len(in_process.results)
+    assert by_spark.duplicates == in_process.duplicates
+    return by_spark.results
+
+
+def save(path: Path, trace: Sequence[Observation]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in write_trace(trace)))
+    return path
+
+
+def runs(ids: Sequence[str]) -> Trace:
+    return [replace(seen, run=f"1.{number}") for number, id in enumerate(ids) for seen in played(BY_ID[id]).trace]
+
+
+def test_cases_and_planted_fleets_get_the_same_verdicts_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    some = sorted(BY_ID)[:: len(BY_ID) // 6]
+    misbehaving = [replace(seen, run="1.bad") for seen in played(BY_ID[MISBEHAVIOUR[1]], variant=MISBEHAVIOUR[0]).trace]
+    cases = save(tmp_path / "trace.ndjson", [*runs(some), *misbehaving])
+    write_parquet(tmp_path / "fleet.parquet", [*planted_fleet("one"), *planted_fleet("two")])
+
+    results = agreed(spark, cases, tmp_path / "fleet.parquet")
+
+    broken = {each.case.id for each in results if each.case.id.startswith("laws/") and each.ruling.verdict.value != "OK"}
+    assert len(broken) == 9
+    assert {each.case.id for each in results} >= {*some, MISBEHAVIOUR[1]}
+
+
+@pytest.mark.soak
+def test_every_case_of_the_suites_gets_the_same_verdict_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    assert len(agreed(spark, save(tmp_path / "trace.ndjson", runs(sorted(BY_ID))))) == len(BY_ID)
+
+
+def test_what_is_there_twice_or_out_of_its_place_changes_no_verdict(spark: SparkSession, tmp_path: Path) -> None:
+    trace = planted_fleet()
+    mixed = save(tmp_path / "trace.ndjson", [*reversed(trace), *(seen for seen in trace if seen.group == "kept")])
+
+    results = agreed(spark, mixed)
+
+    assert [each.ruling.verdict.value for each in results if each.case.id == "laws/classic/kept"] == ["OK"]
+
+
+def test_a_folder_that_is_partitioned_by_run_and_group_is_one_trace(spark: SparkSession, tmp_path: Path) -> None:
+    trace = [replace(seen, run="007") for seen in planted_fleet()]
+    frame = spark.createDataFrame(to_batch(trace).to_pandas()) if False else None
+    assert frame is None
+    for group in {seen.group for seen in trace}:
+        folder = tmp_path / "fleet" / "run=007" / f"group={group or '__HIVE_DEFAULT_PARTITION__'}"
+        folder.mkdir(parents=True)
+        mine = to_batch(seen for seen in trace if seen.group == group)
+        pq.write_table(
+            mine.to_struct_array().type and __import__("pyarrow").Table.from_batches([mine]).drop(["run", "group"]), folder / "part-0.parquet"
+        )
+
+    assert len(agreed(spark, tmp_path / "fleet")) == 22
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("trace.ndjson", b'{"seq": 1}\n', "a line is no observation: a trace line lacks at_ns, kind"),
+        ("trace.parquet", b"PAR1 cut off", "can't be read as Parquet"),
+    ],
+)
+def test_what_is_no_trace_is_told_in_one_line(spark: SparkSession, tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    from groupproof.chaos.spark.checking import check_by_spark
+
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(WrongUsage, match=said) as caught:
+        check_by_spark([tmp_path / name], master=spark.sparkContext.master)
+    assert "\n" not in str(caught.value)
