@@ -12,6 +12,7 @@ from typing import Final
 
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.evidence import Evidence
+from groupproof.harness.folds.live import MEMBERSHIP
 from groupproof.harness.judging import Judgement, rule_on
 from groupproof.harness.members import told_apart
 from groupproof.harness.plan import Plan
@@ -22,13 +23,12 @@ from groupproof.harness.verdicts import Finding, Goodbye, Level, Verdict, worst
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["OBSERVED", "judge_live"]
+__all__ = ["OBSERVED", "case_of", "judge_live", "judgement_of"]
 
 OBSERVED: Final = "observed"
 """The area of the cases that are made of a group seen live."""
 
 _REQUIREMENTS = ("CLIENT-10", "CLIENT-11", "CLIENT-12", "CLIENT-66", "ASSIGN-09", "LEAVE-55")
-_MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
 
 
 def judge_live(trace: Trace, universal: Sequence[Judge]) -> list[CaseResult]:
@@ -38,7 +38,7 @@ def judge_live(trace: Trace, universal: Sequence[Judge]) -> list[CaseResult]:
 
 def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
     """Yield each group's own trace, renumbered: all that names it, and what befell the connections on which it was spoken of."""
-    names = list(dict.fromkeys(seen.group for seen in trace if seen.group is not None and seen.api in _MEMBERSHIP))
+    names = list(dict.fromkeys(seen.group for seen in trace if seen.group is not None and seen.api in MEMBERSHIP))
     for name in names:
         connections = {seen.connection for seen in trace if seen.group == name and seen.connection is not None}
         mine = [seen for seen in trace if seen.group == name or (seen.group is None and seen.connection in connections)]
@@ -48,7 +48,7 @@ def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
 def _judged(group: str, story: Trace, universal: Sequence[Judge]) -> CaseResult:
     evidence = Evidence(story)
     findings = tuple(finding for judge in universal for finding in judge(evidence))
-    case = _case(group, findings)
+    case = case_of(group, findings)
     judgement = _judgement(evidence, findings)
     duration_s = (story[-1].at_ns - story[0].at_ns) / 1e9
     return CaseResult(
@@ -59,7 +59,8 @@ def _judged(group: str, story: Trace, universal: Sequence[Judge]) -> CaseResult:
     )
 
 
-def _case(group: str, findings: Sequence[Finding]) -> Case:
+def case_of(group: str, findings: Sequence[Finding]) -> Case:
+    """Return the case that a group seen live makes."""
     name = case_place(f"{OBSERVED}/classic/{group}").rpartition("/")[2].replace("_", "-")
     return Case(
         id=f"{OBSERVED}/classic/{name}",
@@ -71,27 +72,33 @@ def _case(group: str, findings: Sequence[Finding]) -> Case:
     )
 
 
-def _judgement(evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
-    goodbye, why = _goodbye(evidence)
-    requests = [seen for seen in evidence.select("request") if seen.api in _MEMBERSHIP]
-    clients = sorted({seen.client for seen in requests if seen.client is not None})
-    if not any(seen.api == Api.JOIN_GROUP.title for seen in requests):
+def judgement_of(findings: tuple[Finding, ...], *, joined: bool, requests: int, clients: Sequence[str], goodbye: Goodbye, why: str) -> Judgement:
+    """Return the judgement on the members of a group, from what they broke and what there was to look at."""
+    if not joined:
         return Judgement(verdict=Verdict.INCONCLUSIVE, reason="nobody joined", findings=findings)
     fine = Finding(
         verdict=Verdict.OK,
         requirement=_REQUIREMENTS[0],
         expected="The members keep to the memberships that they were given.",
-        observed=f"Nothing illegal in {len(requests)} requests of {', '.join(clients)}.",
+        observed=f"Nothing illegal in {requests} requests of {', '.join(clients)}.",
     )
     all_findings = (*findings, fine)
     return Judgement(verdict=worst(each.verdict for each in all_findings), findings=all_findings, goodbye=goodbye, goodbye_reason=why)
+
+
+def _judgement(evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
+    goodbye, why = _goodbye(evidence)
+    requests = [seen for seen in evidence.select("request") if seen.api in MEMBERSHIP]
+    clients = sorted({seen.client for seen in requests if seen.client is not None})
+    joined = any(seen.api == Api.JOIN_GROUP.title for seen in requests)
+    return judgement_of(findings, joined=joined, requests=len(requests), clients=clients, goodbye=goodbye, why=why)
 
 
 def _goodbye(evidence: Evidence) -> tuple[Goodbye, str]:
     """Return UNCLEAN where a dynamic member's last connection closed without LeaveGroup; who is still connected has yet to say it."""
     verdicts: list[Goodbye] = []
     for client in dict.fromkeys(seen.client for seen in evidence.select("request", Api.JOIN_GROUP) if seen.client is not None):
-        spoken = [seen for seen in evidence.select("request", client=client) if seen.api in _MEMBERSHIP]
+        spoken = [seen for seen in evidence.select("request", client=client) if seen.api in MEMBERSHIP]
         if spoken[-1].api == Api.LEAVE_GROUP.title:
             verdicts.append(Goodbye.CLEAN)
         elif _is_gone(evidence, spoken[-1].connection) and not any(seen.instance for seen in spoken):

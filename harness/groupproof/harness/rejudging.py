@@ -18,34 +18,17 @@ from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
 from groupproof.harness.tap.coordinator_side import ANSWERED, judge_answers
 from groupproof.harness.tap.sides import judge_sides, upstream_of
+from groupproof.harness.trace_files import stream, traces_in
 from groupproof.harness.troubles import WrongUsage
-from groupproof.protocol.trace import Trace, read_trace
+from groupproof.protocol.trace import Trace
 
-__all__ = ["read_traces", "rejudged", "split", "traces_in"]
+__all__ = ["read_traces", "rejudged", "split"]
 
 
 def read_traces(paths: Iterable[Path]) -> list[Trace]:
     """Return the traces in files, or in the folders that hold them, one for each run and case; raise `WrongUsage` for what is no trace."""
     files = [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
-    return [trace for file in files for trace in split(_read(file))]
-
-
-def traces_in(folder: Path) -> list[Path]:
-    """Return the traces in a folder, however deep; raise `WrongUsage` where there is none."""
-    found = sorted(folder.rglob("trace*.ndjson"))
-    if not found:
-        raise WrongUsage(f"there is no trace.ndjson in {folder}")
-    return found
-
-
-def _read(file: Path) -> Trace:
-    try:
-        with file.open(encoding="utf-8") as lines:
-            return list(read_trace(lines))
-    except OSError as error:
-        raise WrongUsage(f"can't read the trace {file}: {error.strerror}") from error
-    except ValueError as error:
-        raise WrongUsage(f"{file} is no trace in NDJSON: {error}") from error
+    return [trace for file in files for trace in split(list(stream(file)))]
 
 
 def split(trace: Trace) -> list[Trace]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,19 +28,29 @@ group = Group(
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
+    "--engine",
+    type=click.Choice(["process", "spark"]),
+    default="process",
+    show_default=True,
+    help="Judge here, or by a Spark job; the verdicts are the same.",
+)
+@click.option("--master", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
+@click.option(
     "--meters", "metered", is_flag=True, help="Show what each trace cost: ownership overlap, unowned time, requests a rebalance, lost records."
 )
-def check(files: tuple[Path, ...], *, as_json: bool, metered: bool) -> int:
+def check(files: tuple[Path, ...], *, engine: str, master: str, as_json: bool, metered: bool) -> int:
     """Judge the traces in FILEs (or folders of them) again, by the cases that they name; of others, what is illegal or unsafe.
+
+    FILEs are NDJSON or Parquet, also as Spark writes it in folders by run and group. What was seen live is judged as it is read, group by group: its
+    members by the rules, and the group by the laws of groups.
 
     1 says that a case FAILED, 2 that one is INCONCLUSIVE. Repetitions (trace-2.ndjson, …) are judged together with the first run.
     """
-    from groupproof.harness.catalogue import CASES
     from groupproof.harness.grade import Counted, exit_code
-    from groupproof.harness.judges import UNIVERSAL
-    from groupproof.harness.rejudging import read_traces, rejudged
 
-    results = rejudged(read_traces(files), CASES, UNIVERSAL)
+    if metered and engine == "spark":
+        raise click.UsageError("--meters goes with --engine process")
+    results = _with_meters(files) if metered else _checked(files, engine, master)
     if as_json:
         click.echo(json.dumps([_row(each, metered=metered) for each in results], ensure_ascii=False, indent=1))
     else:
@@ -47,6 +58,34 @@ def check(files: tuple[Path, ...], *, as_json: bool, metered: bool) -> int:
             click.echo("\n".join(_lines(each, metered=metered)))
     counted = [Counted(case=each.case, verdict=each.ruling.verdict, goodbye=each.ruling.goodbye) for each in results]
     return exit_code(counted, "PASSED" if results else "NO_VERDICT")
+
+
+def _with_meters(files: tuple[Path, ...]) -> list[CaseResult]:
+    """Return the results with the traces that they rest on, which meters read."""
+    from groupproof.harness.catalogue import CASES
+    from groupproof.harness.judges import UNIVERSAL
+    from groupproof.harness.rejudging import read_traces, rejudged
+
+    return rejudged(read_traces(files), CASES, UNIVERSAL)
+
+
+def _checked(files: tuple[Path, ...], engine: str, master: str) -> list[CaseResult]:
+    from groupproof.harness.catalogue import CASES
+    from groupproof.harness.checking import check_files
+    from groupproof.harness.judges import UNIVERSAL
+
+    if engine == "spark":
+        # Spark is a layer above, and is asked by name.
+        by_spark = importlib.import_module("groupproof.chaos.spark.checking").check_by_spark
+        checked = by_spark(files, master=master)
+    else:
+        checked = check_files(files, CASES, UNIVERSAL)
+    if checked.duplicates or checked.displaced:
+        click.echo(
+            f"{checked.duplicates} observations were there twice, {checked.displaced} out of their place: each counts once, in its place", err=True
+        )
+    results: list[CaseResult] = checked.results
+    return results
 
 
 def _row(result: CaseResult, *, metered: bool) -> dict[str, Any]:

@@ -23,25 +23,28 @@ class _Syncs(Fold):
 
     def __init__(self) -> None:
         self._joined: dict[str, Joined] = {}
-        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._waiting: Waiting[tuple[Observation, Given | None]] = Waiting(SLACK_MS)
 
     def step(self, seen: Observation) -> Iterator[Finding]:
-        for sync in self._waiting.due(seen.at_ms):
-            yield from self._look(sync)
+        for sync, join in self._waiting.due(seen.at_ms):
+            yield from self._look(sync, join)
         if seen.client is None:
             return
         if (given := joins_of(seen)) is not None:
             self._joined.setdefault(seen.client, Joined()).follow(given)
         elif seen.kind == "request" and seen.api == Api.SYNC_GROUP.title:
-            self._waiting.add(seen.at_ms, seen)
+            self._waiting.add(seen.at_ms, (seen, self._origin(seen)))
 
     def end(self) -> Iterator[Finding]:
-        for sync in self._waiting.rest():
-            yield from self._look(sync)
+        for sync, join in self._waiting.rest():
+            yield from self._look(sync, join)
 
-    def _look(self, sync: Observation) -> Iterator[Finding]:
+    def _origin(self, sync: Observation) -> Given | None:
         joined = self._joined.get(sync.client or "")
-        join = None if joined is None else joined.origin(sync)
+        return None if joined is None else joined.origin(sync)
+
+    def _look(self, sync: Observation, join: Given | None) -> Iterator[Finding]:
+        join = join or self._origin(sync)
         return iter(()) if join is None else self._judge(sync, join)
 
     @abstractmethod

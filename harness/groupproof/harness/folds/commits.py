@@ -95,6 +95,7 @@ class _Commit:
     """A commit that is judged when it is accepted, and what belongs to it may have been reported."""
 
     request: Observation
+    mine: frozenset[Partition]
     is_ripe: bool = False
     is_accepted: bool | None = None
 
@@ -129,7 +130,7 @@ class CommitsAreOwn(Fold):
 
     def _commit(self, seen: Observation) -> Iterator[Finding]:
         if seen.kind == "request" and seen.member:
-            self._commits.ask(seen, commit := _Commit(seen))
+            self._commits.ask(seen, commit := _Commit(seen, self._assigned_to(seen.client or "", seen) or frozenset()))
             self._waiting.add(seen.at_ms, commit)
         elif seen.kind == "response" and (asked := self._commits.answered(seen)) is not None:
             asked.is_accepted = not error_of(seen)
@@ -138,11 +139,12 @@ class CommitsAreOwn(Fold):
 
     def _judge(self, commit: _Commit) -> Iterator[Finding]:
         request, client = commit.request, commit.request.client or ""
-        mine = self._assigned_to(client, request)
-        if not commit.is_accepted or mine is None:
+        if not commit.is_accepted:
             return
-        foreign = {(topic, partition) for topic, partition, _ in request.offsets} - self._told.get(client, set()) - mine
-        if not foreign:
+        mine = self._assigned_to(client, request)
+        foreign = {(topic, partition) for topic, partition, _ in request.offsets} - self._told.get(client, set()) - commit.mine
+        foreign -= mine or frozenset()
+        if not foreign or mine is None:
             return
         others = {partition for other in self._assigned if other != client for partition in self._assigned_to(other, request) or ()}
         foreign -= {partition for partition in foreign - others if self._hands_over(client, partition, request)}

@@ -16,7 +16,8 @@ from groupproof.harness.importing.capture_file import CAPTURE_MAGIC, CaptureErro
 from groupproof.harness.importing.client_log import read_client_log
 from groupproof.harness.importing.request_log import read_request_log
 from groupproof.harness.importing.told import Told, merged
-from groupproof.harness.rejudging import split, traces_in
+from groupproof.harness.rejudging import split
+from groupproof.harness.trace_files import is_parquet, stream, traces_in
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.trace import Trace, read_trace
 
@@ -41,6 +42,8 @@ def kind_of(file: Path) -> FileKind:
     """Tell what a file holds by how it begins; raise `WrongUsage` where it can't be read."""
     with _reading(file):
         head = _bytes(file, _HEAD_BYTES)
+    if head[:4] == b"PAR1":
+        return FileKind.TRACE
     if head[:4] in CAPTURE_MAGIC:
         return FileKind.CAPTURE
     begins = head.lstrip()[:200]
@@ -50,7 +53,7 @@ def kind_of(file: Path) -> FileKind:
 def read_any(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> list[Trace]:
     """Return the traces in `files` (or in folders of them), one for each run and case; all logs and captures together are one. Raise `WrongUsage`."""
     files = [file for path in files for file in (traces_in(path) if path.is_dir() else [path])]
-    kinds = {file: kind_of(file) for file in files}
+    kinds = {file: FileKind.TRACE if file.is_dir() else kind_of(file) for file in files}
     own = [trace for file in files if kinds[file] is FileKind.TRACE for trace in split(_trace(file))]
     others = [file for file in files if kinds[file] is not FileKind.TRACE]
     return [*own, *([import_files(others, ports=ports)] if others else [])]
@@ -90,6 +93,8 @@ def _from_log(file: Path) -> list[Told]:
 
 
 def _trace(file: Path) -> Trace:
+    if is_parquet(file):
+        return list(stream(file))
     try:
         with _reading(file):
             return list(read_trace(_lines(file)))
