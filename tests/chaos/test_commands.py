@@ -63,7 +63,7 @@ def test_a_scenario_of_one_s_own_that_does_not_bite_gives_no_verdict(tmp_path: P
     assert "what the scenario brings about was not seen: They notice." in " ".join(out.split())
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_client_of_one_s_own_is_a_program_behind_two_hyphens(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     program = (sys.executable, "-m", "groupproof.clients.shim")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,8 +42,8 @@ of_kafka = [
 ]  # fmt: skip
 
 
-def each_signal(*, marks: Sequence[pytest.MarkDecorator]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("number", [pytest.param(each, marks=marks, id=each.name) for each in SIGNALS])
+def each_signal(*, marks: Mapping[signal.Signals, Sequence[pytest.MarkDecorator]]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("number", [pytest.param(each, marks=marks[each], id=each.name) for each in SIGNALS])
 
 
 def _ended(
@@ -69,7 +69,8 @@ def _is_stopped(mark: str) -> bool:
     return any(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T" for pid in marked(mark))
 
 
-@each_signal(marks=())
+@pytest.mark.slow
+@each_signal(marks={signal.SIGINT: [pytest.mark.soak], signal.SIGTERM: [pytest.mark.soak], signal.SIGKILL: []})
 def test_clients_and_proxies(number: int, program: Program, tmp_path: Path) -> None:
     (tmp_path / "frozen.toml").write_text(FROZEN)
     command = (str(tmp_path / "frozen.toml"), "--output", str(tmp_path / "report"), "--", sys.executable, "-m", "groupproof.clients.shim")
@@ -79,7 +80,7 @@ def test_clients_and_proxies(number: int, program: Program, tmp_path: Path) -> N
     assert (processes, folders) == ([], [])
 
 
-@each_signal(marks=of_kafka)
+@each_signal(marks=dict.fromkeys(SIGNALS, of_kafka))
 def test_processes(number: int, tmp_path: Path) -> None:
     _, had, processes, folders = _ended(number, tmp_path, "local", _is_stopped, (*COMMAND, str(tmp_path / "report")))
 
@@ -87,7 +88,7 @@ def test_processes(number: int, tmp_path: Path) -> None:
     assert (processes, folders) == ([], [])
 
 
-@each_signal(marks=[*of_kafka, pytest.mark.docker])
+@each_signal(marks=dict.fromkeys(SIGNALS, [*of_kafka, pytest.mark.docker]))
 def test_containers(number: int, running_engine: Engine, tmp_path: Path) -> None:
     build_kafka(running_engine, "4.1.0", default_cache(), print)
     build_proxy(running_engine, default_cache(), print)

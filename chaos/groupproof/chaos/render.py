@@ -45,6 +45,7 @@ on bytes are Toxiproxy's, faults on frames the tap's, faults of machines the bro
 whatever happened. Verdicts, exit codes, expectations and reports are those of `certify` (`docs/contract.md`): not to settle counts only when it is seen
 three times of three, and only where the kit itself was in time. A scenario is the case `chaos/classic/NAME`; what the
 registered clients made of them is in [chaos-matrix.md](chaos-matrix.md). A drawn plan that fails is shrunk, to `shrunk.json` beside its report.
+Each trace begins with the scenario that it is of: `groupproof trace check` judges it again by what that expected, wherever its file is by then.
 """
 
 _FILE: Final = """\
