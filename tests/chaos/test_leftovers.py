@@ -88,7 +88,7 @@ def test_processes(number: int, tmp_path: Path) -> None:
     assert (processes, folders) == ([], [])
 
 
-@each_signal(marks=dict.fromkeys(SIGNALS, [*of_kafka, pytest.mark.docker]))
+@each_signal(marks=dict.fromkeys(SIGNALS, (*of_kafka, pytest.mark.docker)))
 def test_containers(number: int, running_engine: Engine, tmp_path: Path) -> None:
     build_kafka(running_engine, "4.1.0", default_cache(), print)
     build_proxy(running_engine, default_cache(), print)

@@ -25,7 +25,7 @@ def test_it_tells_of_every_scenario_and_every_kind_of_fault() -> None:
 
 
 def test_the_file_that_it_shows_is_a_scenario() -> None:
-    shown = re.search(r"```toml\n(.*?)```", page(), re.DOTALL)
+    shown = re.search(r"```toml[^\n]*\n(.*?)```", page(), re.DOTALL)
     assert shown is not None
     assert read_scenario("shown", shown[1]).phases[0].faults[0].who == "half"
 
