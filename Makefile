@@ -3,7 +3,7 @@ BIN := .venv/bin
 SEED = $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup images certify test soak mutants bench check format docs lock clean
+.PHONY: help setup images certify load test soak mutants bench check format docs site lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,10 @@ images: .venv/.set-up-dev ## build images of Apache Kafka, Toxiproxy (or what IM
 
 certify: .venv/.set-up-run ## put the registered clients in front of the reference coordinator; reports in reports/
 	$(BIN)/python ci/certify.py $(CLIENTS)
+
+load: .venv/.set-up-dev ## form a group of 1,000 members over Spark, lose a third of it, restart it in waves; the trace in reports/
+	$(BIN)/groupproof load --members 1000 --duration 6m --churn bad-day --set session_timeout_ms=30000 --set heartbeat_interval_ms=5000 \
+		--output reports/load-$(shell date +%m%d-%H%M%S) $(ARGS)
 
 # The tests start Python hundreds of times, also where the environment has it compile everything each time.
 test soak: export PYTHONDONTWRITEBYTECODE :=
@@ -48,6 +52,9 @@ docs: .venv/.set-up-run ## print the generated documents, the snapshots of the t
 	$(BIN)/python -m groupproof.protocol.render docs/spec
 	$(BIN)/python -m groupproof.chaos docs/chaos.md
 	$(BIN)/python -m groupproof.protocol.spec
+
+site: .venv/.set-up-dev ## build the documentation site into dist/site, without a network; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lock: .venv/.set-up-dev ## resolve the lock files anew from pyproject.toml
 	ci/lock

@@ -11,6 +11,7 @@ from typing import Any
 import trio
 
 from groupproof.chaos.spark.churn_file import read_churn
+from groupproof.chaos.spark.job import Job
 from groupproof.chaos.spark.load import Load, Loaded
 from groupproof.chaos.spark.load_order import Chosen, LoadOrder, TaskOrder
 from groupproof.chaos.spark.load_shown import Figures
@@ -83,7 +84,7 @@ class Until(Lines):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: ThreadJob | None = None, shown: Lines | None = None, **given: Any) -> Loaded:
+def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: Job | None = None, shown: Lines | None = None, **given: Any) -> Loaded:
     """Carry a load out before the reference coordinator, and return how it ended."""
     sitting = Sitting.open(folder, wanted)
     load = Load(

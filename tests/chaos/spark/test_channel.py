@@ -82,6 +82,8 @@ def test_a_stopped_hall_tells_its_tasks_and_what_they_fail_of_is_told() -> None:
         late = await trio.to_thread.run_sync(Channel, address, "secret", 0, 1)
         with pytest.raises(Dismissed):
             await trio.to_thread.run_sync(late.wait)
+        late.close()
+        channel.close()
 
     _, failed, lost = run(story)
 
@@ -96,6 +98,7 @@ def test_a_stranger_is_sent_away(hello: tuple[str, int]) -> None:
         channel = await trio.to_thread.run_sync(Channel, address, *hello, 0)
         with pytest.raises(Dismissed, match=r"before it began|never began"):
             await trio.to_thread.run_sync(channel.wait)
+        channel.close()
 
     hall, _, _ = run(story)
 

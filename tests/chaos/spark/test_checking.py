@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from tests.chaos.spark.conftest import MASTER
 from tests.harness.folds.fleets import planted_fleet
 from tests.harness.virtual import played
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 BY_ID = {case.id: case for case in CLIENT_CASES}
-SAMPLE = ("heartbeat/classic/rejoins-on-27", "join/classic/first-join")
 MISBEHAVIOUR = ("leader-assigns-twice", "cooperative/classic/hand-over")
 
 
@@ -41,7 +41,7 @@ def agreed(spark: SparkSession, *paths: Path) -> list[CaseResult]:
     """Judge by both engines; return the results of Spark's, which are the same."""
     from groupproof.chaos.spark.checking import check_by_spark
 
-    by_spark = check_by_spark(paths, master=spark.sparkContext.master)
+    by_spark = check_by_spark(paths, master=MASTER)
     in_process = check_files(paths, CASES, UNIVERSAL)
 
     assert rulings(by_spark.results) == rulings(in_process.results)
@@ -88,8 +88,6 @@ def test_what_is_there_twice_or_out_of_its_place_changes_no_verdict(spark: Spark
 
 def test_a_folder_that_is_partitioned_by_run_and_group_is_one_trace(spark: SparkSession, tmp_path: Path) -> None:
     trace = [replace(seen, run="007") for seen in planted_fleet()]
-    frame = spark.createDataFrame(to_batch(trace).to_pandas()) if False else None
-    assert frame is None
     for group in {seen.group for seen in trace}:
         folder = tmp_path / "fleet" / "run=007" / f"group={group or '__HIVE_DEFAULT_PARTITION__'}"
         folder.mkdir(parents=True)
@@ -114,5 +112,5 @@ def test_what_is_no_trace_is_told_in_one_line(spark: SparkSession, tmp_path: Pat
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(WrongUsage, match=said) as caught:
-        check_by_spark([tmp_path / name], master=spark.sparkContext.master)
+        check_by_spark([tmp_path / name], master=MASTER)
     assert "\n" not in str(caught.value)

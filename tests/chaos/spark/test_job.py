@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import trio
+from tests.chaos.spark.conftest import MASTER
 from tests.chaos.spark.loads import START, Until, loaded, order
 
 from groupproof.chaos.spark.job import SparkJob, _cause
@@ -33,7 +34,7 @@ def test_the_line_that_says_why_a_job_failed_is_found() -> None:
 
 @pytest.mark.java
 def test_spark_tasks_play_the_members_and_hand_over_the_manifest(spark: SparkSession, tmp_path: Path) -> None:
-    job = SparkJob(spark.sparkContext.master)
+    job = SparkJob(MASTER)
     assert job.slots == 2
 
     ended = loaded(tmp_path, order(duration_s=LONG_S), START, job, Until(lambda now: now.stable == 1))
@@ -80,7 +81,7 @@ def _worker() -> int:
 def test_a_worker_that_is_killed_loses_nothing_that_was_sealed_and_its_members_come_back(spark: SparkSession, tmp_path: Path) -> None:
     shown = Killing()
 
-    ended = loaded(tmp_path, order(duration_s=LONG_S), START, SparkJob(spark.sparkContext.master), shown)
+    ended = loaded(tmp_path, order(duration_s=LONG_S), START, SparkJob(MASTER), shown)
 
     assert ended.trouble is None
     assert any("is gone, with its members" in line for line in shown.lines)

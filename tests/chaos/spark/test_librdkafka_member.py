@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
 import pytest
 from tests.chaos.spark.fake_third_party import Consumer, Error, KafkaException, Place, confluent
@@ -18,7 +17,7 @@ def told() -> list[object]:
 
 
 @pytest.fixture
-def member(told: list[object], monkeypatch: pytest.MonkeyPatch) -> Iterator[LibrdkafkaMember]:
+def member(told: list[object], monkeypatch: pytest.MonkeyPatch) -> LibrdkafkaMember:
     monkeypatch.setitem(sys.modules, "confluent_kafka", confluent())
     return LibrdkafkaMember(MEMBER, ["t"], [("h", 1)], {}, lambda *each: told.append(each))
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.chaos.spark.loads import order
 
 from groupproof.chaos.spark.load import Loaded
@@ -64,12 +66,26 @@ def test_frames_that_a_tap_saw_stand_for_the_members(tmp_path: Path) -> None:
     assert both_sides(tmp_path) == (1, None)
 
 
-def test_what_brokers_logged_is_the_coordinators_trace(tmp_path: Path) -> None:
+def since_start(line: str) -> str:
+    said, _, by = line.partition("INFO ")[2].strip().rpartition(" (")
+    return f"1500 [group-coordinator-event-processor-1] INFO {by.rstrip(')')} - {said}\n"
+
+
+@pytest.mark.parametrize("form", [str, since_start])
+def test_what_brokers_logged_is_the_coordinators_trace(tmp_path: Path, form: Callable[[str], str]) -> None:
     log = tmp_path / "server.log"
-    log.write_text(PREPARING + STABILIZED + PREPARING.replace("load-0", "another"))
+    log.write_text("".join(map(form, (PREPARING, STABILIZED, PREPARING.replace("load-0", "another")))))
     write(tmp_path / "out" / MEMBERS, joined(1, 1))
 
     summary = summed_up(tmp_path / "out", order(), loaded(logs=(log, tmp_path / "missing.log")))
 
     assert summary["rebalances"]["compared"]["both"] == 1
     assert not summary["rebalances"]["compared"]["coordinator_only"]
+
+
+def test_a_log_that_tells_nothing_of_groups_compares_to_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("[2026-01-01 00:00:00,000] INFO started (kafka.server.KafkaServer)\n")
+    write(tmp_path / "out" / MEMBERS, joined(1, 1))
+
+    assert summed_up(tmp_path / "out", order(), loaded(logs=(log,)))["rebalances"] == {"members": 1, "compared": None}

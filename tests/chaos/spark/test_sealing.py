@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from groupproof.chaos.spark import sealing
-from groupproof.chaos.spark.sealing import SLOTS, NoRoom, Sealed, Sealer, Stamp, folder_of, since
-from groupproof.protocol.columns import parquet_files, read_parquet
+from groupproof.chaos.spark.sealing import NOBODY, SLOTS, NoRoom, Sealed, Sealer, Stamp, folder_of, since
+from groupproof.protocol.columns import parquet_files, read_parquet, write_parquet
 from groupproof.protocol.trace import Observation
 
 
@@ -45,7 +44,7 @@ def test_a_segment_for_each_group_is_there_when_it_is_whole(tmp_path: Path) -> N
 
     assert (sealer.rows, sealer.segments) == (5, 4)
     assert told[0] == Sealed(path="run=r/group=g/task-0000-0-000000.parquet", group="g", rows=2, first_seq=1, last_seq=3)
-    assert {each.path.split("/")[1] for each in told} == {"group=g", "group=a%2Fb", f"group={sealing.NOBODY}"}
+    assert {each.path.split("/")[1] for each in told} == {"group=g", "group=a%2Fb", f"group={NOBODY}"}
     assert [each.seq for each in read_parquet(tmp_path)] == [1, 2, 3, 4, 9]
     assert [each.group for each in read_parquet(tmp_path)] == ["g", "a/b", "g", None, "g"]
 
@@ -63,17 +62,17 @@ def test_without_room_what_was_sealed_stays_and_what_was_not_waits(tmp_path: Pat
     sealer.add(seen(1))
     sealer.seal()
     sealer.add(seen(2))
-    real = sealing.write_parquet
+    real = write_parquet
 
     def full(path: Path, rows: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(sealing, "write_parquet", full)
+    monkeypatch.setattr("groupproof.chaos.spark.sealing.write_parquet", full)
     with pytest.raises(NoRoom, match="can't be written: No space left"):
         sealer.seal()
     assert [each.seq for each in read_parquet(tmp_path)] == [1]
 
-    monkeypatch.setattr(sealing, "write_parquet", real)
+    monkeypatch.setattr("groupproof.chaos.spark.sealing.write_parquet", real)
     sealer.seal()
     assert [each.seq for each in read_parquet(tmp_path)] == [1, 2]
 

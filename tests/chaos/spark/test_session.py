@@ -3,9 +3,10 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.chaos.spark.conftest import MASTER
 
 from groupproof.chaos.spark import session as module
 from groupproof.chaos.spark.session import is_local, session, settings_for
@@ -63,7 +64,8 @@ def test_without_pyspark_the_line_names_the_extra(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.java
 def test_a_process_has_one_session(spark: SparkSession) -> None:
-    same = session("again", master=spark.sparkContext.master, **{"spark.sql.shuffle.partitions": 3})
+    settings: dict[str, Any] = {"spark.sql.shuffle.partitions": 3}
+    same = session("again", master=MASTER, **settings)
 
     assert same.sparkContext is spark.sparkContext
     assert same.conf.get("spark.sql.shuffle.partitions") == "3"

@@ -24,12 +24,14 @@ from groupproof.chaos.spark.sealing import NoRoom, Sealer, Stamp, since
 from groupproof.clients.store import default_cache
 from groupproof.coordinator.interception import Interception
 from groupproof.coordinator.serve import CannotListen, Serving, serve
+from groupproof.coordinator.settings import Settings, UnknownSetting
 from groupproof.harness.network import Address
 from groupproof.harness.runner import trouble_in
 from groupproof.harness.tap.fault_words import faults_of
 from groupproof.harness.tap.hub import Hub, TcpDoors
 from groupproof.harness.tap.upstream import meet_upstream
-from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
+from groupproof.protocol.faults import Fault
 from groupproof.protocol.toxics import toxic_from_json
 from groupproof.protocol.trace import Observation, Recorder
 from groupproof.protocol.typed import GROUP_APIS
@@ -85,6 +87,7 @@ class Backstage:
         stamp = Stamp(0, lambda: self._now_ns())
         self._sealer = Sealer(Path(order.output), order.run, "tap" if order.upstream else "coordinator")
         self._is_full = False
+        self._formed: dict[str, int] = {}
         self.recorder = Recorder(lambda: self._now_ns(), keeps=False, run=order.run, seed=order.seed)
         self.recorder.listen(lambda seen: self._keep(seen, stamp))
 
@@ -110,6 +113,10 @@ class Backstage:
 
     async def _coordinate(self, nursery: trio.Nursery, ways: _Ways) -> Interception:
         order = self._order
+        try:
+            Settings.of(order.settings, order.profile)
+        except UnknownSetting as error:
+            raise WrongUsage(str(error)) from error
         try:
             serving: Serving = await nursery.start(
                 partial(
@@ -140,6 +147,8 @@ class Backstage:
     # What is recorded
 
     def _keep(self, seen: Observation, stamp: Stamp) -> None:
+        if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title and seen.group is not None and not seen.error:
+            self._formed[seen.group] = max(self._formed.get(seen.group, 0), seen.generation or 0)
         if not is_kept(seen) or self._is_full:
             return
         try:
@@ -163,7 +172,7 @@ class Backstage:
         while True:
             await trio.sleep(self._order.seal_s)
             self._seal()
-            self._tell({"rows": self._sealer.rows, "segments": self._sealer.segments})
+            self._tell({"rows": self._sealer.rows, "rebalances": sum(self._formed.values())})
 
     # What is struck
 
@@ -173,13 +182,19 @@ class Backstage:
         name = f"strike-{number}"
         self.recorder.record("event", who="kit", fault=name, body={"name": "strike", "what": strike.fault or dict(strike.impair)})
         if strike.fault is not None:
-            [fault] = faults_of([strike.fault])
-            interception.arm(replace(fault, name=name))
+            interception.arm(_lasting(strike.fault, name))
             await trio.sleep(strike.lasts_s)
             interception.heal(name)
         else:
             await ways.impaired(strike.impair, strike.lasts_s)
         self.recorder.record("event", who="kit", fault=name, body={"name": "healed"})
+
+
+def _lasting(words: str, name: str) -> Fault:
+    """Return a fault that strikes every frame while it lasts, unless its words count them."""
+    [fault] = faults_of([words])
+    selector = fault.selector if "count=" in words else replace(fault.selector, count=None)
+    return replace(fault, name=name, selector=selector)
 
 
 class _Ways:

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -116,9 +116,9 @@ class Load:
                 if hand is not None:
                     await hand.begin(start_ns)
                 hall.begin(start_ns)
-                await self._watch(hall, start_ns)
+                await self._watch(hall, hand, start_ns)
             await self.job.ended.wait()
-            self._last(hall, None)
+            self._last(hall, hand, None)
             nursery.cancel_scope.cancel()
 
     async def _run_job(self, orders: Sequence[Any]) -> None:
@@ -143,18 +143,21 @@ class Load:
             )
         return not self._over.is_set()
 
-    async def _watch(self, hall: Hall, start_ns: int) -> None:
+    async def _watch(self, hall: Hall, hand: Stagehand | None, start_ns: int) -> None:
         while not self.job.ended.is_set():
             with trio.move_on_after(_TURN_S):
                 await self.job.ended.wait()
             at_s = (time.time_ns() - start_ns) / 1e9
-            self._last(hall, at_s)
+            self._last(hall, hand, at_s)
             self.shown.figures(self._loaded.last)
             self.sitting.passed(min(at_s, self.order.duration_s))
 
-    def _last(self, hall: Hall, at_s: float | None) -> None:
+    def _last(self, hall: Hall, hand: Stagehand | None, at_s: float | None) -> None:
         before = self._loaded.last
-        self._loaded.last = figures_of(hall.tasks, before.at_s if at_s is None else at_s, before)
+        now = figures_of(hall.tasks, before.at_s if at_s is None else at_s, before)
+        # Who does not show frames does not tell of generations: then what stands before them does.
+        seen = 0 if hand is None else hand.rebalances
+        self._loaded.last = now if now.rebalances or not seen else replace(now, rebalances=seen)
 
     async def _stop_when_over(self, hall: Hall) -> None:
         """Once it is over, let the tasks end in order, and end them where they don't."""

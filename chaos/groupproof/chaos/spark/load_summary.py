@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from groupproof.chaos.spark.formed import Comparison, compared, formed_by_coordinator, formed_by_members
 from groupproof.chaos.spark.load import Loaded
@@ -12,10 +14,14 @@ from groupproof.chaos.spark.load_order import LoadOrder
 from groupproof.chaos.spark.sealing import folder_of
 from groupproof.chaos.spark.sittings import COORDINATOR, MEMBERS, SUMMARY, TAP
 from groupproof.harness.importing.reading import import_files
+from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.columns import parquet_files, read_parquet, write_parquet
 from groupproof.protocol.trace import Observation
 
 __all__ = ["both_sides", "summed_up", "told"]
+
+_EPOCH: Final = datetime(1970, 1, 1)
+_SINCE_START: Final = re.compile(r"(?P<ms>\d+) \[[^\]]*\] (?P<level>[A-Z]+) (?P<by>\S+) - (?P<said>.*)")
 
 
 def summed_up(folder: Path, order: LoadOrder, loaded: Loaded) -> dict[str, Any]:
@@ -63,18 +69,35 @@ def told(summary: Mapping[str, Any]) -> list[str]:
 
 def _import(folder: Path, order: LoadOrder, logs: Sequence[Path]) -> None:
     """Write what brokers logged of the load's groups where the reference would have written its trace."""
-    there = [path for path in logs if path.is_file() and path.stat().st_size]
-    if not there:
-        return
     groups = {order.group_of(number) for number in range(order.groups)}
     ours: dict[str, list[Observation]] = {}
-    for seen in import_files(there):
+    there = [path for path in logs if path.is_file() and path.stat().st_size]
+    try:
+        trace = import_files([_as_kafka_writes(path, folder / f"broker-{number}.log") for number, path in enumerate(there)]) if there else []
+    except WrongUsage:
+        return  # brokers that tell nothing of groups: then there is nothing to compare with
+    for seen in trace:
         if seen.group in groups:
             ours.setdefault(seen.group, []).append(seen)
-    for group, trace in ours.items():
+    for group, told_of in ours.items():
         place = folder / COORDINATOR / folder_of("log", group)
         place.mkdir(parents=True, exist_ok=True)
-        write_parquet(place / "broker.parquet", trace)
+        write_parquet(place / "broker.parquet", told_of)
+
+
+def _as_kafka_writes(log: Path, place: Path) -> Path:
+    """Keep a broker's log beside the trace, in the form that Kafka's own configuration gives it: brokers that the kit starts log milliseconds since their start."""
+    with log.open(encoding="utf-8", errors="replace") as lines, place.open("w", encoding="utf-8") as kept:
+        kept.writelines(_line(line) for line in lines)
+    return place
+
+
+def _line(line: str) -> str:
+    found = _SINCE_START.fullmatch(line.rstrip("\n"))
+    if found is None:
+        return line
+    at = _EPOCH + timedelta(milliseconds=int(found["ms"]))
+    return f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03}] {found['level']} {found['said']} ({found['by']})\n"
 
 
 def _read(folder: Path) -> Iterable[Observation]:

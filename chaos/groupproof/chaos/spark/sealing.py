@@ -15,7 +15,7 @@ from urllib.parse import quote
 from groupproof.protocol.columns import write_parquet
 from groupproof.protocol.trace import Observation
 
-__all__ = ["SLOTS", "NoRoom", "Sealed", "Sealer", "Stamp", "folder_of", "since"]
+__all__ = ["NOBODY", "SLOTS", "NoRoom", "Sealed", "Sealer", "Stamp", "folder_of", "since"]
 
 SLOTS: Final = 4096
 """So many writers can give numbers to one run without giving the same twice."""

@@ -26,11 +26,12 @@ _TROUBLES: Final[Mapping[int, type[Trouble]]] = {3: WrongUsage, 4: BrokenEnviron
 
 @dataclass(slots=True)
 class Stagehand:
-    """A backstage that serves at `bootstrap`; `rows` is what it has sealed so far."""
+    """A backstage that serves at `bootstrap`; `rows` is what it has sealed so far, `rebalances` how many it has seen."""
 
     process: trio.Process
     bootstrap: tuple[Address, ...] = ()
     rows: int = 0
+    rebalances: int = 0
     _ready: trio.Event = field(default_factory=trio.Event)
     _ended: trio.Event = field(default_factory=trio.Event)
     _trouble: Trouble | None = None
@@ -73,7 +74,7 @@ class Stagehand:
             self.bootstrap = tuple((host, port) for host, port in told["bootstrap"])
             self._ready.set()
         elif "rows" in told:
-            self.rows = told["rows"]
+            self.rows, self.rebalances = told["rows"], told["rebalances"]
         elif "failed" in told:
             if self._ready.is_set():
                 failed(told)
