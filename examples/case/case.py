@@ -1,0 +1,62 @@
+"""A case: a member whose heartbeat is told ILLEGAL_GENERATION joins again with the id that it has. Run before a member that does, and before two that don't."""
+
+from __future__ import annotations
+
+from groupproof.clients.shim import run_shim
+from groupproof.harness.case import Case
+from groupproof.harness.driver import Limits
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins
+from groupproof.harness.judging import Judgement, judge_run
+from groupproof.harness.play import Stage
+from groupproof.harness.steps import answers, delivered, joined, passing, plan, stable, subject
+from groupproof.harness.subjects import ReferenceSubject
+from groupproof.harness.suites.making import MUST, case
+from groupproof.harness.verdicts import Verdict
+from groupproof.harness.virtual_time import run_virtually
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+CASE = case(
+    "heartbeat/generation-has-passed",
+    "A member told that its generation has passed joins again with its id.",
+    ("CLIENT-76", "CLIENT-47"),
+    MUST,
+    # What is done: as data.
+    plan(
+        subject("m0", session_timeout_ms=3_000),
+        steps=[
+            *joined("m0"),
+            answers("error", Api.HEARTBEAT, ErrorCode.ILLEGAL_GENERATION),
+            delivered("error"),
+            stable("m0", after="error", within_ms=12_000),
+            passing(200),
+        ],
+    ),
+    # What must be seen: judges, pure functions of the trace, each with its requirement.
+    is_struck("error", "m0", Api.HEARTBEAT, requirement="CLIENT-30"),
+    rejoins("m0", after="error", requirement="CLIENT-76", identity=Identity.KEPT),
+    recovers("m0", after="error", requirement="CLIENT-47"),
+)
+
+
+def judged(case: Case, variant: str | None) -> Judgement:
+    """Carry the case out in virtual time, and judge its trace."""
+    found: list[Judgement] = []
+
+    async def main() -> None:
+        client, company = ReferenceSubject(run_shim, variant=variant), ReferenceSubject(run_shim)
+        async with client.opened(), company.opened():
+            stage = Stage(subject=client, company=company, profile="kafka-4.1", seed=1, limits=Limits(steps_s=60.0, observations_max=2_500))
+            play = await stage.play(case, key="mine")
+            found.append(judge_run(case, play.trace, UNIVERSAL))
+
+    run_virtually(main, seed=1)
+    return found[0]
+
+
+for variant in (None, "ignores-heartbeat-22", "heartbeats-stop-on-22"):
+    judgement = judged(CASE, variant)
+    print(judgement.verdict.name, variant or "the reference member")
+    for finding in judgement.findings:
+        if finding.verdict is Verdict.FAILED:
+            print("  observed", finding.observed)
