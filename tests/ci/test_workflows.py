@@ -128,15 +128,27 @@ def test_two_shards_by_the_action_are_joined_by_the_workflow_and_held_against_a_
         assert job.known["steps.certify.outputs.grade"].startswith("PARTIAL 1/")
         assert f"(shard {number}/2)" in job.summary
 
-    steps = {each["name"]: each for name in ("join", "pages") for each in loaded(WORKFLOW)["jobs"][name]["steps"] if "name" in each}
+    steps = {each["name"]: each for each in loaded(WORKFLOW)["jobs"]["join"]["steps"] if "name" in each}
     (tmp_path / ".groupproof").symlink_to(ROOT)
     join = Job(tmp_path, {"matrix.release": "0", **inputs(WORKFLOW, baseline="old-{release}.json")})
     assert join.run([steps["Install groupproof"], steps["Join the shards"]]) == 0, join.done
     assert "as in old-0.json" in join.done[1].out
     assert "**Against old-0.json:** no case moved off OK" in join.summary
-    (tmp_path / "runs").symlink_to(tmp_path / "shards")
-    assert join.run([steps["Matrix and history"]]) == 0, join.done
-    assert {"matrix.html", "history.html"} <= {path.name for path in (tmp_path / "pages").iterdir()}
+
+
+def test_all_releases_are_put_side_by_side_and_over_time(fake: Path, tmp_path: Path) -> None:
+    (pages,) = [step for step in loaded(WORKFLOW)["jobs"]["pages"]["steps"] if step.get("name") == "Matrix and history"]
+    for name in ("groupproof-1.0-1", "groupproof-2.0-1", "groupproof-3.0-1"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    for name in ("groupproof-1.0-1", "groupproof-2.0-1"):
+        (tmp_path / "runs" / name / "report.json").write_text("{}")
+    (tmp_path / ".groupproof").symlink_to(ROOT)
+    job = Job(tmp_path, {}, first=tmp_path / "bin")
+    pages["env"] = {"ASKED": str(fake), "FAKE_CODE": "1"}
+
+    assert job.run([pages]) == 0
+    assert fake.read_text().split() == ["report", "--history", "runs/groupproof-1.0-1", "runs/groupproof-2.0-1", "--output", "pages"]
+    assert "the joined runs end with 1" in job.done[0].out
 
 
 def test_a_run_that_comes_to_no_report_fails_the_job_with_its_code_and_keeps_nothing(tmp_path: Path) -> None:
