@@ -23,7 +23,13 @@ from groupproof.protocol.trace import Observation, Trace, write_trace
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.java, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.java,
+    pytest.mark.slow,
+    # PySpark leaves the socket of every `collect` to the garbage collector.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"),
+]
 
 BY_ID = {case.id: case for case in CLIENT_CASES}
 MISBEHAVIOUR = ("leader-assigns-twice", "cooperative/classic/hand-over")

@@ -6,6 +6,7 @@ import pytest
 from tests.harness.cli.calling import Call
 from tests.harness.judges.story import Story
 
+from groupproof.protocol.columns import write_parquet
 from groupproof.protocol.trace import write_trace
 
 
@@ -52,3 +53,26 @@ def test_meters_stand_beside_the_verdict(groupproof: Call, tmp_path: Path) -> No
     assert [line.split() for line in shown.out.splitlines() if "rebalances" in line] == [["rebalances", "1"]]
     assert told.json[0]["meters"][0]["rebalances"] == 1
     assert "meters" not in groupproof("trace", "check", "seen.ndjson", "--json").json[0]
+
+
+def test_a_folder_of_parquet_is_judged_and_explained_as_lines_are(groupproof: Call, tmp_path: Path) -> None:
+    trace = Story().member().trace
+    (tmp_path / "fleet").mkdir()
+    write_parquet(tmp_path / "fleet" / "part-0.parquet", trace)
+    (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(trace)))
+
+    checked, explained = groupproof("trace", "check", "fleet"), groupproof("trace", "explain", "fleet")
+
+    assert checked.code == 0
+    assert checked.out == groupproof("trace", "check", "seen.ndjson").out
+    assert checked.out.startswith("OK observed/classic/g")
+    assert explained.out == groupproof("trace", "explain", "seen.ndjson").out
+
+
+def test_meters_are_not_to_be_had_from_spark(groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(Story().member().trace)))
+
+    called = groupproof("trace", "check", "seen.ndjson", "--meters", "--engine", "spark")
+
+    assert called.code == 3
+    assert "--meters goes with --engine process" in called.complaint

@@ -74,7 +74,7 @@ def _readable() -> Iterator[None]:
         raise WrongUsage(f"a trace can't be read: {told[0]}") from error
 
 
-_UNREADABLE: Final = re.compile(r"a line is no observation: .*|\[CAST_[A-Z_]+\] .*|a trace line lacks .*|its column .*|it lacks the column.*")
+_UNREADABLE: Final = re.compile(r"(?<=ValueError: )a line is no observation: [^\n]*|(?<=NotColumns: )[^\n]*|\[CAST_[A-Z_]+\] [^\n]*")
 
 
 # Reading ---------------------------------------------------------------------------------------------------------------------------
