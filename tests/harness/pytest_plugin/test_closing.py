@@ -8,7 +8,7 @@ from tests.harness.pytest_plugin.made import CASE, OTHER, about, commission, tol
 
 from groupproof.harness.expectations import Expectations
 from groupproof.harness.pytest_plugin.closing import Closing, closed
-from groupproof.harness.pytest_plugin.shares import ENDED, TOLD, Ended, Folder, Told
+from groupproof.harness.pytest_plugin.shares import ENDED, Ended, Folder, Told
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
 
@@ -38,7 +38,7 @@ def _told_by(closing: Closing) -> str:
 def _workers(folder: Path, *seen: Told) -> None:
     """Leave behind what two workers leave who have run one case each."""
     for number, each in enumerate(seen):
-        Folder(folder).put(f"{each.case.replace('/', '~')}{TOLD}", each)
+        Folder(folder).tell(each)
         Folder(folder).put(f"{number}{ENDED}", Ended(about=about(started_s=number, duration_s=2 + number), trouble=None))
     Folder(folder).put("selected", [CASE.id, OTHER.id])
 

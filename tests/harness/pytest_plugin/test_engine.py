@@ -10,7 +10,7 @@ from tests.harness.pytest_plugin.made import CASE, OTHER, about, commission, tol
 from groupproof.harness.expectations import Expectations, Known
 from groupproof.harness.pytest_plugin.commission import Commission
 from groupproof.harness.pytest_plugin.engine import Alone, Result, Shared
-from groupproof.harness.pytest_plugin.shares import ENDED, TOLD, Ended, Folder, Told
+from groupproof.harness.pytest_plugin.shares import ENDED, Ended, Folder, Told
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
 
@@ -20,7 +20,7 @@ def _waited(tmp_path: Path, known: Sequence[Known], *seen: Told) -> dict[str, Re
     other, folder = Folder(tmp_path), Folder(tmp_path)
     assert other.claim(0)
     for each in seen:
-        other.put(f"{each.case.replace('/', '~')}{TOLD}", each)
+        other.tell(each)
     engine = Shared(commission(Expectations(known=tuple(known))), (CASE, OTHER), folder, worker=0, workers=1)
     results = {case.id: engine.wait(case) for case in (CASE, OTHER)}
     engine.stop()

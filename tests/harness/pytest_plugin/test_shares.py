@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.harness.pytest_plugin.made import CASE, OTHER, about, told
 
 from groupproof.harness.catalogue import cases_of
-from groupproof.harness.pytest_plugin.shares import ENDED, TOLD, Ended, Folder, dealt
+from groupproof.harness.play import Play
+from groupproof.harness.pytest_plugin.shares import ENDED, Ended, Folder, dealt
 from groupproof.harness.runner import length_ms
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
@@ -50,12 +52,23 @@ def test_a_share_whose_worker_is_gone_is_deserted_and_taken_up_by_nobody(tmp_pat
 def test_what_one_process_has_seen_another_reads(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     sent = told(Verdict.FAILED, trouble=BrokenEnvironment("no port"))
-    folder.put(f"a{TOLD}", sent)
+    folder.tell(sent)
     folder.put(f"0{ENDED}", Ended(about=about(), trouble=None))
 
-    (read,) = folder.everything(TOLD)
+    read = folder.told(sent.case)
 
+    assert read is not None
     assert (read.case, read.ruling, str(read.trouble)) == (sent.case, sent.ruling, "no port")
     assert read.result(CASE).case is CASE
     assert folder.everything(ENDED)[0].about.subject.title == "odd 1.2"
-    assert folder.get("b.told") is None
+    assert folder.told("b/c") is None
+
+
+def test_traces_are_read_where_there_are_frames_to_show_or_all_is_wanted(tmp_path: Path) -> None:
+    folder, play = Folder(tmp_path), Play(trace=[], stderr={}, duration_s=1.0)
+    for verdict, case in ((Verdict.OK, CASE), (Verdict.FAILED, OTHER)):
+        folder.tell(replace(told(verdict, case.id), plays=[play]))
+
+    seen = [folder.told(CASE.id), folder.told(CASE.id, whole=True), folder.told(OTHER.id)]
+
+    assert [len(each.plays) for each in seen if each is not None] == [0, 1, 1]

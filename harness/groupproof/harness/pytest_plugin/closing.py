@@ -14,7 +14,7 @@ from groupproof.harness.cli.campaign import Outcome
 from groupproof.harness.pytest_plugin.campaigns import summed_up
 from groupproof.harness.pytest_plugin.commission import Commission
 from groupproof.harness.pytest_plugin.engine import Alone, Engine
-from groupproof.harness.pytest_plugin.shares import ENDED, TOLD, About, Ended, Folder, Told
+from groupproof.harness.pytest_plugin.shares import ENDED, About, Ended, Folder, Told
 from groupproof.harness.report import write_report
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.verdicts import Verdict
@@ -80,10 +80,15 @@ def _gathered(commission: Commission, cases: Sequence[Case], engine: Engine | No
         return list(running.told.values()), [running.about] if running.about else [], [running.trouble] if running.trouble else [], cases
     met = [Folder(each) for each in (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))]
     ended: list[Ended] = [each for where in met for each in where.everything(ENDED)]
-    told: dict[str, Told] = {each.case: each for where in reversed(met) for each in where.everything(TOLD)}
     selected = {id for where in met for id in where.get("selected") or ()}
     chosen = [case for case in commission.cases if case.id in selected]
-    return list(told.values()), [each.about for each in ended if each.about], [each.trouble for each in ended if each.trouble], chosen
+    told = [next((each for where in met if (each := where.told(case.id, whole=True)) is not None), None) for case in chosen]
+    return (
+        [each for each in told if each is not None],
+        [each.about for each in ended if each.about],
+        [each.trouble for each in ended if each.trouble],
+        chosen,
+    )
 
 
 def _together(abouts: Sequence[About]) -> About:

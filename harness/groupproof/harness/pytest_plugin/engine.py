@@ -13,7 +13,7 @@ from groupproof.harness.case import Case
 from groupproof.harness.expectations import Expectations, Known, Observed, load, settle
 from groupproof.harness.pytest_plugin.campaigns import Beside, campaign_of
 from groupproof.harness.pytest_plugin.commission import Commission
-from groupproof.harness.pytest_plugin.shares import ENDED, TOLD, About, Ended, Folder, Standing, Told, dealt
+from groupproof.harness.pytest_plugin.shares import ENDED, About, Ended, Folder, Standing, Told, dealt
 from groupproof.harness.report import CaseReport, SubjectInfo
 from groupproof.harness.runner import Progress, trouble_in
 from groupproof.harness.troubles import Trouble
@@ -90,7 +90,7 @@ class _Running:
         assert self._campaign is not None
         told = Told.of(report.result, self._campaign.standing)
         if self._folder is not None:
-            self._folder.put(_file(case), told)
+            self._folder.tell(told)
         with self.changed:
             self.told[case.id] = told
             self.changed.notify_all()
@@ -157,7 +157,8 @@ class Shared:
         while True:
             is_deserted = not self._take(share) and self._folder.is_deserted(share)
             ended: Ended | None = self._folder.get(f"{share}{ENDED}")
-            told: Told | None = self._folder.get(_file(case))
+            own = next((running.told[case.id] for running in self._running if case.id in running.told), None)
+            told = own or self._folder.told(case.id)
             if told is not None:
                 return told
             if ended is not None:
@@ -227,10 +228,6 @@ class _Settling:
 
 def _observed(told: Told) -> Observed:
     return Observed(case=told.case, verdict=told.ruling.verdict, fingerprint=told.ruling.fingerprint)
-
-
-def _file(case: Case) -> str:
-    return f"{case.id.replace('/', '~')}{TOLD}"
 
 
 def _why(trouble: Trouble | None, about: About | None) -> str:

@@ -11,7 +11,7 @@ import fcntl
 import os
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -22,13 +22,17 @@ from groupproof.harness.play import Play
 from groupproof.harness.report import SubjectInfo
 from groupproof.harness.runner import CaseResult, length_ms
 from groupproof.harness.troubles import Trouble
+from groupproof.harness.verdicts import Verdict
 
 __all__ = ["ENDED", "TOLD", "About", "Ended", "Folder", "Standing", "Told", "dealt"]
 
 
 ENDED: Final = ".ended"
 TOLD: Final = ".told"
-"""How the files of a share that has ended and of a case that was ruled on end."""
+PLAYS: Final = ".plays"
+"""How the files end of a share that has ended, of a case that was ruled on, and of its traces, which few want to read."""
+
+_WITHOUT_TRACES: Final = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.UNIMPLEMENTED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +132,20 @@ class Folder:
         temporary = self.path / f".{name}.{os.getpid()}"
         temporary.write_bytes(pickle.dumps(value))
         temporary.rename(self.path / name)
+
+    def tell(self, told: Told) -> None:
+        """Tell of a case; its traces lie beside, and are there first."""
+        name = told.case.replace("/", "~")
+        self.put(f"{name}{PLAYS}", list(told.plays))
+        self.put(f"{name}{TOLD}", replace(told, plays=()))
+
+    def told(self, case: str, *, whole: bool = False) -> Told | None:
+        """Return what was told of a case, with its traces where they are wanted, or where an item has frames to show."""
+        name = case.replace("/", "~")
+        told: Told | None = self.get(f"{name}{TOLD}")
+        if told is None or (told.ruling.verdict in _WITHOUT_TRACES and not whole):
+            return told
+        return replace(told, plays=self.get(f"{name}{PLAYS}") or ())
 
     def get(self, name: str) -> Any:
         """Return what was put under `name`, or None."""
