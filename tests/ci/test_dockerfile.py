@@ -34,8 +34,8 @@ LIBRARIES = ("libdl", "libgcc_s", "libm", "libpthread", "librt", "libstdc++", "l
 def base(folder: Path) -> None:
     """Make the context of a base image: this Python, its pip, and a shell."""
     files, standard = RootFs(folder / "files.tar"), Path(sysconfig.get_path("stdlib"))
-    for each in PROGRAMS:
-        files.add(Path(each))
+    for program in PROGRAMS:
+        files.add(Path(program))
     files.add(Path(sys.executable).resolve(), "/usr/local/bin/python3")
     files.add(standard, f"/usr/local/lib/{standard.name}", wanted=lambda path: path.name not in UNWANTED and not path.name.startswith("config-"))
     files.add(
@@ -44,8 +44,8 @@ def base(folder: Path) -> None:
         wanted=lambda path: path.name != "__pycache__",
     )
     for name in LIBRARIES:
-        for each in Path("/lib").glob(f"*-linux-gnu/{name}.so.?"):
-            files.add(each)
+        for library in Path("/lib").glob(f"*-linux-gnu/{name}.so.?"):
+            files.add(library)
     files.add_libraries()
     files.write()
     (folder / "Dockerfile").write_text("FROM scratch\nADD files.tar /\nENV PATH=/usr/local/bin:/usr/bin:/bin\nWORKDIR /tmp\n")
