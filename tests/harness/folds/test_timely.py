@@ -67,7 +67,7 @@ def test_a_request_whose_connection_ended_is_owed_no_answer() -> None:
     assert broken(story) == []
 
 
-@pytest.mark.parametrize("way", ["silent", "left", "left by an administrator", "broken connection", "other broker", "replaced"])
+@pytest.mark.parametrize("way", ["silent", "left", "left by an administrator", "broken connection", "other broker", "replaced", "wrong instance"])
 def test_who_is_told_that_it_is_no_member_for_a_reason_was_not_evicted_early(way: str) -> None:
     story = keeping()
     story.at(7_000).beat("m1", member="m1-1", generation=2, connection=2)
@@ -83,7 +83,8 @@ def test_who_is_told_that_it_is_no_member_for_a_reason_was_not_evicted_early(way
         for member in ("m1-1", "m1-2"):
             asked = story.request(Api.JOIN_GROUP, "m1", body=dict(ROOMY), instance="i", connection=2)
             story.answer(asked, member=member, generation=1, body={"member_id": member, "generation_id": 1, "leader": "m1-1"})
-    story.beat("m1", member="m1-1", generation=2, connection=2, error=25, node=1 if way == "other broker" else 0)
+    instance = "i9" if way == "wrong instance" else None
+    story.beat("m1", member="m1-1", generation=2, connection=2, error=25, node=1 if way == "other broker" else 0, instance=instance)
 
     assert broken(story) == []
 
@@ -92,3 +93,12 @@ def test_the_eviction_is_told_with_its_figures() -> None:
     (found,) = broken(PLANTED["HB-11"]())
 
     assert found.detail == "m1-1, heard of 2000 ms before, of 10000 allowed"
+
+
+def test_a_join_that_is_answered_at_once_restarts_no_session() -> None:
+    story = keeping()
+    for ms in (8_000, 11_000, 14_000):
+        story.at(ms).enter("m1", "m1-1", 2, connection=2)
+    story.at(16_000).beat("m1", member="m1-1", generation=2, connection=2, error=25)
+
+    assert broken(story) == []

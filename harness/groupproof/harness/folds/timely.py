@@ -21,7 +21,7 @@ __all__ = ["AnswersCome", "NobodyEvictedEarly", "RebalancesEnd"]
 _JOIN, _SYNC, _BEAT, _LEAVE = (api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP))
 _PARKS: Final = frozenset({_JOIN, _SYNC})
 _AT_ONCE: Final = frozenset({_BEAT, _LEAVE, Api.OFFSET_COMMIT.title, Api.OFFSET_FETCH.title})
-_KEEPS: Final = frozenset({_JOIN, _SYNC, _BEAT})
+_KEEPS: Final = frozenset({_JOIN, _BEAT})
 _EMPTY, _PREPARING = GroupState.EMPTY.value, GroupState.PREPARING_REBALANCE.value
 _AT_ONCE_MS: Final = 30_000
 """As long as a client waits for an answer that needs no waiting (request.timeout.ms)."""
@@ -99,6 +99,7 @@ class _Membership:
 
     limit_ms: float
     instance: str | None
+    generation: int
     good_ms: float
     epoch: int
 
@@ -106,7 +107,8 @@ class _Membership:
 class NobodyEvictedEarly(Law):
     """Who is told that it is no member any more was silent for a session, missed a join phase, or left (HB-11).
 
-    Only an answer without error to Heartbeat, JoinGroup or SyncGroup proves both that the member was heard and that it had missed nothing.
+    Only a Heartbeat without error, and a JoinGroup that let the member into a new generation, prove both that it was heard and that it had missed nothing:
+    one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on.
     """
 
     def __init__(self) -> None:
@@ -136,7 +138,9 @@ class NobodyEvictedEarly(Law):
             session_ms = float(request.body.get("session_timeout_ms") or 0)
             rebalance_ms = float(request.body.get("rebalance_timeout_ms") or -1)
             limit_ms = min(session_ms, rebalance_ms) if rebalance_ms >= 0 else session_ms
-            self._joined(member, _Membership(limit_ms, instance_of(request), seen.at_ms, standing.epoch))
+            generation = -1 if seen.generation is None else seen.generation
+            if known is None or known.epoch != standing.epoch or generation > known.generation:
+                self._joined(member, _Membership(limit_ms, instance_of(request), generation, seen.at_ms, standing.epoch))
         elif known is not None:
             known.good_ms, known.epoch = max(known.good_ms, request.at_ms), standing.epoch
 
@@ -149,7 +153,8 @@ class NobodyEvictedEarly(Law):
         self._members[member] = membership
 
     def _refused(self, seen: Observation, request: Observation, known: _Membership | None, standing: Standing) -> Iterator[Finding]:
-        if known is None or known.epoch != standing.epoch or standing.disturbed_ms >= known.good_ms:
+        is_itself = known is not None and known.instance == instance_of(request)  # no such instance is another reason
+        if known is None or not is_itself or known.epoch != standing.epoch or standing.disturbed_ms >= known.good_ms:
             return
         silent_ms = seen.at_ms - known.good_ms
         if tolerated_ms(silent_ms) < known.limit_ms:
