@@ -5,17 +5,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.harness.fuzzing.finding import finding
+from tests.harness.fuzzing.finding import busy_plan, finding, judgement, step_seen
 
 from groupproof.clients.shim import run_shim
 from groupproof.harness.candidates import Candidate, candidate
-from groupproof.harness.case import plan_of
+from groupproof.harness.case import Case, plan_of
 from groupproof.harness.cli.campaign import Order, Outcome
-from groupproof.harness.cli.running_client_fuzz import ClientFuzzing, Effort
+from groupproof.harness.cli.running_client_fuzz import ClientFuzzing, Effort, _Stage, plan_numbered
 from groupproof.harness.expectations import Expectations, load
-from groupproof.harness.fuzzing.finds import Find, Steadiness, kind_of
+from groupproof.harness.fuzzing.drawn_case import drawn_case
+from groupproof.harness.fuzzing.finds import Find, Finds, Steadiness, kind_of
 from groupproof.harness.fuzzing.lessening import faults_of
+from groupproof.harness.fuzzing.planning import Traits
+from groupproof.harness.judging import Judgement
+from groupproof.harness.play import Stage
 from groupproof.harness.subjects import ReferenceSubject
+from groupproof.protocol.trace import Trace
 
 pytestmark = pytest.mark.slow
 
@@ -77,3 +82,29 @@ def test_a_run_that_is_interrupted_says_so_and_keeps_what_was_reached() -> None:
     assert outcome.summary.run.interrupted
     assert 1 <= run.plans < 50
     assert f"{run.plans} plans, " in run.state()
+
+
+def test_a_plan_has_a_number_by_which_it_is_drawn_again() -> None:
+    traits = Traits(capabilities={"classic", "commit"}, profile="kafka-4.1")
+
+    assert plan_numbered(7, traits, seed=3) == plan_numbered(7, traits, seed=3)
+    assert plan_numbered(7, traits, seed=3)[1] != plan_numbered(7, traits, seed=4)[1]
+    assert plan_numbered(3, traits, seed=3)[0] is None
+
+
+def test_each_kind_is_kept_with_the_run_of_its_plan_that_shows_it() -> None:
+    first, later = finding("It did it."), finding("It did another thing.")
+    judgements = iter([judgement(first), judgement(first, later)])
+
+    class Judged(Stage):
+        def judge(self, case: Case, trace: Trace) -> Judgement:
+            return next(judgements)
+
+    who = ReferenceSubject(run_shim)
+    stage = _Stage(inner=Judged(subject=who, company=who, profile="kafka-4.1", seed=1), finds=Finds(()))
+    case, traces = drawn_case("1-1", busy_plan()), ([step_seen(0, 0)], [step_seen(0, 1)])
+    for trace in traces:
+        stage.judge(case, trace)
+
+    assert stage.seen[case.id] == {kind_of(first): (first, traces[0]), kind_of(later): (later, traces[1])}
+    assert stage.last[case.id] == traces[1]

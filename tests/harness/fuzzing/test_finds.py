@@ -42,8 +42,8 @@ def test_what_is_found_or_known_needs_no_second_look() -> None:
 def test_every_meeting_counts_and_the_smallest_plan_is_kept() -> None:
     finds = Finds([known(kind_of(OTHER))])
     find = finds.add(kind_of(ONE), ONE, BUSY, [], 1.0)
-    finds.count(kinds_in(judgement(ONE, OTHER)), SMALL, [])
-    finds.count(kinds_in(judgement(ONE)), BUSY, [])
+    finds.count({kind: (finding, []) for kind, finding in kinds_in(judgement(ONE, OTHER)).items()}, SMALL)
+    finds.count({kind: (finding, []) for kind, finding in kinds_in(judgement(ONE)).items()}, BUSY)
 
     assert (find.met, plan_of(find.case)) == (3, plan_of(SMALL))
     assert finds.excused == {kind_of(OTHER): 1}

@@ -53,11 +53,13 @@ class Effort:
 
 @dataclass(slots=True, kw_only=True)
 class _Stage:
-    """The stage of a run: plays as certify does, and looks twice only at what is new."""
+    """The stage of a run: plays as certify does, and looks twice only at what is new. `seen` has what the runs of a case showed, each kind with the first
+    trace that shows it, and `last` the trace of its last run."""
 
     inner: Stage
     finds: Finds
-    seen: dict[str, tuple[dict[str, Finding], Trace]] = field(default_factory=dict)
+    seen: dict[str, dict[str, tuple[Finding, Trace]]] = field(default_factory=dict)
+    last: dict[str, Trace] = field(default_factory=dict)
     requests: int = 0
 
     @property
@@ -73,8 +75,9 @@ class _Stage:
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         judgement = self.inner.judge(case, trace)
-        if case.id not in self.seen or not self.seen[case.id][0]:
-            self.seen[case.id] = (kinds_in(judgement), trace)
+        shown = self.seen.setdefault(case.id, {})
+        shown |= {kind: (finding, trace) for kind, finding in kinds_in(judgement).items() if kind not in shown}
+        self.last[case.id] = trace
         self.requests += sum(seen.kind == "request" for seen in trace)
         return self.finds.unmet(judgement)
 
@@ -190,11 +193,11 @@ class ClientFuzzing(Campaign):
     def _settle(self, result: CaseResult, stage: _Stage) -> None:
         """Count what a plan came to, and take down what is new in it."""
         case, ruling = result.case, result.ruling
-        kinds, trace = stage.seen.pop(case.id, ({}, []))
+        shown, trace = stage.seen.pop(case.id, {}), stage.last.pop(case.id, [])
         result.plays.clear()
         self.plans += 1
         self.faults += count_of_faults(plan_of(case))
-        self.finds.count(kinds, case, trace)
+        self.finds.count(shown, case)
         theme = self._themes.pop(case.id, None)
         if theme is not None and theme.is_struck(plan_of(case), trace):
             self._struck.add(theme)
@@ -202,7 +205,7 @@ class ClientFuzzing(Campaign):
             self.undecided.append(result)
         for kind, finding in kinds_in_ruling(result).items():
             if kind not in self.finds.found and self.finds.reason(kind) is None:
-                find = self.finds.add(kind, finding, case, trace, time.monotonic() - self._began)
+                find = self.finds.add(kind, finding, case, shown[kind][1] if kind in shown else trace, time.monotonic() - self._began)
                 self._line(f"after {find.after_s:.0f} s, {case.id}: {finding.verdict.value} {finding.requirement}: {finding.observed}")
         if self.finds.found and not self._effort.goes_on:
             self._hunt.cancel()

@@ -95,9 +95,9 @@ class Finds:
             return judgement
         return Judgement(verdict=worst([Verdict.OK, *(each.verdict for each in left)]), findings=left, receipts=judgement.receipts)
 
-    def count(self, kinds: Mapping[str, Finding], case: Case, trace: Trace) -> None:
-        """Count what a plan shows of what is known or found."""
-        for kind, finding in kinds.items():
+    def count(self, shown: Mapping[str, tuple[Finding, Trace]], case: Case) -> None:
+        """Count what a plan shows of what is known or found, by kind, with the trace that shows it."""
+        for kind, (finding, trace) in shown.items():
             if kind in self.found:
                 self.found[kind].met += 1
                 self.found[kind].show(finding, case, trace)
