@@ -5,9 +5,13 @@ from collections.abc import Callable
 import pytest
 from tests.harness.folds.stories import PLANTED, keeping
 from tests.harness.judges.story import Story
+from tests.harness.virtual import played
 
+from groupproof.harness.case import Case
+from groupproof.harness.folds.fleet import Fleet
 from groupproof.harness.folds.fold import findings_of
 from groupproof.harness.folds.laws import GroupLaws
+from groupproof.harness.suites import CASES
 from groupproof.protocol.vocabulary import Api
 
 
@@ -75,3 +79,12 @@ def test_a_static_member_that_comes_back_by_a_new_id_is_still_the_leader() -> No
     story.join("m0", gets="m0-2", instance="i0", leader="m0-2", connection=3)
 
     assert broken(story) == []
+
+
+@pytest.mark.parametrize("case", CASES[:: len(CASES) // 8], ids=lambda case: case.id)
+def test_of_the_reference_coordinator_no_broken_law_is_invented_whatever_a_case_does_to_its_members(case: Case) -> None:
+    fleet = Fleet()
+    for seen in played(case).trace:
+        fleet.feed(seen)
+
+    assert [sighting.examples for told in fleet.told() for sighting in told.laws] == []
