@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.harness.judges.story import Story
 
-from groupproof.harness.trace_files import stream, traces_in
+from groupproof.harness.trace_files import need_columns, stream, traces_in
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.protocol import columns
 from groupproof.protocol.columns import write_parquet
@@ -70,3 +70,6 @@ def test_without_pyarrow_the_environment_is_to_blame(tmp_path: Path, monkeypatch
 
     with pytest.raises(BrokenEnvironment, match="columns need an extra"):
         list(stream(tmp_path / "trace.parquet"))
+    columns.trace_schema.cache_clear()
+    with pytest.raises(BrokenEnvironment, match="columns need an extra"):
+        need_columns()

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
-from groupproof.protocol.columns import MissingArrow, NotColumns, parquet_files, read_parquet
+from groupproof.protocol.columns import MissingArrow, NotColumns, parquet_files, read_parquet, trace_schema
 from groupproof.protocol.trace import Observation, read_trace
 
-__all__ = ["is_parquet", "reading", "stream", "traces_in"]
+__all__ = ["is_parquet", "need_columns", "reading", "stream", "traces_in"]
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
@@ -25,6 +25,14 @@ def traces_in(folder: Path) -> list[Path]:
     if parquet_files(folder):
         return [folder]
     raise WrongUsage(f"there is no trace.ndjson in {folder}, and no Parquet")
+
+
+def need_columns() -> None:
+    """Raise `BrokenEnvironment` where the extra that columns come with is not installed."""
+    try:
+        trace_schema()
+    except MissingArrow as error:
+        raise BrokenEnvironment(str(error)) from error
 
 
 def is_parquet(path: Path) -> bool:

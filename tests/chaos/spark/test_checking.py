@@ -47,7 +47,7 @@ def agreed(spark: SparkSession, *paths: Path) -> list[CaseResult]:
     """Judge by both engines; return the results of Spark's, which are the same."""
     from groupproof.chaos.spark.checking import check_by_spark
 
-    by_spark = check_by_spark(paths, master=MASTER)
+    by_spark = check_by_spark(paths, url=MASTER)
     in_process = check_files(paths, CASES, UNIVERSAL)
 
     assert rulings(by_spark.results) == rulings(in_process.results)
@@ -118,5 +118,5 @@ def test_what_is_no_trace_is_told_in_one_line(spark: SparkSession, tmp_path: Pat
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(WrongUsage, match=said) as caught:
-        check_by_spark([tmp_path / name], master=MASTER)
+        check_by_spark([tmp_path / name], url=MASTER)
     assert "\n" not in str(caught.value)

@@ -46,10 +46,10 @@ _RUN: Final = ("file", "run", "case")
 _KEY: Final = (*_RUN, "to_group")
 
 
-def check_by_spark(paths: Iterable[Path], *, master: str = "local[*]") -> Checked:
+def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> Checked:
     """Judge the traces as `check_files` does; raise `WrongUsage` for what is no trace, `BrokenEnvironment` where Spark does not run."""
     files = files_of(paths)
-    spark = session("groupproof trace check", master=master)
+    spark = session("groupproof trace check", master=url)
     with _readable():
         marked = _marked(frame_of(spark, files)).persist()
         try:

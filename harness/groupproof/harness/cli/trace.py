@@ -34,11 +34,11 @@ group = Group(
     show_default=True,
     help="Judge here, or by a Spark job; the verdicts are the same.",
 )
-@click.option("--master", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
+@click.option("--master", "url", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
 @click.option(
     "--meters", "metered", is_flag=True, help="Show what each trace cost: ownership overlap, unowned time, requests a rebalance, lost records."
 )
-def check(files: tuple[Path, ...], *, engine: str, master: str, as_json: bool, metered: bool) -> int:
+def check(files: tuple[Path, ...], *, engine: str, url: str, as_json: bool, metered: bool) -> int:
     """Judge the traces in FILEs (or folders of them) again, by the cases that they name; of others, what is illegal or unsafe.
 
     FILEs are NDJSON or Parquet, also as Spark writes it in folders by run and group. What was seen live is judged as it is read, group by group: its
@@ -50,7 +50,7 @@ def check(files: tuple[Path, ...], *, engine: str, master: str, as_json: bool, m
 
     if metered and engine == "spark":
         raise click.UsageError("--meters goes with --engine process")
-    results = _with_meters(files) if metered else _checked(files, engine, master)
+    results = _with_meters(files) if metered else _checked(files, engine, url)
     if as_json:
         click.echo(json.dumps([_row(each, metered=metered) for each in results], ensure_ascii=False, indent=1))
     else:
@@ -69,15 +69,17 @@ def _with_meters(files: tuple[Path, ...]) -> list[CaseResult]:
     return rejudged(read_traces(files), CASES, UNIVERSAL)
 
 
-def _checked(files: tuple[Path, ...], engine: str, master: str) -> list[CaseResult]:
+def _checked(files: tuple[Path, ...], engine: str, url: str) -> list[CaseResult]:
     from groupproof.harness.catalogue import CASES
     from groupproof.harness.checking import check_files
     from groupproof.harness.judges import UNIVERSAL
+    from groupproof.harness.trace_files import need_columns
 
     if engine == "spark":
+        need_columns()
         # Spark is a layer above, and is asked by name.
         by_spark = importlib.import_module("groupproof.chaos.spark.checking").check_by_spark
-        checked = by_spark(files, master=master)
+        checked = by_spark(files, url=url)
     else:
         checked = check_files(files, CASES, UNIVERSAL)
     if checked.duplicates or checked.displaced:
