@@ -27,7 +27,7 @@ ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.BROKEN)
 PLANS_OF_GATE = 8
 PLANS_OF_LEGAL = 60
 PLANS_OF_BUG = 100
-FOUND_MIN = 0.2
+FOUND_MIN = 0.35
 
 
 def cases(count: int, seed: int) -> Iterator[Case]:
