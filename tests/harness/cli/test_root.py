@@ -23,6 +23,7 @@ COMMANDS = [
     "shim",
     "report",
     "summary",
+    "verify",
     "doctor",
 ]
 

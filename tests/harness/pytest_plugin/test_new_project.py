@@ -35,7 +35,7 @@ def _project(folder: Path) -> Path:
     return folder
 
 
-def _proven(tmp_path: Path, source: Path, *selection: str) -> None:
+def _check_project(tmp_path: Path, source: Path, *selection: str) -> None:
     green, red = site_of("kafka-python@3.0.12"), site_of("kafka-python@2.2.3")
     site, project = _wheel(tmp_path / "wheel", source=source), _project(tmp_path)
 
@@ -54,7 +54,7 @@ def _proven(tmp_path: Path, source: Path, *selection: str) -> None:
 
 
 def test_one_case_is_green_for_a_release_that_was_mended_and_red_for_the_one_before(tmp_path: Path) -> None:
-    _proven(tmp_path, ROOT, *SOME)
+    _check_project(tmp_path, ROOT, *SOME)
 
 
 @pytest.mark.soak
@@ -62,4 +62,4 @@ def test_one_case_is_green_for_a_release_that_was_mended_and_red_for_the_one_bef
 def test_the_whole_suite_is_green_for_the_newest_and_red_for_an_older_one(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(tmp_path / "clone")], check=True)
 
-    _proven(tmp_path, tmp_path / "clone")
+    _check_project(tmp_path, tmp_path / "clone")
