@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +18,26 @@ if TYPE_CHECKING:
 MASTER = "local[2,2]"
 
 
+def _collected() -> None:
+    """Let go of what PySpark leaves to the garbage collector here, where that is no test's fault: sockets to the JVM, one a thread and one a result."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent) and item.get_closest_marker("java") is not None:
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+
+
+@pytest.fixture(autouse=True)
+def without_leftovers(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if request.node.get_closest_marker("java") is not None:
+        _collected()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'groupproof[spark]'")
@@ -25,3 +48,4 @@ def spark() -> Iterator[SparkSession]:
     made = session("groupproof tests", master=MASTER)
     yield made
     made.stop()
+    _collected()

@@ -18,6 +18,9 @@ class ThreadsForSpark(ThreadJob):
         super().__init__()
         self.where, self.slots = where, 2
 
+    def open(self) -> None:
+        return
+
     def close(self) -> None:
         return
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import socket
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -60,7 +61,7 @@ class Channel:
             self._socket = socket.create_connection(address, timeout=_CONNECT_S)
         except OSError as error:
             raise Dismissed(f"the driver can't be reached at {address[0]}:{address[1]}: {error.strerror or error}") from error
-        self._say({"secret": secret, "task": task, "attempt": attempt, "host": socket.gethostname()})
+        self._say({"secret": secret, "task": task, "attempt": attempt, "host": socket.gethostname(), "pid": os.getpid()})
 
     def wait(self) -> int:
         """Return when the run began, in nanoseconds of the wall clock, once the driver says so; raise `Dismissed`."""
@@ -104,13 +105,16 @@ class Channel:
 
 @dataclass(slots=True)
 class Task:
-    """A task as the driver knows it: its last attempt, whether that is connected, and its last counters."""
+    """A task as the driver knows it: its last attempt, in which process of which host, whether that is connected, its last counters, and those of attempts before."""
 
     number: int
     attempt: int = -1
+    host: str = ""
+    pid: int = 0
     is_there: bool = False
     is_done: bool = False
     counts: Mapping[str, Any] = field(default_factory=dict)
+    past: list[Mapping[str, Any]] = field(default_factory=list)
     lost: int = 0
 
 
@@ -172,7 +176,11 @@ class Hall:
         if not 0 <= number < len(self.tasks):
             return None
         task = self.tasks[number]
+        if task.counts:
+            task.past.append({**task.counts, "groups": {}})
+            task.counts = {}
         task.attempt, task.is_there, task.is_done = attempt, True, False
+        task.host, task.pid = str(told.get("host", "")), int(told.get("pid", 0))
         if all(each.is_there for each in self.tasks):
             self.all_there.set()
         return task

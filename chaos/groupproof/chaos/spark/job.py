@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -66,12 +66,12 @@ class SparkJob:
 
     async def run(self, orders: Sequence[TaskOrder]) -> None:
         try:
-            await trio.to_thread.run_sync(self._run, orders, abandon_on_cancel=True)
+            spark = self.open()
+            await _in_a_thread(lambda: self._run(spark, orders))
         finally:
             self.ended.set()
 
-    def _run(self, orders: Sequence[TaskOrder]) -> None:
-        spark = self.open()
+    def _run(self, spark: SparkSession, orders: Sequence[TaskOrder]) -> None:
         numbers = spark.range(0, len(orders), 1, len(orders))
         try:
             self.manifest = numbers.mapInArrow(player(orders), MANIFEST).collect()
@@ -85,13 +85,32 @@ class SparkJob:
         self._is_cancelled = True
         if self._spark is not None and not self.ended.is_set():
             with suppress(Exception):  # the JVM may be gone, and then nothing runs
-                await trio.to_thread.run_sync(self._spark.sparkContext.cancelAllJobs, abandon_on_cancel=True)
+                await _in_a_thread(self._spark.sparkContext.cancelAllJobs)
 
     def close(self) -> None:
         """Stop the session."""
         if self._spark is not None:
             with suppress(Exception):  # as above
                 self._spark.stop()
+
+
+async def _in_a_thread(do: Callable[[], None]) -> None:
+    """Call Spark without holding up everything else, in a thread of PySpark's own kind: it closes its connection to the JVM when it ends."""
+    from pyspark import InheritableThread
+
+    raised: list[Exception] = []
+
+    def target() -> None:
+        try:
+            do()
+        except Exception as error:  # raised again where it is waited for
+            raised.append(error)
+
+    thread = InheritableThread(target)
+    thread.start()
+    await trio.to_thread.run_sync(thread.join, abandon_on_cancel=True)
+    if raised:
+        raise raised[0]
 
 
 def _cause(error: Exception) -> str:

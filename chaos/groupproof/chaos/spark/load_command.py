@@ -159,6 +159,7 @@ class _Call:
         client = self._client(churn)
         brokers = self._brokers()
         job = SparkJob(given["cluster"], **dict(given["confs"]))
+        job.open()
         tasks = given["tasks"] or min(job.slots, given["members"])
         order = self._order(client, tasks)
         sitting = Sitting.open(given["output"], order)
@@ -231,14 +232,15 @@ class _Call:
 
         from groupproof.chaos.spark.load_summary import summed_up, told
 
+        if loaded.trouble is not None:
+            sitting.failed(loaded.end)  # which may be that there is no room for anything
+            raise loaded.trouble
         summary = summed_up(sitting.folder, order, loaded)
         sitting.ended(loaded.end, summary)
         if self._as_json:
             click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
         for line in told(summary):
             self._say(line)
-        if loaded.trouble is not None:
-            raise loaded.trouble
         if loaded.interrupted:
             return _INTERRUPTED
         return _PARTLY if loaded.last.tasks_lost or not summary["rebalances"]["members"] else 0

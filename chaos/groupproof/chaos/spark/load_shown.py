@@ -72,10 +72,11 @@ def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None
                 told[2] = settled + (told[2] if told[0] == generation else 0) if generation >= told[0] else told[2]
                 told[1] += up
             told[0] = max(told[0], generation)
-    sums = {name: sum(int(task.counts.get(name, 0)) for task in tasks) for name in ("joins", "heartbeats", "commits", "rows", "segments")}
+    every = [counts for task in tasks for counts in (task.counts, *task.past)]
+    sums = {name: sum(int(counts.get(name, 0)) for counts in every) for name in ("joins", "heartbeats", "commits", "rows", "segments")}
     errors: Counter[str] = Counter()
-    for task in tasks:
-        errors.update(task.counts.get("errors", {}))
+    for counts in every:
+        errors.update(counts.get("errors", {}))
     passed_s = at_s - before.at_s if before is not None else 0.0
     return Figures(
         at_s=at_s,
