@@ -218,10 +218,10 @@ class _Ways:
 
     async def impaired(self, impair: Mapping[str, Any], lasts_s: float) -> None:
         """Let every way suffer this for so long."""
-        toxic = toxic_from_json(impair)
+        suffered = toxic_from_json(impair)
         async with AsyncExitStack() as under:
             for proxy in list(self._proxies.values()):
-                await under.enter_async_context(proxy.down() if toxic.kind == "down" else proxy.under(toxic))
+                await under.enter_async_context(proxy.down() if suffered.kind == "down" else proxy.under(suffered))
             await trio.sleep(lasts_s)
 
 

@@ -40,13 +40,13 @@ class Job(Protocol):
 
 
 class SparkJob:
-    """The job on a session with `master`, made by `open`, which can be called before to know how many tasks run at once.
+    """The job on a session with the master `where`, made by `open`, which can be called before to know how many tasks run at once.
 
     `manifest` has a row for each sealed segment that tasks handed over.
     """
 
-    def __init__(self, master: str, **conf: Any) -> None:
-        self.where = master
+    def __init__(self, where: str, **conf: Any) -> None:
+        self.where = where
         self.ended = trio.Event()
         self.manifest: list[Any] = []
         self._conf = conf
