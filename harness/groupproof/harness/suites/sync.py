@@ -32,21 +32,29 @@ __all__ = ["CASES"]
 _SYNC = Api.SYNC_GROUP
 
 
-def _failing(code: int, within_ms: int = 12_000) -> Plan:
-    """Return a plan whose first SyncGroup is answered with an error, and that gives the member time to get over it."""
+def _failing(code: int, within_ms: int = 12_000, direction: str = "request") -> Plan:
+    """Return a plan whose first SyncGroup is answered with an error, and that gives the member time to get over it.
+
+    With direction "response" the coordinator takes the SyncGroup up first: until 2.5 it never removes a newcomer that sent none (KAFKA-9752).
+    """
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
-        steps=[answers("error", _SYNC, code), *start("m0"), delivered("error", within_ms=15_000), stable("m0", after="error", within_ms=within_ms)],
+        steps=[
+            answers("error", _SYNC, code, direction=direction),
+            *start("m0"),
+            delivered("error", within_ms=15_000),
+            stable("m0", after="error", within_ms=within_ms),
+        ],
     )
 
 
-def _rejoins(code: int, title: str, requirement: str, *more: Judge, identity: Identity = Identity.KEPT) -> Case:
+def _rejoins(code: int, title: str, requirement: str, *more: Judge, identity: Identity = Identity.KEPT, direction: str = "request") -> Case:
     return case(
         f"sync/{code_name(code)}",
         title,
         (requirement, "CLIENT-31"),
         MUST,
-        _failing(code),
+        _failing(code, direction=direction),
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
         rejoins("m0", after="error", requirement=requirement, identity=identity),
         recovers("m0", after="error", requirement="CLIENT-31"),
@@ -94,7 +102,13 @@ def _rediscovery() -> Judge:
 CASES: tuple[Case, ...] = (
     _rejoins(ErrorCode.REBALANCE_IN_PROGRESS, "A member whose SyncGroup meets a new rebalance joins again as the member it is.", "CLIENT-32"),
     _rejoins(ErrorCode.ILLEGAL_GENERATION, "A member whose SyncGroup names a passed generation joins again as the member it is.", "CLIENT-33"),
-    _rejoins(ErrorCode.UNKNOWN_MEMBER_ID, "A member whose SyncGroup is unknown joins anew with the empty id.", "CLIENT-33", identity=Identity.EMPTY),
+    _rejoins(
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        "A member whose SyncGroup is unknown joins anew with the empty id.",
+        "CLIENT-33",
+        identity=Identity.EMPTY,
+        direction="response",
+    ),
     _rejoins(
         ErrorCode.COORDINATOR_NOT_AVAILABLE, "A member whose SyncGroup meets no coordinator looks for it and rejoins.", "CLIENT-34", _rediscovery()
     ),
