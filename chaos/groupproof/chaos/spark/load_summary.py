@@ -44,7 +44,8 @@ def both_sides(folder: Path) -> tuple[int, Comparison | None]:
     Members whose frames they do not tell themselves are those that the tap saw.
     """
     side = TAP if (folder / TAP).is_dir() else MEMBERS
-    members = formed_by_members(_read(folder / side))
+    # Of members that show no frames the coordinator's own trace has what they were answered.
+    members = formed_by_members(_read(folder / side)) or formed_by_members(_read(folder / COORDINATOR))
     if not (folder / COORDINATOR).is_dir():
         return len(members), None
     return len(members), compared(members, formed_by_coordinator(_read(folder / COORDINATOR)))
