@@ -109,6 +109,7 @@ def _set_environment(master: str) -> None:
             f"Spark needs a Java from {JAVA_MIN} to {JAVA_MAX}, and here is {met}: install one, or name it in JAVA_HOME; {_DOCTOR}"
         )
     os.environ["JAVA_HOME"] = str(java.home)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)  # the JVM that only works out the command line of the other one
     if is_local(master):
         os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -1,0 +1,97 @@
+"""Loads whose driver or executor is killed: what was sealed stays, nothing runs on, and the same command goes on where the load stood."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from groupproof.chaos.spark.load_summary import both_sides
+from groupproof.chaos.spark.sittings import MEMBERS
+from groupproof.protocol.columns import read_parquet
+
+pytestmark = [pytest.mark.soak, pytest.mark.java]
+
+COMMAND = (sys.executable, "-c", "import sys; from groupproof.harness.cli import main; sys.exit(main())", "load")
+LOAD = ("--members", "20", "--tasks", "2", "--set", "session_timeout_ms=8000", "--set", "heartbeat_interval_ms=1000")
+
+
+def begun(output: Path, *options: str) -> tuple[subprocess.Popen[str], list[str]]:
+    """Start a load, and return it once its group is stable, with its lines so far."""
+    process = subprocess.Popen(
+        [*COMMAND, *LOAD, *options, "--output", str(output)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    return process, until(process, r"stable 1/1")
+
+
+def until(process: subprocess.Popen[str], said: str) -> list[str]:
+    assert process.stdout is not None
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if re.search(said, line):
+            return lines
+    raise AssertionError("".join(lines))
+
+
+def test_a_driver_that_is_killed_leaves_what_was_sealed_and_its_load_is_gone_on_with(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    process, _ = begun(tmp_path, "--duration", "30s")
+    process.kill()
+    assert process.stdout is not None
+    process.stdout.read()  # to its end: nothing that the load had started holds it open any more
+    process.wait()
+    sealed = len(list(read_parquet(tmp_path / MEMBERS)))
+    assert sealed > 0
+
+    again = subprocess.run(
+        [*COMMAND, *LOAD, "--duration", "30s", "--output", str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert re.search(r"going on \d+\.\d s into the plan, as load-2", again.stdout)
+    runs = [seen.run for seen in read_parquet(tmp_path / MEMBERS)]
+    assert runs.count("load-1") >= sealed
+    assert "load-2" in runs
+    _, comparison = both_sides(tmp_path)
+    assert comparison is not None
+    assert comparison.is_same, comparison
+
+
+def test_an_executor_that_is_killed_takes_its_members_along_and_another_brings_them_back(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    process, _ = begun(tmp_path, "--duration", "200s", "--master", "local-cluster[2,1,1024]")
+    os.kill(executor_of(process.pid), signal.SIGKILL)
+
+    until(process, r"task \d is gone, with its members")
+    until(process, r"members 20, groups stable 1/1.*tasks lost 1")
+    process.send_signal(signal.SIGINT)
+    until(process, "the coordinator of the same")
+    assert process.stdout is not None
+    process.stdout.read()
+
+    assert process.wait() == 130
+    attempts = {seen.body["attempt"] for seen in read_parquet(tmp_path / MEMBERS) if seen.kind == "event" and "attempt" in seen.body}
+    assert attempts == {1}
+
+
+def executor_of(driver: int) -> int:
+    """Return an executor's process among the driver's descendants."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    for process in parents:
+        ancestor = process
+        while ancestor in parents and ancestor != driver:
+            ancestor = parents[ancestor]
+        if ancestor == driver and b"CoarseGrainedExecutorBackend" in Path(f"/proc/{process}/cmdline").read_bytes():
+            return process
+    raise AssertionError("the load has no executor")
