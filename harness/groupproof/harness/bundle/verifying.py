@@ -218,7 +218,7 @@ class _Recomputed:
             return unfinished(case, _plays(retold), _TROUBLES[trouble["exit_code"]](trouble["said"]))
         if retold is not None and retold.ruling is not None:
             return CaseResult(case=case, ruling=retold.ruling, plays=_plays(retold))
-        lack = lack_of(case, capabilities) if case.side == "client" else ""
+        lack = lack_of(case, capabilities, self._manifest["run"]["profile"]) if case.side == "client" else ""
         if lack:
             return unimplemented(case, lack)
         if retold is None or not retold.traces:

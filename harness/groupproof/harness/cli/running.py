@@ -48,7 +48,7 @@ class Run(Campaign):
 
     def lack(self, case: Case) -> str:
         """Return why the subject can't be put through the case; empty where it can."""
-        return lack_of(case, self._candidate.subject.hello.capabilities)
+        return lack_of(case, self._candidate.subject.hello.capabilities, self.order.profile)
 
     def _stage(self) -> Stage:
         order, subject = self.order, self._candidate.subject

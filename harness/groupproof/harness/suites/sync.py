@@ -6,7 +6,7 @@ from groupproof.harness.case import Case, Judge
 from groupproof.harness.judges.discovery import rediscovers
 from groupproof.harness.judges.heartbeats import heartbeats_go_on, heartbeats_while_parked
 from groupproof.harness.judges.reactions import Identity, is_struck, keeps_membership, recovers, rejoins, surfaces, survives, takes_up_its_work
-from groupproof.harness.plan import Plan
+from groupproof.harness.plan import Await, Plan, Seen
 from groupproof.harness.steps import (
     answers,
     company,
@@ -17,7 +17,6 @@ from groupproof.harness.steps import (
     mark,
     passing,
     plan,
-    requested,
     stable,
     start,
     strikes,
@@ -25,7 +24,7 @@ from groupproof.harness.steps import (
 )
 from groupproof.harness.suites.making import AMPLE_POLL_MS, GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
 from groupproof.protocol.faults import Answer
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["CASES"]
 
@@ -132,7 +131,7 @@ CASES: tuple[Case, ...] = (
                 *start("m0"),
                 delivered("slow", within_ms=15_000),
                 *start("a0"),
-                requested("a0", Api.JOIN_GROUP, count=2),
+                Await(until=Seen(kind_of="transition", state_after=GroupState.PREPARING_REBALANCE.value, after="slow"), within_ms=6_000),
                 passing(200),
                 mark("overtaken"),
                 heal("slow"),
