@@ -33,10 +33,11 @@ soak: .venv/.set-up-dev ## run the long form of the proofs: thousands of seeds, 
 mutants: .venv/.set-up-dev ## mutate the machines: a sample of 400, each of which some test should kill
 	$(BIN)/python ci/mutants.py $(ARGS)
 
-bench: .venv/.set-up-dev ## measure the wire beside kio, the simulator beside trio, what a tap and a Toxiproxy cost, and coordinators side by side: heartbeats a second, groups forming and rebalancing
+bench: .venv/.set-up-dev ## measure the wire beside kio, the simulator beside trio, what a tap, a Toxiproxy and the pytest plugin cost, and coordinators side by side: heartbeats a second, groups forming and rebalancing
 	$(BIN)/python -m tests.benchmarks.wire
 	$(BIN)/python -m tests.benchmarks.simulator --members 1000
 	$(BIN)/python -m tests.benchmarks.ways
+	$(BIN)/python -m tests.benchmarks.plugin
 	$(BIN)/python -m tests.benchmarks.coordinators $(ARGS)
 
 check: .venv/.set-up-dev ## format, lint, types, import contracts, generated documents; the same for a person and CI
