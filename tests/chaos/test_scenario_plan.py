@@ -200,5 +200,7 @@ def test_a_plan_is_a_schedule() -> None:
     plan = planned(scenario(FAULTY + CRASH))
     value = plan_to_json(plan)
 
-    validate("schedule", {"schema": "groupproof.schedule/1", "case": "c", "seed": 1, "subject": "s", "profile": "kafka-4.1", "plan": value})
+    validate(
+        "schedule", {"schema": "groupproof.schedule/1", "case": "area/classic/name", "seed": 1, "subject": "s", "profile": "kafka-4.1", "plan": value}
+    )
     assert plan_from_json(value) == plan

@@ -69,7 +69,10 @@ def test_a_plan_is_the_same_after_a_schedule_file() -> None:
 
 def test_every_kind_of_step_is_in_a_schedule_as_its_schema_says() -> None:
     assert {type(step) for step in STEPS} == set(get_args(Step))
-    validate("schedule", {"schema": "groupproof.schedule/1", "case": "c", "seed": 1, "subject": "s", "profile": "p", "plan": plan_to_json(PLAN)})
+    validate(
+        "schedule",
+        {"schema": "groupproof.schedule/1", "case": "area/classic/name", "seed": 1, "subject": "s", "profile": "p", "plan": plan_to_json(PLAN)},
+    )
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)

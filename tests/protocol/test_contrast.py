@@ -55,6 +55,7 @@ def test_fields_and_settings_give_the_first_profiles_value_first() -> None:
     assert found.fields == (
         "commits_check_partitions: 0 | 1",
         "deletions_repeat_topics: 1 | 0",
+        "expiry_spares_pending: 0 | 1",
         "group_operations: 328 | 3400",
         "group_operations_unasked: 0 | -2147483648",
         "join_error_generation: 0 | -1",

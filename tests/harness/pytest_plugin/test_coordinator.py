@@ -27,10 +27,11 @@ def test_the_marker_says_what_is_served(groupproof_coordinator: GroupproofCoordi
 def test_an_answer_in_its_stead_is_taken_back_as_an_error(groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup) -> None:
     groupproof_group.add("a")
     groupproof_group.wait_until_stable(members=1)
+    before = len(groupproof_coordinator.trace)
     fault = groupproof_coordinator.answer("Heartbeat", "REBALANCE_IN_PROGRESS", client="a")
 
     fault.wait()
-    groupproof_coordinator.wait_for("JoinGroup", client="a", since=len(groupproof_coordinator.trace))
+    groupproof_coordinator.wait_for("JoinGroup", client="a", since=before)
 
     errors = [each.error for each in groupproof_coordinator.trace.responses("Heartbeat", client="a")]
     assert errors.count(ErrorCode.REBALANCE_IN_PROGRESS) == fault.struck == 1
