@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Generator
 
 import pytest
@@ -18,7 +20,9 @@ settings.load_profile("soak" if SOAKS else "gate" if os.environ.get("CI") else "
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """In the soak everything that draws draws from its seed."""
+    """Hear Ctrl-C, which a shell without a terminal has its background jobs ignore, and their children; in the soak draw all that is drawn from its seed."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if SOAKS:
         config.option.hypothesis_seed = config.option.randomly_seed = SEED
 

@@ -41,17 +41,12 @@ def _environment(process: Path) -> bytes:
         return b""
 
 
-def _hear_interrupts() -> None:
-    """A shell that is given no terminal would have its children ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def test_an_interruption_ends_every_process_and_writes_what_was_reached(tmp_path: Path) -> None:
     mark = f"GROUPPROOF_TEST_MARK={tmp_path.name}-{os.getpid()}"
     argv = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider", "-v"]
     argv += ["--groupproof-client", "python -m groupproof.clients.shim", "--groupproof-only", "heartbeat", "--groupproof-output", "out"]
     env = {**os.environ, **dict([mark.split("=")]), "PYTHONUNBUFFERED": "1"}
-    running = subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True, preexec_fn=_hear_interrupts)
+    running = subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     for line in running.stdout:
         if "PASSED" in line or "FAILED" in line:
