@@ -37,7 +37,7 @@ def _project(folder: Path) -> Path:
 
 def _check_project(tmp_path: Path, source: Path, *selection: str) -> None:
     green, red = site_of("kafka-python@3.0.12"), site_of("kafka-python@2.2.3")
-    site, project = _wheel(tmp_path / "wheel", source=source), _project(tmp_path)
+    site, project = _wheel(tmp_path / "wheel", source=source), _project(tmp_path / "project")
 
     newest = pytest_in(project, "-rs", *selection, path=f"{site}:{green}")
     older = pytest_in(project, *selection, path=f"{site}:{red}")
