@@ -1,7 +1,7 @@
 """What a whole run comes to: totals, grade and exit code (contract, "Verdicts", "Exit codes"). Pure.
 
 Vacuity: the required cases of a level are those marked so whose capabilities every client of the protocol has; features that a client may
-lack (static, cooperative, …) and settings that old brokers lack are set aside, or else a client could never be complete, while one that
+lack (static, cooperative, …) and what old brokers do not know are set aside, or else a client could never be complete, while one that
 declares nothing never passes. Of a coordinator they are those that any version of the APIs of the classic protocol can take.
 """
 
@@ -11,19 +11,20 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from groupproof.harness.case import Case, plan_of
-from groupproof.harness.needs import is_core
+from groupproof.harness.case import Case
+from groupproof.harness.needs import is_core, unheard_of
 from groupproof.harness.selection import at_level
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.verdicts import Goodbye, Verdict
+from groupproof.protocol.spec.releases import RELEASES
 
 __all__ = ["CORE_CAPABILITIES", "Counted", "exit_code", "grade_of", "required_of", "totals_of"]
 
 CORE_CAPABILITIES = frozenset({"classic", "commit", "pause", "on-revoked", "resubscribe"})
 """What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list."""
 
-_SIZE_LIMIT = "group.max.size"
-"""A setting that brokers before 2.2 do not have (KIP-389)."""
+_OLDEST = min(RELEASES, key=RELEASES.__getitem__)
+"""What its brokers do not know no client need show."""
 
 _JUDGED = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.FAILED, Verdict.EXCUSED})
 
@@ -52,7 +53,7 @@ def required_of(catalogue: Iterable[Case], level: str) -> list[Case]:
 
 
 def _is_for_all(case: Case) -> bool:
-    return is_core(case) if case.side == "coordinator" else case.needs <= CORE_CAPABILITIES and _SIZE_LIMIT not in plan_of(case).coordinator
+    return is_core(case) if case.side == "coordinator" else case.needs <= CORE_CAPABILITIES and not unheard_of(case, _OLDEST)
 
 
 def grade_of(counted: Sequence[Counted], catalogue: Iterable[Case], level: str) -> str:

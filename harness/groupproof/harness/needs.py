@@ -1,4 +1,4 @@
-"""What a coordinator case needs of the broker's ApiVersions, without which it is UNIMPLEMENTED. Pure.
+"""What a case needs of the broker, without which it is UNIMPLEMENTED: of its ApiVersions for a coordinator's, of its release for a client's. Pure.
 
 A need is an API's name (`OffsetDelete`: any version), with a version that must be spoken (`JoinGroup=0`), or with the least that the newest
 must be (`JoinGroup>=5`).
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Final
 
-from groupproof.harness.case import Case, script_of
+from groupproof.harness.case import Case, plan_of, script_of
 from groupproof.harness.script import Ask
+from groupproof.protocol.spec.releases import RELEASES
 from groupproof.protocol.vocabulary import Api, api_named
 from groupproof.protocol.wire import VERSIONS
 
-__all__ = ["CORE_APIS", "common_versions", "is_core", "needs_of", "unspoken"]
+__all__ = ["CORE_APIS", "common_versions", "is_core", "needs_of", "unheard_of", "unspoken"]
 
 CORE_APIS = frozenset(
     {
@@ -92,3 +94,17 @@ def _said(need: str, ranges: Ranges, readable: Ranges) -> str:
     wanted = need.replace(">=", " v").replace("=", " v") + (" or newer" if ">=" in need else "")
     told = f"v{theirs[0]} to v{theirs[1]}" if theirs else "nothing of it"
     return f"{wanted} (its ApiVersions say {told}{f', yet nothing newer than v{newest} works' if theirs and newest < theirs[1] else ''})"
+
+
+_STATIC_SINCE: Final = (2, 3)
+_SIZE_LIMIT_SINCE: Final = (2, 2)
+
+
+def unheard_of(case: Case, profile: str) -> str:
+    """Return what a client case is about that the brokers of a profile do not know; empty where they know all of it, and for a profile that is no release."""
+    release = RELEASES.get(profile, _STATIC_SINCE)
+    if "static" in case.needs and release < _STATIC_SINCE:
+        return f"{profile} has no static members (KIP-345 came with 2.3)."
+    if "group.max.size" in plan_of(case).coordinator and release < _SIZE_LIMIT_SINCE:
+        return f"{profile} has no group.max.size (KIP-389 came with 2.2)."
+    return ""
