@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from groupproof.harness.case import Case
 from groupproof.harness.folds.live import GroupTold, Sighting
 from groupproof.harness.judging import RUNS, Judgement, rule_on
-from groupproof.harness.live import case_of, judgement_of
-from groupproof.harness.plan import Plan
-from groupproof.harness.report.places import case_place
+from groupproof.harness.live import case_in, case_of, judgement_of
 from groupproof.harness.runner import CaseResult
-from groupproof.harness.verdicts import Finding, Level, Proof, Verdict, worst
+from groupproof.harness.verdicts import Finding, Proof, Verdict, worst
 
 __all__ = ["LAWS", "results_of"]
 
@@ -43,7 +40,10 @@ def _laws(told: GroupTold) -> CaseResult:
         verdict=Verdict.OK, requirement=_REQUIREMENTS[0], expected="The group keeps the laws of groups.",
         observed=f"No law was broken in {told.observations} observations.",
     )  # fmt: skip
-    case, findings = _case(told.group, broken), broken or (fine,)
+    case, findings = (
+        case_in(LAWS, told.group, f"What happened in group {told.group!r}, by the laws of groups", broken, _REQUIREMENTS),
+        broken or (fine,),
+    )
     judgement = Judgement(verdict=worst(each.verdict for each in findings), findings=findings)
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=told.duration_s)
 
@@ -56,15 +56,3 @@ def _weighed(sighting: Sighting, *, is_virtual: bool) -> Iterator[Finding]:
         else:
             times = "once" if sighting.count == 1 else f"{sighting.count} times"
             yield replace(each, verdict=Verdict.INFORMATIONAL, observed=f"{each.observed} Seen {times}.")
-
-
-def _case(group: str, findings: Sequence[Finding]) -> Case:
-    name = case_place(f"{LAWS}/classic/{group}").rpartition("/")[2].replace("_", "-")
-    return Case(
-        id=f"{LAWS}/classic/{name}",
-        title=f"What happened in group {group!r}, by the laws of groups",
-        requirements=tuple(dict.fromkeys((*(each.requirement for each in findings), *_REQUIREMENTS))),
-        level=Level.MUST,
-        plan=Plan(members=(), steps=()),
-        judges=(),
-    )

@@ -60,12 +60,17 @@ def _judged(group: str, story: Trace, universal: Sequence[Judge]) -> CaseResult:
 
 
 def case_of(group: str, findings: Sequence[Finding]) -> Case:
-    """Return the case that a group seen live makes."""
-    name = case_place(f"{OBSERVED}/classic/{group}").rpartition("/")[2].replace("_", "-")
+    """Return the case that the members of a group seen live make."""
+    return case_in(OBSERVED, group, f"What the members of group {group!r} did", findings, _REQUIREMENTS)
+
+
+def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requirements: Sequence[str]) -> Case:
+    """Return the case that a group seen live makes in an area: of what was found, and of the requirements that were looked at."""
+    name = case_place(f"{area}/classic/{group}").rpartition("/")[2].replace("_", "-")
     return Case(
-        id=f"{OBSERVED}/classic/{name}",
-        title=f"What the members of group {group!r} did",
-        requirements=tuple(dict.fromkeys((*(each.requirement for each in findings), *_REQUIREMENTS))),
+        id=f"{area}/classic/{name}",
+        title=title,
+        requirements=tuple(dict.fromkeys((*(each.requirement for each in findings), *requirements))),
         level=Level.MUST,
         plan=Plan(members=(), steps=()),
         judges=(),
