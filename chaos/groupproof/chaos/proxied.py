@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
 from functools import partial
 
 import trio
@@ -74,41 +74,29 @@ class GroupproofToxiproxy:
 
     # Faults of the network
 
-    @contextmanager
-    def latency(self, ms: int, *, jitter_ms: int = 0, stream: Stream = DOWNSTREAM) -> Iterator[None]:
+    def latency(self, ms: int, *, jitter_ms: int = 0, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
         """Delay all bytes."""
-        with self._under(latency(ms, jitter_ms=jitter_ms, stream=stream)):
-            yield
+        return self._under(latency(ms, jitter_ms=jitter_ms, stream=stream))
 
-    @contextmanager
-    def bandwidth(self, kb_per_s: int, *, stream: Stream = DOWNSTREAM) -> Iterator[None]:
+    def bandwidth(self, kb_per_s: int, *, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
         """Let so many kilobytes a second through; 0 stops the stream and keeps the connections."""
-        with self._under(bandwidth(kb_per_s, stream=stream)):
-            yield
+        return self._under(bandwidth(kb_per_s, stream=stream))
 
-    @contextmanager
-    def black_hole(self, *, stream: Stream = DOWNSTREAM) -> Iterator[None]:
+    def black_hole(self, *, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
         """Let nothing through, and keep the connections open."""
-        with self._under(timeout(0, stream=stream)):
-            yield
+        return self._under(timeout(0, stream=stream))
 
-    @contextmanager
-    def reset_peer(self, after_ms: int = 0, *, stream: Stream = DOWNSTREAM) -> Iterator[None]:
+    def reset_peer(self, after_ms: int = 0, *, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
         """Reset the connections."""
-        with self._under(reset_peer(after_ms, stream=stream)):
-            yield
+        return self._under(reset_peer(after_ms, stream=stream))
 
-    @contextmanager
-    def slow_close(self, delay_ms: int, *, stream: Stream = DOWNSTREAM) -> Iterator[None]:
+    def slow_close(self, delay_ms: int, *, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
         """Pass the end of a connection on only later."""
-        with self._under(slow_close(delay_ms, stream=stream)):
-            yield
+        return self._under(slow_close(delay_ms, stream=stream))
 
-    @contextmanager
-    def slicer(self, average_bytes: int, *, delay_us: int = 0, stream: Stream = DOWNSTREAM) -> Iterator[None]:
+    def slicer(self, average_bytes: int, *, delay_us: int = 0, stream: Stream = DOWNSTREAM) -> AbstractContextManager[None]:
         """Cut what passes into small pieces."""
-        with self._under(slicer(average_bytes, delay_us=delay_us, stream=stream)):
-            yield
+        return self._under(slicer(average_bytes, delay_us=delay_us, stream=stream))
 
     @contextmanager
     def down(self) -> Iterator[None]:
