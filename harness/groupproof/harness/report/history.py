@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from groupproof.harness.report.matrix import Cell, Column, read_columns, rows_of
+from groupproof.harness.report.matrix import Cell, Column, Row, read_columns, rows_of
 from groupproof.harness.report.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS
 from groupproof.harness.report.page import GRADE_COLOURS
 from groupproof.harness.report.palette import VERDICT_COLOURS
@@ -94,26 +94,10 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Row):
     """One case through all runs."""
 
-    id: str
-    case: Mapping[str, Any]
-    cells: tuple[Cell | None, ...]
     moves: tuple[Move, ...]
-
-    @property
-    def area(self) -> str:
-        return self.id.partition("/")[0]
-
-    @property
-    def verdicts(self) -> list[str]:
-        return sorted({cell.verdict.value for cell in self.cells if cell is not None})
-
-    @property
-    def search(self) -> str:
-        observed = " ".join(str(cell.case["observed"]) for cell in self.cells if cell is not None)
-        return " ".join((self.id, str(self.case["title"]), *self.case["requirements"], observed)).lower()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +167,7 @@ def _place(column: Column) -> tuple[bool, Version, str]:
 def _course(side: str, name: str, columns: Sequence[Column]) -> Course:
     runs = tuple(Run(number=number, column=column) for number, column in enumerate(columns))
     rows = rows_of(columns)
-    lines = tuple(Line(id=row.id, case=row.case, cells=row.cells, moves=tuple(_moves(row.cells, runs))) for row in rows)
+    lines = tuple(Line(id=row.id, side=row.side, case=row.case, cells=row.cells, moves=tuple(_moves(row.cells, runs))) for row in rows)
     return Course(side=side, name=name, runs=runs, lines=lines)
 
 
