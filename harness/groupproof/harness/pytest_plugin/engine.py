@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -31,21 +32,6 @@ class Result:
     report: CaseReport | None = None
     missing: str = ""
     stale: str = ""
-
-
-class Engine(Protocol):
-    """Whoever runs the cases of a session; `subject` is known from the first result on."""
-
-    @property
-    def subject(self) -> SubjectInfo | None: ...
-
-    def wait(self, case: Case) -> Result:
-        """Return when the case is ruled on, or can't be any more; the first call sets the cases going."""
-        ...
-
-    def stop(self) -> None:
-        """End what runs, and return when it has."""
-        ...
 
 
 class _Running:
@@ -106,20 +92,38 @@ class _Running:
         self._thread.join(STOP_S)
 
 
-class Alone:
-    """The engine of a session in one process."""
+class Engine(ABC):
+    """Whoever runs the cases of a session; how they come to run is the engine's own."""
 
     def __init__(self, commission: Commission, cases: Sequence[Case]) -> None:
-        self.running: _Running | None = None
-        self._commission, self._cases = commission, cases
+        self._commission = commission
         self._settling = _Settling(commission, cases, self._told)
 
     @property
     def subject(self) -> SubjectInfo | None:
+        """What is under test; known from the first result on."""
         return self._settling.subject
 
     def wait(self, case: Case) -> Result:
+        """Return when the case is ruled on, or can't be any more; the first call sets the cases going."""
         return self._settling.result(case)
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End what runs, and return when it has."""
+
+    @abstractmethod
+    def _told(self, case: Case) -> Told | str:
+        """Return what was found of a case, once it is; or why nothing will be."""
+
+
+class Alone(Engine):
+    """The engine of a session in one process."""
+
+    def __init__(self, commission: Commission, cases: Sequence[Case]) -> None:
+        super().__init__(commission, cases)
+        self.running: _Running | None = None
+        self._cases = cases
 
     def _told(self, case: Case) -> Told | str:
         running = self.running = self.running or _Running(self._commission, self._cases, processes=1)
@@ -132,23 +136,16 @@ class Alone:
             self.running.stop()
 
 
-class Shared:
+class Shared(Engine):
     """The engine of one of several workers: runs its share, and what nobody else has taken up when it is waited for."""
 
     def __init__(self, commission: Commission, cases: Sequence[Case], folder: Folder, *, worker: int, workers: int) -> None:
-        self._commission, self._folder = commission, folder
+        super().__init__(commission, cases)
+        self._folder = folder
         self._worker, self._workers = worker, workers
         self._shares = dealt(cases, workers)
         self._share_of = {case.id: number for number, share in enumerate(self._shares) for case in share}
         self._running: list[_Running] = []
-        self._settling = _Settling(commission, cases, self._told)
-
-    @property
-    def subject(self) -> SubjectInfo | None:
-        return self._settling.subject
-
-    def wait(self, case: Case) -> Result:
-        return self._settling.result(case)
 
     def _told(self, case: Case) -> Told | str:
         if not self._running:
