@@ -38,5 +38,5 @@ def test_offsets_in_kafka_go_to_zookeeper_too_unless_it_is_turned_off() -> None:
     ],
 )
 def test_what_the_configuration_of_0_9_refuses_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="is|needs|must"):
+    with pytest.raises(ValueError, match=r"is|needs|must"):
         ConsumerSettings(**wrong)  # type: ignore[arg-type]  # wrong on purpose

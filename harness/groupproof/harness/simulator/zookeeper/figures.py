@@ -1,0 +1,50 @@
+"""What a churn of a group on ZooKeeper came to: plain data, JSON both ways. `growth.grow(members, seed)` makes them.
+
+    figures = grow(1_000, 1, churn="join")      # of harness.simulator.zookeeper.growth; pure, the same for the same arguments
+    figures.requests, figures.watch_events, figures.stable_ms
+
+Everything is counted from the churn (one member more, or one less) until the group is stable: every partition has its owner, every member is idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Figures"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """`operations` counts ZooKeeper's requests by kind: create, delete, get, set, exists, children, ping.
+
+    `rebalances` were begun, `attempts` made in them, `conflicts` are attempts that failed for another's owner node, `failures` rebalances given up.
+    `stable_ms` is virtual time from the churn to the last owner node and fetcher, None where the group did not get there; `unowned` partitions are left
+    then. `members` is the size before the churn; `churn` is `join`, `leave`, or `crash` (found by the session timeout).
+    """
+
+    members: int
+    partitions: int
+    seed: int
+    churn: str
+    operations: Mapping[str, int]
+    watch_events: int
+    rebalances: int
+    attempts: int
+    conflicts: int
+    failures: int
+    stable_ms: int | None
+    unowned: int = 0
+
+    @property
+    def requests(self) -> int:
+        """All of ZooKeeper's requests that the churn cost, pings left out: those are there without a churn too."""
+        return sum(count for kind, count in self.operations.items() if kind != "ping")
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "operations": dict(self.operations), "requests": self.requests}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Figures:
+        return cls(**{name: value[name] for name in cls.__slots__})
