@@ -51,14 +51,14 @@ async def test_each_member_is_told_its_own_partitions() -> None:
 @virtually
 async def test_a_silent_member_is_gone_when_its_session_ends() -> None:
     async with staged() as stage:
-        first, _ = await stage.stable("m0", "m1")
+        first, second = await stage.stable("m0", "m1")
         last = 0
         for _ in range(9):
             await trio.sleep(2)
             last = await first.heartbeat()
 
         assert last == 27
-        assert [each.at_ms for each in stage.seen("timer", rule="SessionEnd/Stable/session-ends")] == [10_000]
+        assert [(each.at_ms, each.member) for each in stage.seen("timer", rule="SessionEnd/Stable/session-ends")] == [(10_000, second.member_id)]
 
 
 @virtually

@@ -205,7 +205,9 @@ class Coordinators:
     def _record_timer(self, node: int, applied: Applied) -> None:
         """Of the rows that no request caused, only the timers are told: the others follow from what is told already."""
         if applied.rule.partition("/")[0] in _TIMERS:
-            self._recorder.record("timer", node=node, group=applied.group_id, rule=applied.rule, body={"requirement": applied.requirement})
+            self._recorder.record(
+                "timer", node=node, group=applied.group_id, member=applied.member_id or None, rule=applied.rule, body={"requirement": applied.requirement}
+            )
 
     # Moves
 

@@ -161,7 +161,7 @@ class Engine:
     def _perform(self, rule: _Rule, on: Input) -> None:
         if rule.is_told:
             token = None if on.arrival is None else on.arrival.token
-            self.out.append(Applied(token=token, group_id=on.group_id, rule=rule.name, requirement=rule.row.requirement))
+            self.out.append(Applied(token=token, group_id=on.group_id, rule=rule.name, requirement=rule.row.requirement, member_id=on.member_id))
         for effect in rule.effects:
             effect(self, on)
         if rule.row.then is not None:

@@ -44,12 +44,13 @@ class Transition:
 
 
 class Applied(NamedTuple):
-    """A row of the table was applied: to the request of `token`, or, where that is None, to a timer or to what followed."""
+    """A row of the table was applied: to the request of `token`, or, where that is None, to a timer (of `member_id`, if it is a member's) or to what followed."""
 
     token: Hashable | None
     group_id: str
     rule: str
     requirement: str
+    member_id: str = ""
 
 
 Output = Reply | Transition | Applied

@@ -49,7 +49,7 @@ def test_transitions_timers_faults_and_callbacks_are_in_the_trace() -> None:
         ("delivered", "m1", 9_000),
         ("healed", "m1", 18_000),
     ]
-    assert any(seen.kind == "timer" and seen.rule == "SessionEnd/Stable/session-ends" for seen in trace)
+    assert any(seen.kind == "timer" and seen.rule == "SessionEnd/Stable/session-ends" and seen.member for seen in trace)
     assert {"partitions_assigned", "partitions_revoked", "command", "exit"} <= {seen.body.get("name") for seen in trace if seen.kind == "event"}
 
 

@@ -66,7 +66,9 @@ class Observer:
     def timer(self, node: int, applied: Applied) -> None:
         """Tell of a timer that went off; what follows from it is told by itself."""
         if applied.rule.partition("/")[0] in _TIMERS:
-            self._recorder.record("timer", node=node, group=applied.group_id, rule=applied.rule, body={"requirement": applied.requirement})
+            self._recorder.record(
+                "timer", node=node, group=applied.group_id, member=applied.member_id or None, rule=applied.rule, body={"requirement": applied.requirement}
+            )
 
     def called(self, name: str, callback: Callback) -> None:
         told = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
