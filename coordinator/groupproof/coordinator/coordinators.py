@@ -206,7 +206,12 @@ class Coordinators:
         """Of the rows that no request caused, only the timers are told: the others follow from what is told already."""
         if applied.rule.partition("/")[0] in _TIMERS:
             self._recorder.record(
-                "timer", node=node, group=applied.group_id, member=applied.member_id or None, rule=applied.rule, body={"requirement": applied.requirement}
+                "timer",
+                node=node,
+                group=applied.group_id,
+                member=applied.member_id or None,
+                rule=applied.rule,
+                body={"requirement": applied.requirement},
             )
 
     # Moves

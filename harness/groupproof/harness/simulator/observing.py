@@ -67,7 +67,12 @@ class Observer:
         """Tell of a timer that went off; what follows from it is told by itself."""
         if applied.rule.partition("/")[0] in _TIMERS:
             self._recorder.record(
-                "timer", node=node, group=applied.group_id, member=applied.member_id or None, rule=applied.rule, body={"requirement": applied.requirement}
+                "timer",
+                node=node,
+                group=applied.group_id,
+                member=applied.member_id or None,
+                rule=applied.rule,
+                body={"requirement": applied.requirement},
             )
 
     def called(self, name: str, callback: Callback) -> None:
