@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
 
-from groupproof.clients.installers import NoSuchRelease, compile_java, copy_artifacts, install_wheels, java_release, java_tool
+from groupproof.clients.installers import NoSuchRelease, compile_java, copy_artifacts, copy_pinned, install_wheels, java_release, java_tool
 from groupproof.clients.store import ProvisionError
 
 
@@ -152,3 +153,14 @@ def test_neither_pip_nor_uv_says_how_to_get_one(tmp_path: Path, monkeypatch: pyt
 
     with pytest.raises(ProvisionError, match="neither pip nor uv is there"):
         install_wheels(["x==1"], tmp_path / "site")
+
+
+def test_a_jar_that_is_not_the_one_that_was_pinned_is_refused_with_both_hashes(bin_folder: Path, tmp_path: Path) -> None:
+    _program(bin_folder / "mvn", f"printf jar > {tmp_path}/a-1.jar")
+    pinned = hashlib.sha256(b"jar").hexdigest()
+
+    copy_pinned({"g:a:1": pinned}, tmp_path)
+    with pytest.raises(ProvisionError, match=rf"g:a:1 is not the file that was pinned: its SHA-256 is {pinned}, not 00"):
+        copy_pinned({"g:a:1": "00"}, tmp_path)
+    with pytest.raises(ProvisionError, match="g:b:1 is not the file that was pinned: its SHA-256 is no file"):
+        copy_pinned({"g:b:1": pinned}, tmp_path)

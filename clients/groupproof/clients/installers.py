@@ -5,6 +5,7 @@ Each call runs one program, bounded in time, and turns its failure into one line
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -17,7 +18,7 @@ from xml.sax.saxutils import escape
 
 from groupproof.clients.store import ProvisionError
 
-__all__ = ["NoSuchRelease", "compile_java", "copy_artifacts", "install_wheels", "java_release", "java_tool"]
+__all__ = ["NoSuchRelease", "compile_java", "copy_artifacts", "copy_pinned", "install_wheels", "java_release", "java_tool"]
 
 INSTALL_S_MAX = 600
 """How long one installation may take."""
@@ -62,6 +63,20 @@ def copy_artifacts(artifacts: Sequence[str], folder: Path, *, with_dependencies:
     if absent is not None:
         raise NoSuchRelease(absent[1])
     raise ProvisionError(f"{artifacts[0]} could not be fetched: {_last_words(said)}; is the Maven repository reachable?")
+
+
+def copy_pinned(artifacts: Mapping[str, str], folder: Path) -> None:
+    """Copy the jars of Maven coordinates, and nothing that they depend on, into `folder`; each must have the SHA-256 that stands behind it.
+
+    Raises `NoSuchRelease`, or `ProvisionError` where what came is another file than the one that was pinned.
+    """
+    copy_artifacts(list(artifacts), folder)
+    for each, pinned in artifacts.items():
+        _, name, version = each.split(":")
+        jar = folder / f"{name}-{version}.jar"
+        came = hashlib.sha256(jar.read_bytes()).hexdigest() if jar.is_file() else "no file"
+        if came != pinned:
+            raise ProvisionError(f"{each} is not the file that was pinned: its SHA-256 is {came}, not {pinned}; is the Maven repository a faithful one?")
 
 
 def compile_java(source: Path, jars: Path, classes: Path) -> None:

@@ -24,7 +24,9 @@ from groupproof.harness.brokers.images import left
 from groupproof.harness.brokers.kfake import GO_HINT, pinned
 from groupproof.harness.brokers.maven_kafka import is_fetched
 from groupproof.harness.brokers.releases import releases
+from groupproof.harness.brokers.zookeeper import zookeeper_at_hand, zookeeper_release
 from groupproof.harness.java_for_spark import JAVA_MAX, JAVA_MIN, find_java
+from groupproof.harness.spark_connector import connector, fetched_connector
 
 __all__ = ["Part", "examine"]
 
@@ -32,6 +34,7 @@ _ANSWER_S = 15
 _PYTHON_MIN = (3, 11)
 _TOXIPROXY_IMAGES = ("ghcr.io/shopify/toxiproxy:2.12.0", "groupproof/toxiproxy:2.12.0")
 _SPARK_REMEDY = f"pip install 'groupproof[spark]', and a Java from {JAVA_MIN} to {JAVA_MAX} on PATH or in JAVA_HOME"
+_ZOOKEEPER_REMEDY = "pip install 'groupproof[zookeeper]', and a Java with Maven, or with Debian's package zookeeper"
 _TOXIPROXY_REMEDY = (
     f"{GO_HINT}; or put toxiproxy-server of the Toxiproxy project on PATH; or start a Docker engine that can pull {_TOXIPROXY_IMAGES[0]}"
 )
@@ -57,7 +60,11 @@ def examine() -> Iterator[Part]:
                    remedy="install Docker and start its daemon (Debian: docker.io)")  # fmt: skip
     yield Part(name="leftovers", found=_leftovers(), needed_for="nothing: containers of runs that were killed", remedy="")
     yield Part(name="toxiproxy", found=_toxiproxy(), needed_for="impaired ways on the wire (groupproof chaos)", remedy=_TOXIPROXY_REMEDY)
+    yield Part(name="zookeeper", found=_zookeeper(), needed_for="consumers on ZooKeeper (groupproof compare)", remedy=_ZOOKEEPER_REMEDY)
     yield Part(name="spark", found=_spark(), needed_for="groupproof load and judging by Spark", remedy=_SPARK_REMEDY)
+    yield Part(
+        name="spark-kafka", found=_spark_kafka(), needed_for="Spark's own Kafka source: groupproof chaos spark", remedy="install Maven (Debian: maven)"
+    )
 
 
 def _vital() -> Iterator[Part]:
@@ -132,6 +139,17 @@ def _toxiproxy() -> str | None:
     return f"built by Go, {built}"
 
 
+def _zookeeper() -> str | None:
+    """Return the ZooKeeper that a run would take, with the client that speaks to it; None where either can't be had."""
+    try:
+        client = f"kazoo {metadata.version('kazoo')}"
+    except metadata.PackageNotFoundError:
+        return None
+    can_fetch = all(shutil.which(each) for each in ("java", "mvn"))
+    server = zookeeper_at_hand(default_cache()) or (f"{zookeeper_release()}, fetched by Maven when it is first needed" if can_fetch else None)
+    return f"{server}; {client}" if server is not None else None
+
+
 def _spark() -> str | None:
     """Return PySpark's release with the Java that it would run on, None where either is missing."""
     java = find_java()
@@ -139,6 +157,14 @@ def _spark() -> str | None:
         return None if java is None else f"PySpark {metadata.version('pyspark')} on Java {java.release}, {java.home}"
     except metadata.PackageNotFoundError:
         return None
+
+
+def _spark_kafka() -> str | None:
+    """Return where the connector's jars are, or that Maven fetches them when they are first needed; None where neither."""
+    folder = fetched_connector(default_cache())
+    if folder is not None:
+        return f"{connector()}, {folder}"
+    return f"{connector()}, fetched by Maven when they are first needed" if shutil.which("mvn") is not None else None
 
 
 def _answer(argv: tuple[str, ...], run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> str | None:
