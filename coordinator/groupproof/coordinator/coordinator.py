@@ -144,6 +144,13 @@ class Coordinator:
         self._clean_up()
         return self._taken()
 
+    def force_rebalance(self, group_id: str, now_ms: int) -> list[Output]:
+        """Do what DataLink's operator asks for (TR-128); raise `Unreachable` for a profile whose coordinators let nobody ask."""
+        self._fire(now_ms)
+        self._come_to(now_ms)
+        self._engine.apply(self._input(On.FORCED, group_id))
+        return self._taken()
+
     def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:
         """Return the instant of the next timer, None where there is none before `before_ms`."""
         return self._engine.timers.next_ms(before_ms)

@@ -48,6 +48,12 @@ def _store_assignment(engine: Engine, on: Input) -> None:
     engine.apply(outcome)
 
 
+def _keep_assignment(engine: Engine, on: Input) -> None:
+    kept = Input(on=On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group, generation=on.generation)
+    kept.assignment = {each.member_id: each.assignment for each in on.sync.assignments}
+    engine.apply(kept)
+
+
 def _assign(engine: Engine, on: Input) -> None:
     assignment = on.assignment or {}
     for member in on.here.members:
@@ -201,6 +207,7 @@ EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
     Effect.REFRESH_SESSION: _refresh_session,
     Effect.REFRESH_SESSION_SPARING_NEWCOMERS: _refresh_session_sparing_newcomers,
     Effect.STORE_ASSIGNMENT: _store_assignment,
+    Effect.KEEP_ASSIGNMENT: _keep_assignment,
     Effect.STORE_GROUP: _store_group,
     Effect.ASSIGN: _assign,
     Effect.ANSWER_SYNCS: _answer_syncs,

@@ -1,7 +1,7 @@
 """Named deviations from the reference coordinator: what brokers may do differently, and bugs planted to prove that the kit finds them.
 
 `LEGAL` variants are coordinators that no case may fail. `BUGS` each break a requirement; a case must catch each of them. The mutants among
-them are made from the rules of the profile (`mutants`), the others are written out.
+them are made from the rules of the profile (`mutants`), the others are written out. `READINGS` hold for the profiles of DataLink alone.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Final
 
 from groupproof.coordinator.bugs_of_answers import BUGS_OF_ANSWERS
 from groupproof.coordinator.bugs_of_rules import BUGS_OF_RULES
+from groupproof.coordinator.datalink_readings import READINGS
 from groupproof.coordinator.legal_variants import LEGAL
 from groupproof.coordinator.mutants import mutants
 from groupproof.coordinator.variant import Variant
 from groupproof.protocol.spec import profile
 
-__all__ = ["BUGS", "LEGAL", "UnknownVariant", "variant_named", "variants"]
+__all__ = ["BUGS", "LEGAL", "READINGS", "UnknownVariant", "variant_named", "variants"]
 
 BUGS: Final[tuple[Variant, ...]] = (*mutants(profile()), *BUGS_OF_RULES, *BUGS_OF_ANSWERS)
 
@@ -33,9 +34,10 @@ def variants() -> dict[str, Variant]:
 
 
 def variant_named(name: str) -> Variant:
-    """Raise `UnknownVariant`."""
+    """Return a variant, or a reading of DataLink's design, which holds for its profiles alone; raise `UnknownVariant`."""
+    known = variants() | {each.name: each for each in READINGS}
     try:
-        return variants()[name]
+        return known[name]
     except KeyError:
-        nearest = difflib.get_close_matches(name, variants(), n=3, cutoff=0.5)
+        nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         raise UnknownVariant(f"no variant {name!r}" + (f"; did you mean {', '.join(nearest)}?" if nearest else "")) from None

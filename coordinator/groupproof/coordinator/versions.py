@@ -40,7 +40,7 @@ def deviations(profile: str) -> list[str]:
 
 def _refuses_old_produce(release: Ranges) -> bool:
     """Tell whether the release is a 4.x, which dropped Fetch before v4 together with Produce before v3 (KIP-896)."""
-    return release[Api.FETCH][0] >= 4
+    return release.get(Api.FETCH, (0, 0))[0] >= 4
 
 
 def _intersection(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:

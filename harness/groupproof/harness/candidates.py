@@ -17,7 +17,7 @@ from groupproof.harness.selection import nearest
 from groupproof.harness.shim_process import Program
 from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
-from groupproof.protocol.spec.profiles import profiles
+from groupproof.protocol.spec.profiles import known_profiles
 
 __all__ = ["Candidate", "candidate", "check_profile_name", "company", "installed", "shim_of"]
 
@@ -46,8 +46,8 @@ class Candidate:
 
 def check_profile_name(profile: str) -> None:
     """Raise `WrongUsage` for a profile that does not exist, with the nearest that do."""
-    if profile not in profiles():
-        hint = nearest(profile, profiles()) or f"; there are {', '.join(profiles())}"
+    if profile not in known_profiles():
+        hint = nearest(profile, known_profiles()) or f"; there are {', '.join(known_profiles())}"
         raise WrongUsage(f"no profile is called {profile!r}{hint}")
 
 

@@ -4,7 +4,7 @@ import pytest
 from tests.harness.cli.calling import Call
 
 from groupproof.harness.catalogue import CASES
-from groupproof.protocol.spec import profiles
+from groupproof.protocol.spec import known_profiles
 from groupproof.protocol.spec.verified import verification
 
 
@@ -58,7 +58,7 @@ def test_a_wrong_name_is_answered_with_the_nearest(arguments: list[str], said: s
 def test_a_profile_tells_its_release_and_whether_it_is_verified(groupproof: Call) -> None:
     called = groupproof("list", "profiles", "--json")
 
-    assert [each["name"] for each in called.json] == list(profiles())
+    assert [each["name"] for each in called.json] == list(known_profiles())
     for each in called.json:
         found = verification(each["name"])
         assert each["state"] == ("read in the sources" if found is None else f"verified with {found.release}")

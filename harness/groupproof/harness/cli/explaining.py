@@ -62,10 +62,10 @@ def _unknown(name: str) -> Exception:
     from groupproof.harness.catalogue import CASES
     from groupproof.harness.selection import nearest
     from groupproof.harness.troubles import WrongUsage
-    from groupproof.protocol.spec.profiles import profiles
+    from groupproof.protocol.spec.profiles import known_profiles
     from groupproof.protocol.spec.requirements import requirements
 
-    known = [*(case.id for case in CASES), *(each.id for each in requirements()), *profiles(), *names()]
+    known = [*(case.id for case in CASES), *(each.id for each in requirements()), *known_profiles(), *names()]
     hint = nearest(name, known) or nearest(name.upper(), known)
     return WrongUsage(f"{name!r} is no case, requirement, profile or subject{hint}; see groupproof list")
 
@@ -162,15 +162,15 @@ def _witnesses_of(requirement: str) -> list[str]:
 
 def _rows_of(requirement: str) -> list[str]:
     """Return the rows that rest on a requirement, each with the profiles whose table has it."""
-    from groupproof.protocol.spec.profiles import profiles, rows
+    from groupproof.protocol.spec.profiles import known_profiles, rows
     from groupproof.protocol.spec.terms import rule_name
 
     found: dict[str, list[str]] = {}
-    for profile in profiles():
+    for profile in known_profiles():
         for on, state, row in rows(profile):
             if row.requirement == requirement:
                 found.setdefault(rule_name(on, state, row), []).append(profile)
-    return [f"{name}  ({', '.join(_runs(having, profiles()))})" for name, having in found.items()]
+    return [f"{name}  ({', '.join(_runs(having, known_profiles()))})" for name, having in found.items()]
 
 
 def _runs(having: Sequence[str], profiles: Sequence[str]) -> Iterator[str]:
@@ -184,17 +184,25 @@ def _runs(having: Sequence[str], profiles: Sequence[str]) -> Iterator[str]:
 
 
 def _profile(name: str) -> list[str] | None:
-    from groupproof.protocol.spec.profiles import UnknownProfile, profile
+    from groupproof.protocol.spec.profiles import UnknownProfile, profile, relatives
     from groupproof.protocol.spec.verified import standing
 
     try:
         found = profile(name)
     except UnknownProfile:
         return None
-    lines = [f"{found.name}: the group protocol as brokers of release {'.'.join(map(str, found.release))} keep it"]
+    kept_by = "DataLink's Manager keeps it" if name in relatives() else f"brokers of release {'.'.join(map(str, found.release))} keep it"
+    lines = [f"{found.name}: the group protocol as {kept_by}"]
     lines += _wrapped(standing(name))
     lines += _listed("API versions", [f"{api.title} {low}–{high}" for api, (low, high) in found.api_versions.items()])
-    return lines + _listed("Default settings", [f"{setting} = {value}" for setting, value in found.defaults.items()])
+    lines += _listed("Default settings", [f"{setting} = {value}" for setting, value in found.defaults.items()])
+    return lines + (_listed("Readings of the design, as --reading", _readings()) if name in relatives() else [])
+
+
+def _readings() -> list[str]:
+    from groupproof.coordinator.variants import READINGS
+
+    return [f"{each.name}: {each.says}" for each in READINGS]
 
 
 def _subject(name: str) -> list[str] | None:

@@ -73,11 +73,11 @@ def _requirements(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> l
 
 
 def _profiles(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
-    from groupproof.protocol.spec.profiles import NEWEST, profile, profiles
+    from groupproof.protocol.spec.profiles import NEWEST, known_profiles, profile
     from groupproof.protocol.spec.verified import verification
 
     rows: list[Row] = []
-    for name in profiles():
+    for name in known_profiles():
         with_broker = verification(name)
         rows.append(
             {

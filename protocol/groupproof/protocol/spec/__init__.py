@@ -6,10 +6,10 @@ cases and reports cite its rules and requirements. `profile(name)` is the way in
 
 from __future__ import annotations
 
-from groupproof.protocol.spec.profiles import Profile, UnknownProfile, api_versions, profile, profiles, rows, unreachable
+from groupproof.protocol.spec.profiles import Profile, UnknownProfile, api_versions, known_profiles, profile, profiles, relatives, rows, unreachable
 from groupproof.protocol.spec.terms import NO_GROUP, REQUESTS, STATES, Effect, Form, Guard, On, Row, State, rule_name, state_name
 
 __all__ = [
-    "NO_GROUP", "REQUESTS", "STATES", "Effect", "Form", "Guard", "On", "Profile", "Row", "State", "UnknownProfile", "api_versions", "profile",
-    "profiles", "rows", "rule_name", "state_name", "unreachable",
+    "NO_GROUP", "REQUESTS", "STATES", "Effect", "Form", "Guard", "On", "Profile", "Row", "State", "UnknownProfile", "api_versions",
+    "known_profiles", "profile", "profiles", "relatives", "rows", "rule_name", "state_name", "unreachable",
 ]  # fmt: skip

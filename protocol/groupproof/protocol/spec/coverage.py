@@ -17,7 +17,7 @@ from importlib import resources
 from typing import Final
 
 from groupproof.protocol.spec.classic_member import REACTIONS
-from groupproof.protocol.spec.profiles import profile, profiles
+from groupproof.protocol.spec.profiles import known_profiles, profile
 from groupproof.protocol.spec.requirements import requirements
 from groupproof.protocol.spec.terms import rule_name
 
@@ -58,7 +58,7 @@ def gaps() -> tuple[Gap, ...]:
 def cited() -> Mapping[str, Sequence[str]]:
     """Return the rules of the tables by the requirement that they cite: of all releases of the group, and of the member."""
     found: dict[str, dict[str, None]] = {}
-    for name in profiles():
+    for name in known_profiles():
         for on, checks in profile(name).before_group.items():
             for check in checks:
                 found.setdefault(check.requirement, {})[f"{on.value}/before/{check.name}"] = None

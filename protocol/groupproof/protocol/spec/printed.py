@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from groupproof.protocol.spec.profiles import Profile, profile, profiles
+from groupproof.protocol.spec.profiles import Profile, known_profiles, profile
 from groupproof.protocol.spec.terms import Form, On, Row, State, rule_name, state_name
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -24,14 +24,14 @@ def printed(name: str) -> str:
 def write(folder: Path = SNAPSHOTS) -> None:
     """Write every profile's snapshot."""
     folder.mkdir(exist_ok=True)
-    for name in profiles():
+    for name in known_profiles():
         (folder / f"{name}.txt").write_text(printed(name))
 
 
 def stale(folder: Path = SNAPSHOTS) -> list[str]:
     """Return the profiles whose committed snapshot is missing or not current, and the snapshots of no profile."""
     committed = {path.stem: path.read_text() for path in folder.glob("*.txt")}
-    return sorted({name for name in profiles() if committed.get(name) != printed(name)} | committed.keys() - set(profiles()))
+    return sorted({name for name in known_profiles() if committed.get(name) != printed(name)} | committed.keys() - set(known_profiles()))
 
 
 def _lines(table: Profile) -> Iterator[str]:

@@ -11,6 +11,7 @@ from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.spec.api_versions import Range, advertised
 from groupproof.protocol.spec.append_errors import NEWEST_APPENDS, Appends
 from groupproof.protocol.spec.classic_group import BEFORE_GROUP, TABLE, UNREACHABLE
+from groupproof.protocol.spec.datalink import BASE, DEFAULTS, DELTAS_OF, UNREACHABLE_OF, VERSIONS
 from groupproof.protocol.spec.defaults import defaults
 from groupproof.protocol.spec.deltas import Cell, Delta, Line, applied, place, with_effects, with_guards
 from groupproof.protocol.spec.java_releases import JAVA_DELTAS
@@ -18,7 +19,10 @@ from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, OPTIONAL, R
 from groupproof.protocol.spec.terms import On, Row, State, rule_name
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Profile", "UnknownProfile", "api_versions", "default_profiles", "neighbours", "profile", "profile_of", "profiles", "rows", "unreachable"]
+__all__ = [
+    "Profile", "UnknownProfile", "api_versions", "default_profiles", "known_profiles", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
+    "unreachable",
+]  # fmt: skip
 
 NEWEST = "kafka-4.1"
 
@@ -62,8 +66,18 @@ class Profile:
 
 
 def profiles() -> tuple[str, ...]:
-    """Return the names of all profiles, oldest first."""
+    """Return the names of the profiles of Kafka's releases, oldest first."""
     return tuple(RELEASES)
+
+
+def relatives() -> tuple[str, ...]:
+    """Return the names of the profiles that are no release of Kafka: coordinators of other systems that speak its group protocol."""
+    return tuple(DELTAS_OF)
+
+
+def known_profiles() -> tuple[str, ...]:
+    """Return the names of all profiles: Kafka's releases, oldest first, then their relatives."""
+    return (*profiles(), *relatives())
 
 
 def profile(name: str = NEWEST) -> Profile:
@@ -96,12 +110,13 @@ def _after(name: str) -> str:
 
 @lru_cache
 def _resolved(name: str) -> Profile:
-    if name not in RELEASES:
-        raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(RELEASES)}")
-    release, line = RELEASES[name], line_of(name)
-    cells = {on: dict(states) for on, states in TABLE.items()}
+    if name not in known_profiles():
+        raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(known_profiles())}")
+    is_kafka = name in RELEASES
+    release, line = (RELEASES[name], line_of(name)) if is_kafka else (BASE, Line.SCALA)
+    cells = {on: dict(TABLE.get(on, {})) for on in (*TABLE, On.FORCED)}
     before_group, fields, unreachable, appends = dict(BEFORE_GROUP), dict(NEWEST_FIELDS), dict(UNREACHABLE), dict(NEWEST_APPENDS)
-    for delta in sorted((*DELTAS, *ADMIN_DELTAS, *JAVA_DELTAS), key=lambda each: each.since, reverse=True):
+    for delta in sorted((*DELTAS, *ADMIN_DELTAS, *JAVA_DELTAS, *DELTAS_OF.get(name, ())), key=lambda each: each.since, reverse=True):
         if delta.since <= release or delta.line not in (None, line):
             continue
         _undo(delta, cells)
@@ -109,11 +124,12 @@ def _resolved(name: str) -> Profile:
         fields.update(delta.fields)
         unreachable.update(delta.unreachable)
         appends.update(delta.appends)
+    unreachable.update(UNREACHABLE_OF.get(name, {}))
     return Profile(
         name=name, release=release, line=line, before_group=before_group, fields=fields, appends=appends,
-        cells={on: {state: cell for state, cell in states.items() if cell} for on, states in cells.items()},
+        cells={on: {state: cell for state, cell in states.items() if cell} for on, states in cells.items() if on in TABLE or any(states.values())},
         unreachable={where: reason for where, reason in unreachable.items() if not cells.get(where[0], {}).get(where[1])},
-        api_versions=advertised(release), defaults=defaults(release),
+        api_versions=advertised(release) if is_kafka else VERSIONS, defaults=defaults(release) if is_kafka else DEFAULTS,
     )  # fmt: skip
 
 

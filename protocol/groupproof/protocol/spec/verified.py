@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from groupproof.protocol.spec.datalink import RELATIVES
 from groupproof.protocol.spec.releases import RELEASES
 
 __all__ = ["Verification", "standing", "verification", "verifications"]
@@ -31,6 +32,8 @@ def verification(profile: str) -> Verification | None:
 
 def standing(profile: str) -> str:
     """Return what a profile rests on, as a sentence."""
+    if profile in RELATIVES:
+        return RELATIVES[profile]
     found = verification(profile)
     if found is None:
         return "Read in the release's sources; not yet compared with one of its brokers."

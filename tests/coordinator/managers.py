@@ -1,0 +1,74 @@
+"""A Manager of DataLink in front of scripted workers, in virtual time."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tests.coordinator.conftest import Asked, Scene
+
+from groupproof.coordinator.coordinator import Coordinator, Settings
+from groupproof.coordinator.storage import Stored
+from groupproof.coordinator.variant import REFERENCE, Variant
+from groupproof.protocol.messages import JoinGroupResponse
+from groupproof.protocol.vocabulary import GroupState
+
+__all__ = ["Manager"]
+
+
+class Manager(Scene):
+    """The Manager's scene: joins are those of workers, JoinGroup v1 and SyncGroup v0; `switch` makes the standby Manager the active one."""
+
+    def __init__(self, profile: str = "datalink", *, variant: Variant = REFERENCE, **settings: int) -> None:
+        super().__init__(profile, **settings)
+        self.variant = variant
+        self.coordinator = self._active(1)
+
+    def _active(self, seed: int) -> Coordinator:
+        return Coordinator(
+            profile=self.profile,
+            settings=Settings.of({}, self.profile),
+            random=random.Random(seed),
+            partitions=[0] * (seed > 0),
+            variant=self.variant,
+        )
+
+    def join(self, member_id: str = "", **given: Any) -> Asked[JoinGroupResponse]:
+        asked = {
+            "version": 1,
+            "protocol_type": "datalink",
+            "protocols": ("default",),
+            "rebalance_ms": 60_000,
+            "metadata": b"",
+            "client": "w",
+            **given,
+        }
+        return super().join(member_id, **asked)
+
+    def formed(self, workers: int, group: str = "g") -> list[str]:
+        """Let workers join one after the other, all others again each time; return the ids, the first joiner's first, in AwaitingSync."""
+        ids: list[str] = []
+        for _ in range(workers):
+            asked = [self.join(group=group), *(self.join(each, metadata=f"{len(ids)}".encode(), group=group) for each in ids)]
+            assert not any(each.is_parked for each in asked)
+            ids = [*ids, asked[0].answer.member_id]
+        assert self.state(group) is GroupState.COMPLETING_REBALANCE
+        return ids
+
+    def settled(self, workers: int, group: str = "g") -> list[str]:
+        """Let workers form a group and become Stable; return the ids, the leader's first."""
+        ids = self.formed(workers, group)
+        leader = self.view(group).leader
+        ids.sort(key=lambda each: each != leader)
+        generation = self.view(group).generation
+        for each in reversed(ids):
+            self.sync(each, generation, {one: one.encode() for one in ids} if each == leader else None, version=0, group=group)
+        assert self.state(group) is GroupState.STABLE
+        return ids
+
+    def switch(self) -> Coordinator:
+        """Let the other Manager be the active one; return the one that was, which now is the standby."""
+        before, self.coordinator = self.coordinator, self._active(2)
+        self.take(before.unload(0, self.now_ms))
+        self.take(self.coordinator.load(0, Stored(), self.now_ms))
+        return before
