@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import json
 import pickle
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from groupproof.chaos.spark.rows import frame_of, readable
 from groupproof.chaos.spark.session import session
 from groupproof.harness.case import Case
 from groupproof.harness.catalogue import CASES
@@ -32,15 +29,13 @@ from groupproof.harness.judging import Judgement, rule_on
 from groupproof.harness.rejudging import rejudged, split
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
-from groupproof.harness.trace_files import is_parquet, reading
-from groupproof.harness.troubles import WrongUsage
-from groupproof.protocol.columns import NotColumns, from_batch, parquet_files, to_batch, trace_schema
+from groupproof.protocol.columns import from_batch
 from groupproof.protocol.trace import Observation, Trace
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-__all__ = ["check_by_spark", "fleets_of", "frame_of", "judge_fleets"]
+__all__ = ["check_by_spark", "fleets_of", "judge_fleets"]
 
 _RUN: Final = ("file", "run", "case")
 _KEY: Final = (*_RUN, "to_group")
@@ -50,7 +45,7 @@ def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> Checked:
     """Judge the traces as `check_files` does; raise `WrongUsage` for what is no trace, `BrokenEnvironment` where Spark does not run."""
     files = files_of(paths)
     spark = session("groupproof trace check", master=url)
-    with _readable():
+    with readable():
         marked = _marked(frame_of(spark, files)).persist()
         try:
             places = {str(file.resolve()): number for number, file in enumerate(files)}
@@ -59,95 +54,6 @@ def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> Checked:
         finally:
             marked.unpersist()
     return Checked(results=[*whole, *fleets], duplicates=duplicates)
-
-
-@contextmanager
-def _readable() -> Iterator[None]:
-    """Turn what a task met in a trace into one line for who named it."""
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except PySparkException as error:
-        if (told := _UNREADABLE.search(str(error))) is None:
-            raise
-        raise WrongUsage(f"a trace can't be read: {told[0]}") from error
-
-
-_UNREADABLE: Final = re.compile(r"(?<=ValueError: )a line is no observation: [^\n]*|(?<=NotColumns: )[^\n]*|\[CAST_[A-Z_]+\] [^\n]*")
-
-
-# Reading ---------------------------------------------------------------------------------------------------------------------------
-
-
-def frame_of(spark: SparkSession, files: Sequence[Path]) -> DataFrame:
-    """Return the observations of files as rows of a trace's columns and the `file`; raise `WrongUsage` for a file that is no trace."""
-    lines = [file for file in files if not is_parquet(file)]
-    frames = [_parquet(spark, file) for file in files if file not in lines] + ([_lines(spark, lines)] if lines else [])
-    whole = frames[0]
-    for each in frames[1:]:
-        whole = whole.unionByName(each)
-    return whole
-
-
-def _parquet(spark: SparkSession, path: Path) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    files = parquet_files(path)
-    for file in files:
-        _check_columns(file)
-    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")  # a run may be called 007
-    found = spark.read.option("mergeSchema", "true").parquet(str(path)) if files else spark.createDataFrame([], spark_schema())
-    columns = [
-        (f.col(f"`{each.name}`") if each.name in found.columns else f.lit(None)).cast(each.dataType).alias(each.name) for each in spark_schema()
-    ]
-    return found.select(*columns, f.lit(str(path.resolve())).alias("file")).fillna({"run": "", "case": "", "who": "coordinator", "clock": "wall"})
-
-
-def _check_columns(file: Path) -> None:
-    """Look at the end of a file, where Parquet says what it holds: one that is cut off or holds something else is met before a job begins."""
-    with reading(file):
-        try:
-            schema = pq.read_schema(file)
-            list(from_batch(pa.RecordBatch.from_pylist([], schema=schema)))
-        except NotColumns as error:
-            raise NotColumns(f"{file} holds no trace: {error}") from error
-        except pa.ArrowException as error:
-            raise NotColumns(f"{file} can't be read as Parquet: {' '.join(str(error).split())}") from error
-
-
-def _lines(spark: SparkSession, files: Sequence[Path]) -> DataFrame:
-    from pyspark.sql import functions as f
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    for file in files:
-        with reading(file), file.open("rb"):
-            pass
-    text = spark.read.text([str(file) for file in files]).select("value", f.col("_metadata.file_path").alias("file"))
-    return text.mapInArrow(_parsed, StructType([*spark_schema(), StructField("file", StringType())]))
-
-
-def _parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        pairs = [pair for pair in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True) if pair[0].strip()]
-        seen = to_batch(_observation(line) for line, _ in pairs)
-        yield seen.append_column("file", pa.array([unquote(urlsplit(file).path) for _, file in pairs], pa.string()))
-
-
-def _observation(line: str) -> Observation:
-    try:
-        return Observation.from_json(json.loads(line))
-    except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"a line is no observation: {error}: {line[:80]}") from error
-
-
-@cache
-def spark_schema() -> Any:
-    """Return the trace's schema as Spark has it; every column may be empty there."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-    from pyspark.sql.types import StructField, StructType
-
-    return StructType([StructField(each.name, each.dataType) for each in from_arrow_schema(trace_schema())])
 
 
 # What is judged whole --------------------------------------------------------------------------------------------------------------

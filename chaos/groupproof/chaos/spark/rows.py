@@ -1,0 +1,139 @@
+"""Observations as rows of a Spark DataFrame: traces in files and folders, NDJSON and Parquet, with the trace's columns and the file that each row is from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from groupproof.harness.trace_files import is_parquet, reading
+from groupproof.harness.troubles import WrongUsage
+from groupproof.protocol.columns import NotColumns, from_batch, parquet_files, to_batch, trace_schema
+from groupproof.protocol.trace import Observation
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["PLACE", "frame_of", "placed_schema", "readable", "spark_schema"]
+
+PLACE: Final = ("segment", "block", "row")
+"""Where a row stands: the file of those that make a folder's trace, the part of it that a task read, and a number that rises within."""
+
+_FILE: Final = "file"
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn what a task met in a trace into one line for who named it."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        if (told := _UNREADABLE.search(str(error))) is None:
+            raise
+        raise WrongUsage(f"a trace can't be read: {told[0]}") from error
+
+
+_UNREADABLE: Final = re.compile(r"(?<=ValueError: )a line is no observation: [^\n]*|(?<=NotColumns: )[^\n]*|\[CAST_[A-Z_]+\] [^\n]*")
+
+
+def frame_of(spark: SparkSession, files: Sequence[Path], *, is_placed: bool = False) -> DataFrame:
+    """Return the observations of files as rows of a trace's columns and the `file`, and where they stand in it (`PLACE`) if that is asked for.
+
+    Raise `WrongUsage` for a file that is no trace.
+    """
+    lines = [file for file in files if not is_parquet(file)]
+    frames = [_parquet(spark, file) for file in files if file not in lines] + ([_lines(spark, lines)] if lines else [])
+    whole = frames[0]
+    for each in frames[1:]:
+        whole = whole.unionByName(each)
+    return whole if is_placed else whole.drop(*PLACE)
+
+
+def _parquet(spark: SparkSession, path: Path) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    files = parquet_files(path)
+    for file in files:
+        _check_columns(file)
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")  # a run may be called 007
+    if not files:
+        return spark.createDataFrame([], placed_schema())
+    found = spark.read.option("mergeSchema", "true").parquet(str(path))
+    columns = [
+        (f.col(f"`{each.name}`") if each.name in found.columns else f.lit(None)).cast(each.dataType).alias(each.name) for each in spark_schema()
+    ]
+    place = [f.col("_metadata.file_path").alias("segment"), f.lit(0).cast("long").alias("block"), f.col("_metadata.row_index").alias("row")]
+    named = found.select(*columns, f.lit(str(path.resolve())).alias(_FILE), *place)
+    return named.fillna({"run": "", "case": "", "who": "coordinator", "clock": "wall"})
+
+
+def _check_columns(file: Path) -> None:
+    """Look at the end of a file, where Parquet says what it holds: one that is cut off or holds something else is met before a job begins."""
+    with reading(file):
+        try:
+            schema = pq.read_schema(file)
+            list(from_batch(pa.RecordBatch.from_pylist([], schema=schema)))
+        except NotColumns as error:
+            raise NotColumns(f"{file} holds no trace: {error}") from error
+        except pa.ArrowException as error:
+            raise NotColumns(f"{file} can't be read as Parquet: {' '.join(str(error).split())}") from error
+
+
+def _lines(spark: SparkSession, files: Sequence[Path]) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    for file in files:
+        with reading(file), file.open("rb"):
+            pass
+    text = spark.read.text([str(file) for file in files]).select(
+        "value",
+        f.col("_metadata.file_path").alias("segment"),
+        f.col("_metadata.file_block_start").alias("block"),
+        f.monotonically_increasing_id().alias("row"),
+    )
+    return text.mapInArrow(_parsed, placed_schema())
+
+
+def _parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        kept = batch.filter(pa.array([bool(line.strip()) for line in batch.column(0).to_pylist()], pa.bool_()))
+        seen = to_batch(_observation(line) for line in kept.column(0).to_pylist())
+        seen = seen.append_column(_FILE, pa.array([unquote(urlsplit(file).path) for file in kept.column(1).to_pylist()], pa.string()))
+        for name in PLACE:
+            seen = seen.append_column(name, kept.column(name))
+        yield seen
+
+
+def _observation(line: str) -> Observation:
+    try:
+        return Observation.from_json(json.loads(line))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"a line is no observation: {error}: {line[:80]}") from error
+
+
+@cache
+def spark_schema() -> Any:
+    """Return the trace's schema as Spark has it; every column may be empty there."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType([StructField(each.name, each.dataType) for each in from_arrow_schema(trace_schema())])
+
+
+@cache
+def placed_schema() -> Any:
+    """Return the schema of rows that tell the file and the place they are from."""
+    from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+    place = [StructField("segment", StringType()), StructField("block", LongType()), StructField("row", LongType())]
+    return StructType([*spark_schema(), StructField(_FILE, StringType()), *place])
