@@ -20,6 +20,7 @@ class Orders(AsyncConsumerRebalanceListener):
             bootstrap_servers=bootstrap, client_id="orders", group_id="orders", enable_auto_commit=False, auto_offset_reset="earliest", **settings
         )  # fmt: skip
         self.consumer.subscribe(["orders"], listener=self)
+        self.consumer.partitions_for_topic("orders")  # known before the group is joined, or it has to be joined again at once
         self.counted = counted
         self.done: dict[TopicPartition, int] = {}
         self.stopping = threading.Event()
