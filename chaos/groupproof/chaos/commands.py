@@ -30,7 +30,11 @@ _HERE = "groupproof.chaos.commands"
 _MEMBERS = 3
 _WITHOUT_LOG = frozenset({"kfake", "librdkafka-mock"})
 
-group = Group("chaos", {"list": f"{_HERE}:list_scenarios", "run": f"{_HERE}:run_scenarios"}, "Fault scenarios: list them, or run them.")
+group = Group(
+    "chaos",
+    {"list": f"{_HERE}:list_scenarios", "run": f"{_HERE}:run_scenarios", "spark": "groupproof.chaos.spark.streaming_command:command"},
+    "Fault scenarios: list them, or run them.",
+)
 
 
 @click.command("list")

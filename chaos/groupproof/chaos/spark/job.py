@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import trio
 
@@ -16,7 +16,9 @@ from groupproof.harness.troubles import BrokenEnvironment, Trouble
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Job", "SparkJob"]
+__all__ = ["Job", "SparkJob", "in_a_thread"]
+
+T = TypeVar("T")
 
 
 class Job(Protocol):
@@ -67,7 +69,7 @@ class SparkJob:
     async def run(self, orders: Sequence[TaskOrder]) -> None:
         try:
             spark = self.open()
-            await _in_a_thread(lambda: self._run(spark, orders))
+            await in_a_thread(lambda: self._run(spark, orders))
         finally:
             self.ended.set()
 
@@ -85,7 +87,7 @@ class SparkJob:
         self._is_cancelled = True
         if self._spark is not None and not self.ended.is_set():
             with suppress(Exception):  # the JVM may be gone, and then nothing runs
-                await _in_a_thread(self._spark.sparkContext.cancelAllJobs)
+                await in_a_thread(self._spark.sparkContext.cancelAllJobs)
 
     def close(self) -> None:
         """Stop the session."""
@@ -94,15 +96,16 @@ class SparkJob:
                 self._spark.stop()
 
 
-async def _in_a_thread(do: Callable[[], None]) -> None:
+async def in_a_thread(do: Callable[[], T]) -> T:
     """Call Spark without holding up everything else, in a thread of PySpark's own kind: it closes its connection to the JVM when it ends."""
     from pyspark import InheritableThread
 
+    returned: list[T] = []
     raised: list[Exception] = []
 
     def target() -> None:
         try:
-            do()
+            returned.append(do())
         except Exception as error:  # raised again where it is waited for
             raised.append(error)
 
@@ -111,6 +114,7 @@ async def _in_a_thread(do: Callable[[], None]) -> None:
     await trio.to_thread.run_sync(thread.join, abandon_on_cancel=True)
     if raised:
         raise raised[0]
+    return returned[0]
 
 
 def _cause(error: Exception) -> str:
