@@ -134,17 +134,12 @@ class Course:
                 await self._until(partial(_has_read, query, before + wanted), name)
 
     async def _until(self, holds: Callable[[], bool], name: str) -> None:
-        with trio.move_on_after(_UP_S) as waiting:
-            while not await in_a_thread(holds):
-                await trio.sleep(_LOOK_S)
-        if waiting.cancelled_caught:
+        if not await _seen(holds, _UP_S):
             raise BrokenEnvironment(f"{self.scenario.name}: the query {name} read nothing for {_UP_S:g} s; what Spark says is on standard error")
 
     async def _until_delivered(self, names: Sequence[str]) -> None:
         """Wait for the faults that strike members; one that nobody meets is told by its receipts."""
-        with trio.move_on_after(_UP_S / 4):
-            while not all(self.ground.delivered(name) for name in names):
-                await trio.sleep(_LOOK_S)
+        await _seen(lambda: all(self.ground.delivered(name) for name in names), _UP_S / 4)
         await self._batches(self.pace.batches)
 
     async def _end(self, name: str) -> None:
@@ -165,6 +160,16 @@ class Course:
         with trio.CancelScope(shield=True):
             for query in self._queries.values():
                 await in_a_thread(query.stop)
+
+
+async def _seen(holds: Callable[[], bool], within_s: float) -> bool:
+    """Look until something holds; tell whether it did in time."""
+    with trio.move_on_after(within_s):
+        while True:
+            if await in_a_thread(holds):
+                return True
+            await trio.sleep(_LOOK_S)
+    return False
 
 
 def _batches_of(query: Query) -> int:
