@@ -14,6 +14,7 @@ from groupproof.protocol.zookeeper import Answer, Operation
 
 __all__ = [
     "Ask",
+    "Asking",
     "AttemptBegan",
     "AttemptEnded",
     "BeforeReleasing",
@@ -108,10 +109,10 @@ class BeforeReleasing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeforeStarting:
-    """Run the application's callback of that name: whose threads all partitions go to, as this member has computed it; fetchers start after it."""
+    """Run the application's callback of that name; fetchers start after it. `assignment` is what this member has computed: consumer to partition to thread."""
 
     consumer_id: str
-    assignment: Mapping[Partition, str]
+    assignment: Mapping[str, Mapping[Partition, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

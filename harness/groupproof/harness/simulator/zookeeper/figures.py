@@ -17,7 +17,7 @@ __all__ = ["Figures"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """`operations` counts ZooKeeper's requests by kind: create, delete, get, set, exists, children, ping.
+    """`operations` counts ZooKeeper's requests by kind: create, delete, get, set, exists, children (pings are not counted).
 
     `rebalances` were begun, `attempts` made in them, `conflicts` are attempts that failed for another's owner node, `failures` rebalances given up.
     `stable_ms` is virtual time from the churn to the last owner node and fetcher, None where the group did not get there; `unowned` partitions are left
@@ -39,8 +39,8 @@ class Figures:
 
     @property
     def requests(self) -> int:
-        """All of ZooKeeper's requests that the churn cost, pings left out: those are there without a churn too."""
-        return sum(count for kind, count in self.operations.items() if kind != "ping")
+        """All of ZooKeeper's requests that the churn cost."""
+        return sum(self.operations.values())
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "operations": dict(self.operations), "requests": self.requests}

@@ -1,0 +1,80 @@
+"""Who gets what, as each consumer computes it for itself: range and round robin over consumer threads (kafka.consumer.PartitionAssignor of 0.9.0.1).
+
+Given the same view all consumers compute the same (ZK-46). What comes out is keyed by consumer, not by thread (DISC-47).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import cycle
+from types import MappingProxyType
+
+from groupproof.clients.outputs import Partition
+
+__all__ = ["Assigned", "Uneven", "View", "assign"]
+
+Assigned = Mapping[str, Mapping[Partition, str]]
+"""Consumer to partition to thread; a consumer without any has an empty entry (ZK-55)."""
+
+
+class Uneven(Exception):
+    """Round robin is not allowed: not all topics have the same threads; str() is Kafka's own message."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a consumer has read: its own topics in order, their partitions, all threads of the group by topic (sorted), and all consumers."""
+
+    topics: tuple[str, ...]
+    partitions: tuple[tuple[int, ...], ...]
+    threads: tuple[tuple[str, tuple[str, ...]], ...]
+    consumers: tuple[str, ...]
+
+
+@lru_cache(maxsize=16)  # the members of a group have the same view most of the time
+def assign(name: str, view: View) -> Assigned:
+    """Assign by `range` or `roundrobin` (ZK-63). Raises `Uneven`, and KeyError for a topic of the consumer that nobody is registered for."""
+    assigned: dict[str, dict[Partition, str]] = {}
+    for partition, thread in (_round_robin if name == "roundrobin" else _range)(view):
+        assigned.setdefault(thread.rpartition("-")[0], {})[partition] = thread
+    for consumer in view.consumers:
+        assigned.setdefault(consumer, {})
+    return MappingProxyType({consumer: MappingProxyType(taken) for consumer, taken in assigned.items()})
+
+
+def _range(view: View) -> list[tuple[Partition, str]]:
+    threads_of = dict(view.threads)
+    given: list[tuple[Partition, str]] = []
+    for topic, partitions in zip(view.topics, view.partitions, strict=True):
+        threads = threads_of[topic]
+        each, extra = divmod(len(partitions), len(threads))
+        for position, thread in enumerate(threads):
+            start = each * position + min(position, extra)
+            count = each + (1 if position < extra else 0)
+            given += [((topic, partition), thread) for partition in partitions[start : start + count]]
+    return given
+
+
+def _round_robin(view: View) -> list[tuple[Partition, str]]:
+    if not view.threads:
+        return []
+    first, head = view.threads[0]
+    for topic, threads in view.threads:
+        if threads != head:
+            raise Uneven(
+                "Round-robin assignment is allowed only if all consumers in the group subscribe to the same topics, AND if the stream counts across topics "
+                f"are identical for a given consumer instance. Topic {topic} has {', '.join(threads)}; topic {first} has {', '.join(head)}"
+            )
+    everything = [(topic, partition) for topic, partitions in zip(view.topics, view.partitions, strict=True) for partition in partitions]
+    everything.sort(key=_java_hash)  # a topic's partitions are spread: they come in the order of their hashes
+    return list(zip(everything, cycle(head), strict=False))
+
+
+def _java_hash(partition: Partition) -> int:
+    """Return Java's hash of TopicAndPartition's string, a signed 32-bit number."""
+    value = 0
+    for unit in f"[{partition[0]},{partition[1]}]":
+        value = (31 * value + ord(unit)) & 0xFFFFFFFF
+    return value - (1 << 32) if value >= 1 << 31 else value
