@@ -13,7 +13,7 @@ __all__ = ["Costs"]
 class Costs:
     """`way_us` bounds the way in one direction, drawn for each member; a server works on one request at a time, for so long as its kind says.
 
-    `child_us` is for each name of a listing, `event_us` for a watch's event; `brokers_us` is what a request to the brokers takes.
+    `child_us` is for each name of a listing, `event_us` for a watch's event; `brokers_us` is what a request to the brokers takes, `stop_us` what stopping the fetchers does.
     """
 
     way_us: tuple[int, int] = (100, 300)
@@ -22,6 +22,7 @@ class Costs:
     child_us: float = 0.05
     event_us: int = 5
     brokers_us: int = 2_000
+    stop_us: tuple[int, int] = (1_000, 20_000)
 
     def of(self, operation: Operation, listed: int = 0) -> int:
         """Return how long a server works on it; `listed` is how many names its answer holds."""

@@ -41,7 +41,7 @@ def grow(
     settings = settings or ConsumerSettings(group="g", topics={_TOPIC: 1})
     costs = costs or Costs()
     chance = Streams(seed).named("zookeeper", members, churn)
-    world = World(topics={_TOPIC: partitions}, costs=costs, zookeeper=Ensemble())
+    world = World(topics={_TOPIC: partitions}, costs=costs, zookeeper=Ensemble(), chance=chance)
     formed = _form(world, members, settings, chance)
     world.run(world.now_us + _PAUSE_US + chance.randrange(_PAUSE_US))
     began_us = _begin(world, churn, formed, settings, chance)

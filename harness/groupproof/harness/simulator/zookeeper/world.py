@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop
@@ -84,10 +85,11 @@ class World:
     `flying` counts what is on its way; with nothing flying and nobody busy, nothing happens until something is done from outside, or a timer fires.
     """
 
-    def __init__(self, *, topics: Mapping[str, int], costs: Costs, zookeeper: Ensemble) -> None:
+    def __init__(self, *, topics: Mapping[str, int], costs: Costs, zookeeper: Ensemble, chance: random.Random) -> None:
         self.heap = _Heap()
         self.costs = costs
         self.zookeeper = zookeeper
+        self.chance = chance
         self.members: dict[str, Member] = {}
         self.consuming = Consuming()
         self.operations: Counter[str] = Counter()
@@ -266,7 +268,7 @@ class World:
 
     def _stop(self, member: Member, output: StopFetchers) -> None:
         self.consuming.stop(member.name, self.now_us)
-        self._later(0, self._answer, member, output.ask_id, None)
+        self._later(self.chance.randint(*self.costs.stop_us), self._answer, member, output.ask_id, None)
 
     def _find(self, member: Member, output: FindLeaders) -> None:
         leaders = dict.fromkeys(member.machine.leaderless, BROKER)
