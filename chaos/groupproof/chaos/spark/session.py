@@ -1,7 +1,7 @@
 """One Spark session for a process, tuned for jobs of seconds on one machine, and as its user configures it on a cluster.
 
-A JVM that compiles with C1 alone and collects serially is up in about half the time (`tests/benchmarks/spark_start.py`). On a local master
-everything listens on loopback. A barrier stage that finds too few slots fails at once instead of waiting for ten minutes.
+A JVM that compiles with C1 alone, collects serially and begins with an archive of Spark's classes is up in about half the time
+(`tests/benchmarks/spark_start.py`). On a local master everything listens on loopback. A barrier stage that finds too few slots fails at once instead of waiting for ten minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.harness.java_for_spark import JAVA_MAX, JAVA_MIN, find_java, javas
+from groupproof.chaos.spark.class_archive import archive_for, options_for, using
+from groupproof.clients.store import default_cache
+from groupproof.harness.java_for_spark import JAVA_MAX, JAVA_MIN, Java, find_java, javas
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 
 if TYPE_CHECKING:
@@ -41,9 +43,9 @@ def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), **
         if present.sparkContext.master != master:
             raise KitFailure(f"this process has a Spark session on {present.sparkContext.master}; it can't have one on {master} beside it")
         return _with_settings(present, conf)
-    _set_environment(master)
+    java = _set_environment(master)
     builder = sql.SparkSession.builder.appName(app).master(master)
-    for name, value in settings_for(master, jars, conf).items():
+    for name, value in _with_archive(settings_for(master, jars, conf), java, master).items():
         builder = builder.config(name, value)
     try:
         made: SparkSession = builder.getOrCreate()
@@ -75,6 +77,18 @@ def settings_for(master: str, jars: Iterable[Path] = (), conf: Mapping[str, Any]
     return settings | {name: _text(value) for name, value in (conf or {}).items()}
 
 
+def _with_archive(settings: dict[str, str], java: Java, master: str) -> dict[str, str]:
+    """Add what has a JVM of this machine begin with the archive of Spark's classes, or the driver's write it."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    home, cache = Path(_find_spark_home()), default_cache()  # type: ignore[no-untyped-call]  # PySpark gives it no types
+    said = [os.environ.get("PYSPARK_SUBMIT_ARGS", ""), settings.get("spark.driver.extraClassPath", "")]
+    added = {"spark.driver.extraJavaOptions": options_for(java, home, cache, said)}
+    if is_local(master):
+        added["spark.executor.extraJavaOptions"] = using(archive_for(java, home, cache, said))
+    return settings | {name: f"{settings.get(name, '')} {options}".strip() for name, options in added.items() if options}
+
+
 def is_local(master: str) -> bool:
     """Tell whether everything that Spark starts for this master is on this machine."""
     return master.startswith("local") or "//127.0.0.1" in master or "//localhost" in master
@@ -100,7 +114,7 @@ def _pyspark() -> Any:
     return sql
 
 
-def _set_environment(master: str) -> None:
+def _set_environment(master: str) -> Java:
     """Name the Java and the Python that Spark starts, where the user did not: its workers would take whatever is called python3."""
     java = find_java()
     if java is None:
@@ -116,6 +130,7 @@ def _set_environment(master: str) -> None:
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    return java
 
 
 def _first_line(error: Exception) -> str:
