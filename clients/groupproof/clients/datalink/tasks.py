@@ -1,0 +1,65 @@
+"""Tasks of a group, their configurations by version, and the board on which an operator adds, changes and deletes them.
+
+In DataLink the configurations are rows of a database that every worker polls, and the version is that of the newest row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+__all__ = ["Board", "Configs", "Task"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One task: `revision` counts changes of its configuration, `cost` is what it takes of a worker's capacity, `bound_to` names the worker it is bound to (PLAN-03)."""
+
+    name: str
+    cost: float = 1.0
+    revision: int = 1
+    bound_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configs:
+    """The tasks of a group at one version."""
+
+    version: int = 0
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+
+
+class Board:
+    """The configurations of each group; every change counts that group's version up by one."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Configs] = {}
+
+    def configs(self, group: str) -> Configs:
+        """Return the group's configurations as they are now."""
+        return self._groups.get(group, Configs())
+
+    def add(self, group: str, *tasks: Task) -> None:
+        """Raise `ValueError` for a task that is there already."""
+        now = self.configs(group)
+        twice = [each.name for each in tasks if each.name in now.tasks]
+        if twice:
+            raise ValueError(f"group {group} has task {twice[0]} already")
+        self._changed(group, {**now.tasks, **{each.name: each for each in tasks}})
+
+    def delete(self, group: str, *names: str) -> None:
+        """Raise `KeyError` for a task that is not there."""
+        left = dict(self.configs(group).tasks)
+        for name in names:
+            del left[name]
+        self._changed(group, left)
+
+    def update(self, group: str, name: str, *, cost: float | None = None) -> None:
+        """Change a task's configuration; raise `KeyError` for one that is not there."""
+        tasks = self.configs(group).tasks
+        before = tasks[name]
+        after = replace(before, revision=before.revision + 1, cost=before.cost if cost is None else cost)
+        self._changed(group, {**tasks, name: after})
+
+    def _changed(self, group: str, tasks: Mapping[str, Task]) -> None:
+        self._groups[group] = Configs(version=self.configs(group).version + 1, tasks=tasks)
