@@ -10,14 +10,16 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 HOW, OPTIONS = sys.argv[1], sys.argv[2:]
 
 HELP = {
     "kafka-2.0": "--topic --group-id --broker-list --session-timeout --enable-autocommit --reset-policy",
     "kafka-4.1": "--topic --group-id --broker-list --bootstrap-server --session-timeout --group-instance-id --assignment-strategy "
-    "(e.g. org.apache.kafka.clients.consumer.RoundRobinAssignor) --enable-autocommit --reset-policy",
+    "(e.g.  org.apache.kafka.\n        clients.consumer.RoundRobinAssignor) --enable-autocommit --reset-policy --consumer.config",
     "gives up": "--topic --group-id --bootstrap-server",
+    "gives up, as Java's does": "--topic --group-id --bootstrap-server",
     "other": "--verbose",
 }
 
@@ -34,9 +36,10 @@ if "--help" in OPTIONS:
 
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 print("log4j: no appender", flush=True)
-say("startup_complete", options=OPTIONS, pid=os.getpid())
-if HOW == "gives up":
-    say("shutdown_complete", failed=True)
+config = OPTIONS[OPTIONS.index("--consumer.config") + 1] if "--consumer.config" in OPTIONS else ""
+say("startup_complete", options=OPTIONS, pid=os.getpid(), config=Path(config).read_text() if config else "")
+if HOW.startswith("gives up"):
+    say("shutdown_complete", **({"failed": True} if HOW == "gives up" else {}))
     sys.exit(0)
 signal.sigwait({signal.SIGTERM})
 say("shutdown_complete")

@@ -62,9 +62,19 @@ def test_a_program_is_started_by_subscribe_with_the_options_that_it_names() -> N
         assert options[options.index("--group-instance-id") + 1] == "i-1"
         assert "--enable-autocommit" not in options
         assert answer.ok
-        assert {"heartbeat_interval_ms", "max_poll_interval_ms", "poll_timeout_ms", "protocol"} <= set(answer.body["ignored"])
+        assert {"poll_timeout_ms", "protocol"} <= set(answer.body["ignored"])
         assert "client_id" not in answer.body["ignored"]
         assert [each.ok for each in heard.answers] == [True]
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+def test_what_has_no_option_is_told_by_the_file_of_properties_where_a_program_reads_one() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        answer = await handle.ask("subscribe", {**FIELDS, "heartbeat_interval_ms": 700, "properties": {"client.rack": "a\\b"}})
+        told = (await started(heard))["config"].splitlines()
+        assert {"heartbeat.interval.ms=700", "client.id=m0", "client.rack=a\\\\b"} <= set(told)
+        assert not {"heartbeat_interval_ms", "max_poll_interval_ms", "properties"} & set(answer.body["ignored"])
 
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 
@@ -74,7 +84,7 @@ def test_an_older_release_gets_its_own_options_and_no_capability_that_it_has_not
         assert handle.hello.capabilities == {"classic", "auto-commit"}
         answer = await handle.ask("subscribe", FIELDS)
         assert "--broker-list" in (await started(heard))["options"]
-        assert "assignors" in answer.body["ignored"]
+        assert {"assignors", "heartbeat_interval_ms", "max_poll_interval_ms"} <= set(answer.body["ignored"])
 
     using(VerifiableSubject("java", program("kafka-2.0")), use)
 
@@ -103,7 +113,8 @@ def test_close_is_a_sigterm_and_the_program_ends() -> None:
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 
 
-def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash() -> None:
+@pytest.mark.parametrize("how", ["gives up", "gives up, as Java's does"])
+def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash(how: str) -> None:
     async def use(handle: Handle, heard: Heard) -> None:
         await handle.ask("subscribe", FIELDS)
         assert await handle.depart(10)
@@ -111,7 +122,15 @@ def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash() -> None
         assert heard.events[-1]["fatal"]
         assert [(ending.status, ending.gave_up) for ending in heard.endings] == [(0, True)]
 
-    using(VerifiableSubject("java", program("gives up")), use)
+    using(VerifiableSubject("java", program(how)), use)
+
+
+def test_subscribe_is_answered_once_the_program_has_come_up() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        await handle.ask("subscribe", FIELDS)
+        assert [each["name"] for each in heard.events] == ["startup_complete"]
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
 
 
 @pytest.mark.parametrize(("command", "fields"), [("pause", {}), ("commit", {"mode": "sync"}), ("close", {"leave": True})])

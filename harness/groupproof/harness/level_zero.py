@@ -14,12 +14,15 @@ import subprocess
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import trio
 
 from groupproof.clients.provision import level0_arguments
 from groupproof.clients.registry import Argument
+from groupproof.harness.brokers.layout import rendered
 from groupproof.harness.contract_lines import CONTRACT, Answer, Hello
 from groupproof.harness.conversation import Ending, Listener
 from groupproof.harness.network import Entrance, NamingEntrance
@@ -34,6 +37,13 @@ HELP_S = 20.0
 
 _CAPABILITIES = {"instance_id": "static", "auto_commit": "auto-commit"}
 """The features that an option proves."""
+
+_CONFIG_OPTIONS = ("--command-config", "--consumer.config")  # the newer name first
+_PROPERTIES = {
+    name: name.replace("_", ".")
+    for name in ("auto_commit_interval_ms", "client_id", "heartbeat_interval_ms", "max_poll_interval_ms", "metadata_max_age_ms", "request_timeout_ms")
+}
+"""The fields for which no release has an option, as the properties of a program that reads a file of them."""
 
 _JAVA_ASSIGNORS = {
     "range": "RangeAssignor",
@@ -77,6 +87,8 @@ class VerifiableSubject:
         self._version = version
         self._language = language
         self._speaks_java = False
+        self._config_option = ""
+        self._folder = Path()
         self._nursery: trio.Nursery | None = None
 
     @asynccontextmanager
@@ -85,18 +97,21 @@ class VerifiableSubject:
         if not self._template:
             help_text = await self._help()
             self._template = template_of(help_text)
-            self._speaks_java = _JAVA_PACKAGE in help_text
+            self._config_option = next((option for option in _CONFIG_OPTIONS if option in help_text), "")
+            self._speaks_java = _JAVA_PACKAGE in "".join(help_text.split())  # the names are broken over lines
         given = {argument.field for argument in self._template}
         if not {"bootstrap", "topics", "group"} <= given:
             raise BrokenShim(f"no program of level 0: its --help names no --topic, --group-id or --bootstrap-server: {self.program}")
         capabilities = frozenset({"classic", *(each for name, each in _CAPABILITIES.items() if name in given)})
         self.hello = Hello(contract=CONTRACT, client=self.name, version=self._version, language=self._language, capabilities=capabilities)
-        async with trio.open_nursery() as nursery:
-            self._nursery = nursery
-            try:
-                yield
-            finally:
-                nursery.cancel_scope.cancel()
+        with TemporaryDirectory(prefix="groupproof-") as folder:
+            self._folder = Path(folder)
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                try:
+                    yield
+                finally:
+                    nursery.cancel_scope.cancel()
 
     async def _help(self) -> str:
         argv, env = [*self.program.argv, "--help"], {**os.environ, **self.program.env}
@@ -120,9 +135,10 @@ class VerifiableSubject:
     async def start(self, handle: _Verifiable, fields: Mapping[str, Any]) -> ShimProcess:
         """Start the program with the options that carry `fields`."""
         assert self._nursery is not None
-        process = ShimProcess(replace(self.program, argv=(*self.program.argv, *level0_arguments(self._template, self._spoken(fields)))))
+        arguments = (*level0_arguments(self._template, self._spoken(fields)), *self._config(handle.key, fields))
+        process = ShimProcess(replace(self.program, argv=(*self.program.argv, *arguments)))
         process.conversation.hello = self.hello
-        process.conversation.attach(handle.key, _Watched(handle.listener))
+        process.conversation.attach(handle.key, handle.watched)
         await self._nursery.start(handle.run, process)
         return process
 
@@ -131,22 +147,36 @@ class VerifiableSubject:
             return fields
         return {**fields, "assignors": [f"{_JAVA_PACKAGE}.{_JAVA_ASSIGNORS[each]}" for each in fields["assignors"]]}
 
+    def _config(self, key: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+        """Write the file of properties, in Kafka's own form, and return the option that names it; neither where the program reads none."""
+        if not self._config_option:
+            return ()
+        properties = {_PROPERTIES[name]: value for name, value in fields.items() if name in _PROPERTIES} | dict(fields.get("properties") or {})
+        path = self._folder / f"{key.replace('/', '.')}.properties"
+        path.write_text(rendered({name: str(value) for name, value in properties.items()}), "utf-8")
+        return self._config_option, str(path)
+
     def ignored(self, fields: Iterable[str]) -> list[str]:
-        """Return the fields of `subscribe` for which the program has no option; the client id is put on the wire for it."""
+        """Return the fields of `subscribe` that can't be told to the program; the client id is put on the wire for it."""
         given = {argument.field for argument in self._template} | {"client_id"}
+        if self._config_option:
+            given |= {*_PROPERTIES, "properties"}
         return sorted(name for name in fields if name not in given)
 
 
 class _Watched:
-    """Hears a program that gives up: for want of an `error` event it says `shutdown_complete` with `failed`, and ends in order."""
+    """Hears a program that gives up: for want of an `error` event it says `shutdown_complete`, unasked or with `failed`, and ends in order."""
 
     def __init__(self, listener: Listener) -> None:
+        self.has_spoken = trio.Event()
+        self.is_asked = False
         self._listener = listener
         self._has_failed = False
 
     def on_event(self, body: dict[str, Any]) -> None:
+        self.has_spoken.set()
         self._listener.on_event(body)
-        if body.get("name") == "shutdown_complete" and body.get("failed"):
+        if body.get("name") == "shutdown_complete" and (body.get("failed") or not self.is_asked):
             self._has_failed = True
             self._listener.on_event({"name": "error", "error": "shutdown_complete", "message": "the program gave up", "fatal": True})
 
@@ -154,6 +184,7 @@ class _Watched:
         self._listener.on_answer(answer)
 
     def on_end(self, ending: Ending) -> None:
+        self.has_spoken.set()
         self._listener.on_end(replace(ending, gave_up=self._has_failed and ending.status == 0))
 
 
@@ -165,6 +196,7 @@ class _Verifiable:
     def __init__(self, subject: VerifiableSubject, key: str, listener: Listener, entrance: Entrance) -> None:
         self.key = key
         self.listener = listener
+        self.watched = _Watched(listener)
         self._subject = subject
         self._entrance = entrance
         self._scope = trio.CancelScope()
@@ -191,10 +223,13 @@ class _Verifiable:
         """Start or end the program; any other command is unimplemented. What was done is told as a shim would answer it."""
         body: dict[str, Any] = {"id": next(self._numbers)}
         if command == "subscribe":
+            self.watched = _Watched(self.listener)
             self._process = await self._subject.start(self, fields)
             self._name(str(fields["client_id"]))
+            await self.watched.has_spoken.wait()  # a virtual machine is slow to start, and the case's timers are not for that
             body |= {"ok": True, "ignored": self._subject.ignored(fields)}
         elif command == "close" and "leave" not in fields and self._process is not None:
+            self.watched.is_asked = True
             self._process.signal(signal.SIGTERM)
             await self._process.ended.wait()
             body |= {"ok": True}
