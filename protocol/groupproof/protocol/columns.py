@@ -149,16 +149,17 @@ def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int 
     return count
 
 
-def read_parquet(path: Path) -> Iterator[Observation]:
+def read_parquet(path: Path, *, root: Path | None = None) -> Iterator[Observation]:
     """Yield the observations of a file, or of a folder of files merged by `seq`, each file's own order kept; one batch of each file is in memory.
 
-    What a folder's name says of the run or the group (`run=…/group=…`, as Spark writes partitions) holds where the file has no such column.
+    What the name of a folder below `root` (by default `path`) says of the run or the group (`run=…/group=…`, as Spark writes partitions) holds where
+    the file has no such column.
     Raise `NotColumns` with the file's name for one that is cut off, is no Parquet or holds no trace; `MissingArrow`; `OSError`.
     """
     files = parquet_files(path)
     if len(files) == 1:
-        return _file(files[0], path)
-    return heapq.merge(*(_file(file, path) for file in files), key=lambda seen: seen.seq)
+        return _file(files[0], root or path)
+    return heapq.merge(*(_file(file, root or path) for file in files), key=lambda seen: seen.seq)
 
 
 def parquet_files(path: Path) -> list[Path]:

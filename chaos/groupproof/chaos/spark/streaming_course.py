@@ -33,6 +33,11 @@ class Query(Protocol):
     def batches(self) -> int: ...
 
     @property
+    def stands(self) -> Mapping[int, int]:
+        """Return where it stands in each partition that it knew of in its last batch."""
+        ...
+
+    @property
     def failed(self) -> str | None: ...
 
     def stop(self) -> None: ...
@@ -46,10 +51,10 @@ Start = Callable[[Order], Query]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How much a course waits for: so many batches in each part of it, and so many seconds without one before a query has read all that it will read."""
+    """How much a course waits for: so many batches in each part of it, and so many seconds more before a query that has read all it knows of is stopped."""
 
     batches: int = 4
-    quiet_s: float = 3.0
+    quiet_s: float = 2.0
     trigger_ms: int = 500
 
 
@@ -118,7 +123,7 @@ class Course:
     async def _begin(self, name: str) -> None:
         scenario = self.scenario
         order = Order(
-            name=name, bootstrap=self.ground.bootstrap, topic=self.ground.topic.name, group="shared" if scenario.is_shared else "alone",
+            name=name, bootstrap=self.ground.bootstrap, topic=self.ground.topic.name, group=scenario.name,
             is_deprecated=scenario.is_deprecated, fails_on_loss=scenario.fails_on_loss, folder=self.folder, trigger_ms=self.pace.trigger_ms,
         )  # fmt: skip
         self._mark(f"{name} starts")
@@ -143,15 +148,12 @@ class Course:
         await self._batches(self.pace.batches)
 
     async def _end(self, name: str) -> None:
-        """Let the topic rest until the query has read all that it will read, and stop it."""
+        """Let the topic rest until the query stands at the end of every partition that it knows of, and stop it."""
         due = await self.ground.topic.stop()
         query = self._queries[name]
-        last, since = -1, trio.current_time()
-        while trio.current_time() - since < self.pace.quiet_s:
-            batches = await in_a_thread(partial(_batches_of, query))
-            if batches != last:
-                last, since = batches, trio.current_time()
-            await trio.sleep(_LOOK_S)
+        if not await _seen(partial(_has_all, query, due), _UP_S):
+            raise BrokenEnvironment(f"{self.scenario.name}: the query {name} did not come to the end of its partitions within {_UP_S:g} s")
+        await trio.sleep(self.pace.quiet_s)
         self._mark(f"{name} ends")
         del self._queries[name]
         self._played.reads.append(await in_a_thread(partial(_ended, query, self.ground.began_s, due)))
@@ -179,6 +181,11 @@ def _batches_of(query: Query) -> int:
 def _has_read(query: Query, batches: int) -> bool:
     """Tell whether there is nothing to wait for any more."""
     return query.batches >= batches or query.failed is not None
+
+
+def _has_all(query: Query, due: Mapping[int, int]) -> bool:
+    stands = query.stands
+    return query.failed is not None or (bool(stands) and all(at >= due.get(partition, 0) for partition, at in stands.items()))
 
 
 def _ended(query: Query, began_s: float, due: Mapping[int, int]) -> Read:

@@ -25,6 +25,7 @@ MEMBER: Final = {"kafka.session.timeout.ms": "10000", "kafka.heartbeat.interval.
 LOG_LEVEL: Final = "ERROR"
 """Of its warnings, one a batch, none tells more than the report."""
 
+_ROW: Final = "partition INT, offset BIGINT, at TIMESTAMP"
 _FAILURE_CHARS: Final = 300
 
 
@@ -65,6 +66,14 @@ class RunningQuery:
         return sum(_progress(each)["numInputRows"] > 0 for each in self._query.recentProgress)
 
     @property
+    def stands(self) -> dict[int, int]:
+        """Return where it stands in each partition that it knew of in its last batch."""
+        last = self._query.lastProgress
+        told = None if last is None else _progress(last)["sources"][0]["endOffset"]
+        offsets = json.loads(told) if isinstance(told, str) else told
+        return {int(partition): at for partition, at in (offsets or {}).get(self.order.topic, {}).items()}
+
+    @property
     def failed(self) -> str | None:
         """Return why it ended, in a line; None while it runs."""
         error = self._query.exception()
@@ -89,7 +98,7 @@ class RunningQuery:
         return Read(query=self.order.name, batches=tuple(_batches(found)), offsets=offsets, due=dict(due), failed=self.failed)
 
     def _rows(self, began_s: float) -> list[tuple[int, int, float]]:
-        frame = self._spark.read.parquet(str(self.order.rows)).selectExpr("partition", "offset", "CAST(at AS DOUBLE) AS at")
+        frame = self._spark.read.schema(_ROW).parquet(str(self.order.rows)).selectExpr("partition", "offset", "CAST(at AS DOUBLE) AS at")
         return [(row["partition"], row["offset"], row["at"] - began_s) for row in frame.collect()]
 
 
