@@ -133,6 +133,15 @@ def test_subscribe_is_answered_once_the_program_has_come_up() -> None:
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 
 
+def test_several_topics_are_unimplemented_where_only_the_help_is_known() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        answer = await handle.ask("subscribe", {**FIELDS, "topics": ["a", "b"]})
+        assert answer.unimplemented == "the program takes one topic"
+        assert handle.pid is None
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
 @pytest.mark.parametrize(("command", "fields"), [("pause", {}), ("commit", {"mode": "sync"}), ("close", {"leave": True})])
 def test_every_other_command_is_unimplemented(command: str, fields: dict[str, Any]) -> None:
     async def use(handle: Handle, heard: Heard) -> None:

@@ -72,7 +72,7 @@ def template_of(help_text: str) -> tuple[Argument, ...]:
 
 
 def _argument(name: str, option: str) -> Argument:
-    return Argument(field=name, option=option, value="" if name == "auto_commit" else "{}", repeat=name == "topics")
+    return Argument(field=name, option=option, value="" if name == "auto_commit" else "{}", repeat=False)
 
 
 class VerifiableSubject:
@@ -156,6 +156,10 @@ class VerifiableSubject:
         path.write_text(rendered({name: str(value) for name, value in properties.items()}), "utf-8")
         return self._config_option, str(path)
 
+    def takes(self, topics: Sequence[str]) -> bool:
+        """Tell whether the program can be told of so many topics; of an option that its help names nobody knows that it may be repeated."""
+        return len(topics) <= 1 or any(argument.field == "topics" and argument.repeat for argument in self._template)
+
     def ignored(self, fields: Iterable[str]) -> list[str]:
         """Return the fields of `subscribe` that can't be told to the program; the client id is put on the wire for it."""
         given = {argument.field for argument in self._template} | {"client_id"}
@@ -222,7 +226,9 @@ class _Verifiable:
     async def ask(self, command: str, fields: Mapping[str, Any]) -> Answer:
         """Start or end the program; any other command is unimplemented. What was done is told as a shim would answer it."""
         body: dict[str, Any] = {"id": next(self._numbers)}
-        if command == "subscribe":
+        if command == "subscribe" and not self._subject.takes(fields["topics"]):
+            body |= {"unimplemented": "the program takes one topic"}
+        elif command == "subscribe":
             self.watched = _Watched(self.listener)
             self._process = await self._subject.start(self, fields)
             self._name(str(fields["client_id"]))
