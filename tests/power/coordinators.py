@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import trio
 
+from groupproof.coordinator.variant import REFERENCE
 from groupproof.coordinator.variants import variant_named
 from groupproof.harness.broker_stage import BrokerStage, World, opened, worlds_of
 from groupproof.harness.brokers.reference import ReferenceBrokers
@@ -17,7 +18,7 @@ from groupproof.harness.play import Play
 from groupproof.harness.script_judging import judge_script_run
 from groupproof.harness.virtual_time import run_virtually
 
-__all__ = ["PROFILE", "judgements"]
+__all__ = ["PROFILE", "judgements", "played"]
 
 PROFILE = "kafka-4.1"
 TASK_STEPS_MAX = 2_000_000
@@ -26,13 +27,14 @@ TASK_STEPS_MAX = 2_000_000
 def judgements(variant: str, cases: Iterable[Case], *, profile: str = PROFILE, seed: int = 1) -> dict[str, Judgement]:
     """Return what each case says to the variant, by the case's id. Raise `Stuck`, or the trouble of a case that could not be carried out."""
     chosen = list(cases)
-    plays = _played(variant, chosen, seed, profile)
+    plays = played(variant, chosen, seed, profile)
     return {case.id: judge_script_run(case, plays[case.id].trace) for case in chosen}
 
 
-def _played(variant: str, cases: Sequence[Case], seed: int, profile: str = PROFILE) -> dict[str, Play]:
+def played(variant: str | None, cases: Sequence[Case], seed: int = 1, profile: str = PROFILE) -> dict[str, Play]:
+    """Carry the cases out on a variant, or on the reference as it is; return the plays by the cases' ids. Raise as `judgements`."""
     plays: dict[str, Play] = {}
-    subject = ReferenceBrokers(profile=profile, seed=seed, variant=variant_named(variant))
+    subject = ReferenceBrokers(profile=profile, seed=seed, variant=REFERENCE if variant is None else variant_named(variant))
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,17 @@ import pytest
 from tests.chaos.spark.conftest import MASTER
 from tests.harness.folds.fleets import planted_fleet
 from tests.harness.virtual import played
+from tests.power.coordinators import played as played_by_coordinator
 
+from groupproof.harness.case import Case, script_of
 from groupproof.harness.catalogue import CASES
 from groupproof.harness.checking import check_files
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.runner import CaseResult
+from groupproof.harness.scripts import CASES as COORDINATOR_CASES
 from groupproof.harness.suites import CASES as CLIENT_CASES
 from groupproof.harness.troubles import WrongUsage
+from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.columns import to_batch, write_parquet
 from groupproof.protocol.trace import Observation, Trace, write_trace
 
@@ -32,6 +37,9 @@ pytestmark = [
 ]
 
 BY_ID = {case.id: case for case in CLIENT_CASES}
+SCRIPTS = [case for case in COORDINATOR_CASES if len(script_of(case).steps) <= 2_000]
+"""All but the thousand members, who take a minute."""
+POWER = Path(__file__).parents[2] / "power"
 MISBEHAVIOUR = ("leader-assigns-twice", "cooperative/classic/hand-over")
 
 
@@ -52,7 +60,7 @@ def agreed(spark: SparkSession, *paths: Path) -> list[CaseResult]:
 
     assert rulings(by_spark.results) == rulings(in_process.results)
     assert len(by_spark.results) == len(in_process.results)
-    assert by_spark.duplicates == in_process.duplicates
+    assert (by_spark.duplicates, by_spark.displaced) == (in_process.duplicates, in_process.displaced)
     return by_spark.results
 
 
@@ -79,8 +87,46 @@ def test_cases_and_planted_fleets_get_the_same_verdicts_by_spark(spark: SparkSes
 
 
 @pytest.mark.soak
-def test_every_case_of_the_suites_gets_the_same_verdict_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_case_of_the_client_suites_gets_the_same_verdict_by_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert len(agreed(spark, save(tmp_path / "trace.ndjson", runs(sorted(BY_ID))))) == len(BY_ID)
+
+
+@pytest.mark.soak
+def test_every_case_of_the_coordinator_suite_gets_the_same_verdict_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    results = agreed(spark, save(tmp_path / "trace.ndjson", coordinators_runs(SCRIPTS)))
+
+    assert {each.case.id for each in results} == {case.id for case in SCRIPTS}
+    assert {each.ruling.verdict for each in results} <= {Verdict.OK, Verdict.UNIMPLEMENTED}
+
+
+@pytest.mark.soak
+def test_every_planted_misbehaviour_of_clients_gets_the_same_verdict_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    pairs: dict[str, str] = tomllib.loads((POWER / "caught.toml").read_text())["misbehaviours"]
+    trace = [replace(seen, run=f"1.{variant}") for variant, id in pairs.items() if id in BY_ID for seen in played(BY_ID[id], variant=variant).trace]
+
+    results = agreed(spark, save(tmp_path / "trace.ndjson", trace))
+
+    assert {each.case.id for each in results if each.ruling.verdict is not Verdict.OK} == {id for id in pairs.values() if id in BY_ID}
+
+
+@pytest.mark.soak
+def test_planted_bugs_of_coordinators_get_the_same_verdict_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    pairs: dict[str, str] = tomllib.loads((POWER / "caught_of_coordinators.toml").read_text())["bugs"]
+    some = {bug: id for bug, id in list(pairs.items())[::12] if id in {case.id for case in SCRIPTS}}
+    trace = [
+        replace(seen, run=f"1.{bug}")
+        for bug, id in some.items()
+        for seen in played_by_coordinator(bug, [case for case in SCRIPTS if case.id == id])[id].trace
+    ]
+
+    results = agreed(spark, save(tmp_path / "trace.ndjson", trace))
+
+    assert {each.case.id for each in results if each.ruling.verdict is not Verdict.OK} == set(some.values())
+
+
+def coordinators_runs(cases: Sequence[Case], *, variant: str | None = None) -> Trace:
+    plays = played_by_coordinator(variant, cases)
+    return [replace(seen, run=f"1.{number}") for number, case in enumerate(cases) for seen in plays[case.id].trace]
 
 
 def test_what_is_there_twice_or_out_of_its_place_changes_no_verdict(spark: SparkSession, tmp_path: Path) -> None:
@@ -90,6 +136,26 @@ def test_what_is_there_twice_or_out_of_its_place_changes_no_verdict(spark: Spark
     results = agreed(spark, mixed)
 
     assert [each.ruling.verdict.value for each in results if each.case.id == "laws/classic/kept"] == ["OK"]
+
+
+def test_what_is_out_of_its_place_is_counted_in_every_piece_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
+    from groupproof.chaos.spark.misplaced import displaced_in
+
+    trace = planted_fleet()
+    cut = len(trace) // 2
+    moved = [*trace[10:cut], *trace[:10], *trace[cut:], trace[cut]]
+    lines = save(tmp_path / "trace.ndjson", moved)
+    write_parquet(tmp_path / "trace.parquet", moved, rows=100)
+    expected = check_files([lines], CASES, UNIVERSAL).displaced
+
+    assert expected == 11
+    assert displaced_in(spark, [lines, tmp_path / "trace.parquet"]) == 2 * expected
+    before = str(spark.conf.get("spark.sql.files.maxPartitionBytes"))
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(lines.stat().st_size // 5))
+    try:
+        assert displaced_in(spark, [lines]) == expected
+    finally:
+        spark.conf.set("spark.sql.files.maxPartitionBytes", before)
 
 
 def test_a_folder_that_is_partitioned_by_run_and_group_is_one_trace(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from groupproof.chaos.spark.rows import frame_of, readable
+from groupproof.chaos.spark.misplaced import displaced_in
 from groupproof.chaos.spark.session import session
 from groupproof.harness.case import Case
 from groupproof.harness.catalogue import CASES
@@ -53,7 +54,8 @@ def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> Checked:
             fleets, duplicates = judge_fleets(marked.where("not is_whole"), places)
         finally:
             marked.unpersist()
-    return Checked(results=[*whole, *fleets], duplicates=duplicates)
+        displaced = displaced_in(spark, files)
+    return Checked(results=[*whole, *fleets], duplicates=duplicates, displaced=displaced)
 
 
 # What is judged whole --------------------------------------------------------------------------------------------------------------
