@@ -138,6 +138,7 @@ def test_several_topics_are_unimplemented_where_only_the_help_is_known() -> None
         answer = await handle.ask("subscribe", {**FIELDS, "topics": ["a", "b"]})
         assert answer.unimplemented == "the program takes one topic"
         assert handle.pid is None
+        assert (await handle.ask("close", {})).ok
 
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 

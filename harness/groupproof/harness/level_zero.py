@@ -234,16 +234,20 @@ class _Verifiable:
             self._name(str(fields["client_id"]))
             await self.watched.has_spoken.wait()  # a virtual machine is slow to start, and the case's timers are not for that
             body |= {"ok": True, "ignored": self._subject.ignored(fields)}
-        elif command == "close" and "leave" not in fields and self._process is not None:
-            self.watched.is_asked = True
-            self._process.signal(signal.SIGTERM)
-            await self._process.ended.wait()
+        elif command == "close" and "leave" not in fields:
+            await self._close()
             body |= {"ok": True}
         else:
             body |= {"unimplemented": "a program of level 0 takes no commands"}
         answer = Answer(id=body["id"], ok="ok" in body, unimplemented=body.get("unimplemented"), body=body)
         self.listener.on_answer(answer)
         return answer
+
+    async def _close(self) -> None:
+        if self._process is not None:
+            self.watched.is_asked = True
+            self._process.signal(signal.SIGTERM)
+            await self._process.ended.wait()
 
     def _name(self, client_id: str) -> None:
         if isinstance(self._entrance, NamingEntrance) and self.pid is not None:
