@@ -14,7 +14,7 @@ __all__ = ["SEARCHED_MAX", "STEPS_MAX", "balanced", "heaviest"]
 SEARCHED_MAX: Final = 64
 """Of more tasks than these the greedy placement stands."""
 
-STEPS_MAX: Final = 20_000
+STEPS_MAX: Final = 5_000
 """So many placements of one task are tried at most; a dozen tasks on four workers take far fewer."""
 
 
@@ -43,7 +43,7 @@ class _Search:
         self._bound = self._load_of(self._chosen)
 
     def best(self) -> list[int]:
-        if len(self._costs) <= SEARCHED_MAX:
+        if len(self._costs) <= SEARCHED_MAX and len(set(self._costs)) > 1:  # of equal ones greed's is the best
             self._place([], [0.0] * len(self._capacities))
         return self._chosen
 
