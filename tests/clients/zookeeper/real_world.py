@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
 import trio
-from tests.clients.zookeeper.relaying import Relay, relaying
+from tests.clients.zookeeper.relaying import Relay, relayed
 from tests.coordinator.zookeeper.scenes import Seen
 
 from groupproof.clients.store import default_cache
@@ -95,15 +95,15 @@ class RealClient:
 class RealWorld:
     """`root` keeps it from what other worlds of the same server hold; `session_ms` is how long sessions last without a word."""
 
-    def __init__(self, address: Address, root: str, stack: AsyncExitStack, session_ms: int = 10 * SESSION_MS) -> None:
+    def __init__(self, address: Address, root: str, nursery: trio.Nursery, session_ms: int = 10 * SESSION_MS) -> None:
         self.clients: list[RealClient] = []
-        self._address, self._root, self._stack, self._session_ms = address, root, stack, session_ms
+        self._address, self._root, self._nursery, self._session_ms = address, root, nursery, session_ms
 
     @classmethod
     @asynccontextmanager
     async def begun(cls, address: Address, root: str, session_ms: int = 10 * SESSION_MS) -> AsyncIterator[RealWorld]:
-        async with AsyncExitStack() as stack:
-            world = cls(address, "", stack, session_ms)
+        async with trio.open_nursery() as nursery:
+            world = cls(address, "", nursery, session_ms)
             founder = await world.open()
             await founder.ask(Create(root))
             world._root = root
@@ -113,9 +113,10 @@ class RealWorld:
                 for each in world.clients:
                     if not each.is_over:
                         await each.close()
+                nursery.cancel_scope.cancel()
 
     async def open(self) -> RealClient:
-        relay = await self._stack.enter_async_context(relaying(self._address))
+        relay = await relayed(self._address, self._nursery)
         host, port = relay.address
         client = RealClient(f"{host}:{port}{self._root}", relay, self._session_ms)
         client.session.open()

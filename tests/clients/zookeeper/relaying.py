@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import trio
 
 from groupproof.harness.network import Address
 
-__all__ = ["Relay", "relaying"]
+__all__ = ["Relay", "relayed"]
 
 
 class Relay:
@@ -52,12 +49,9 @@ async def _pass(source: trio.SocketStream, target: trio.SocketStream, scope: tri
     scope.cancel()
 
 
-@asynccontextmanager
-async def relaying(upstream: Address) -> AsyncIterator[Relay]:
-    """Relay for as long as the context lasts."""
-    async with trio.open_nursery() as nursery:
-        (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
-        relay = Relay(upstream, ("127.0.0.1", listener.socket.getsockname()[1]))
-        nursery.start_soon(trio.serve_listeners, relay.serve, [listener])
-        yield relay
-        nursery.cancel_scope.cancel()
+async def relayed(upstream: Address, nursery: trio.Nursery) -> Relay:
+    """Return a relay that stands there as long as the nursery lives."""
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    relay = Relay(upstream, ("127.0.0.1", listener.socket.getsockname()[1]))
+    nursery.start_soon(trio.serve_listeners, relay.serve, [listener])
+    return relay

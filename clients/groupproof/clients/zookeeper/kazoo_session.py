@@ -7,9 +7,10 @@ ends, Java's client tells the server of them again: so does this one, and what w
 from __future__ import annotations
 
 import logging
+import select
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -224,6 +225,20 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has n
 
     def stop(self) -> None:
         self._running = False
+
+    def select(
+        self, reading: Sequence[Any], writing: Sequence[Any], _: object, timeout: float | None = None
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """Wait as select does: kazoo's own makes a selector each time, and a session asks twice for each request."""
+        if writing and not reading:
+            # What is written is small: as a rule there is room, and if there is not, sending says so.
+            return [], list(writing), []
+        poll = select.poll()
+        files = {each if isinstance(each, int) else each.fileno(): each for each in reading}
+        for number in files:
+            poll.register(number, select.POLLIN)
+        ready = poll.poll(None if timeout is None else max(0, timeout) * 1000)
+        return [files[number] for number, _ in ready], [], []
 
     def create_connection(self, *args: Any, **kwargs: Any) -> socket.socket:
         if self._is_severed:

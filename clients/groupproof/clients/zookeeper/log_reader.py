@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -46,6 +47,7 @@ class LogReader:
         self._bytes_max, self._wait_ms, self._timestamp = bytes_max, wait_ms, _RESETS[offset_reset]
         self._wanted: dict[Node, set[Partition]] = {}
         self._in_flight: set[Node] = set()
+        self._held: dict[Node, deque[tuple[Partition, list[Fetched]]]] = {}
         self._course = 0
 
     def find_leaders(self, topics: frozenset[str], answered: Callable[[Leaders], None]) -> None:
@@ -72,16 +74,24 @@ class LogReader:
         self._course += 1
         self._wanted.clear()
         self._in_flight.clear()
+        self._held.clear()
 
     def pursue(self) -> None:
-        for leader, partitions in self._wanted.items():
-            if leader in self._in_flight:
+        for leader, partitions in list(self._wanted.items()):
+            if leader in self._in_flight or not self._is_handed_in(leader):
                 continue
             at = {each: offset for each in sorted(partitions) if self._host.room(each) and (offset := self._host.fetch_offset(each)) is not None}
             if unset := [each for each, offset in at.items() if offset < 0]:
                 self._reset(leader, unset)
             elif at:
                 self._send(leader, at)
+
+    def _is_handed_in(self, leader: Node) -> bool:
+        """Hand in what an answer brought, chunk by chunk; a queue that is full holds back all that stands behind it, as it blocks Kafka's fetcher."""
+        held = self._held.get(leader)
+        while held and self._host.room(held[0][0]):
+            self._host.chunk(*held.popleft())
+        return not held
 
     def _send(self, leader: Node, at: Mapping[Partition, int]) -> None:
         asked = [(each, {"partition": each[1], "fetch_offset": offset, "partition_max_bytes": self._bytes_max}) for each, offset in at.items()]
@@ -112,9 +122,7 @@ class LogReader:
         self._give_up(leader, lost)
         if out_of_range := [each for each, result in told.items() if result["error_code"] == _OFFSET_OUT_OF_RANGE]:
             self._reset(leader, out_of_range)
-        for each, result in told.items():
-            if records := _records(result["records"] or b"", at[each]):
-                self._host.chunk(each, records)
+        self._held[leader] = deque((each, records) for each, result in told.items() if (records := _records(result["records"] or b"", at[each])))
 
     def _give_up(self, leader: Node, partitions: Iterable[Partition]) -> None:
         if given_up := set(partitions):
