@@ -123,9 +123,10 @@ class Ensemble:
         return self._opened
 
     def lost(self, session_id: int, now_us: int) -> None:
-        """Take it that a client is heard no more. Its watches wait with it."""
+        """Take it that a client is heard no more, as it may have been before. Its watches wait with it."""
         session = self._sessions[session_id]
-        assert session.server is not None, "the session is lost already"
+        if session.server is None:
+            return
         tree = self._trees[session.server]
         data, children = tree.forget_watches(session_id)
         there = frozenset(path for path in data if tree.node(path) is not None)

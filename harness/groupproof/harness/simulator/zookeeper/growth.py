@@ -9,9 +9,10 @@ from groupproof.clients.zookeeper.paths import GroupPaths, consumer_id
 from groupproof.clients.zookeeper.settings import ConsumerSettings
 from groupproof.coordinator.zookeeper.ensemble import Ensemble
 from groupproof.harness.simulator.randomness import Streams
+from groupproof.harness.simulator.zookeeper.connections import Member
 from groupproof.harness.simulator.zookeeper.costs import Costs
 from groupproof.harness.simulator.zookeeper.figures import Figures
-from groupproof.harness.simulator.zookeeper.world import MS, Member, World
+from groupproof.harness.simulator.zookeeper.world import MS, World
 
 __all__ = ["CHURNS", "grow"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from heapq import heappop
 from typing import Any, Final, cast
 
 from groupproof.clients.outputs import Node, Partition
@@ -33,50 +32,17 @@ from groupproof.clients.zookeeper.settings import ConsumerSettings
 from groupproof.coordinator.zookeeper.ensemble import Answered, Ensemble, Expired
 from groupproof.coordinator.zookeeper.ensemble import Output as Said
 from groupproof.coordinator.zookeeper.tree import Fired
-from groupproof.harness.simulator.heap import Heap
+from groupproof.harness.simulator.zookeeper.connections import Member, Microseconds
 from groupproof.harness.simulator.zookeeper.consuming import Consuming
 from groupproof.harness.simulator.zookeeper.costs import Costs
 from groupproof.harness.simulator.zookeeper.pieces import Pieces
 from groupproof.protocol.zookeeper import OK, Answer, Code, Create, GetEach, Operation, SessionState, Set, requests_in
 
-__all__ = ["BROKER", "Member", "World"]
+__all__ = ["BROKER", "MS", "World"]
 
 BROKER: Final = Node(node_id=1, host="broker", port=9092)
 MS: Final = 1_000
 _ADMIN: Final = 40_000
-
-
-class _Heap(Heap):
-    """Its times are in microseconds here."""
-
-    def step(self) -> bool:
-        """Let the next thing happen; tell whether there was one."""
-        if not self._heap:
-            return False
-        self.now_ms, _, act, arguments = heappop(self._heap)
-        act(*arguments)
-        return True
-
-    @property
-    def next_us(self) -> int | None:
-        return self._heap[0][0] if self._heap else None
-
-
-class Member:
-    """One consumer process and its connection. `line` counts connections: what was sent on an old one is lost."""
-
-    __slots__ = ("asked", "is_busy", "is_cut", "is_dead", "line", "machine", "name", "server", "session_id", "tick_us", "way_us")
-
-    def __init__(self, name: str, machine: Machine, *, server: int, way_us: int) -> None:
-        self.name = name
-        self.machine = machine
-        self.server = server
-        self.way_us = way_us
-        self.session_id = 0
-        self.line = 0
-        self.asked: dict[int, Operation] = {}
-        self.tick_us: int | None = None
-        self.is_busy = self.is_cut = self.is_dead = False
 
 
 class World:
@@ -86,7 +52,7 @@ class World:
     """
 
     def __init__(self, *, topics: Mapping[str, int], costs: Costs, zookeeper: Ensemble, chance: random.Random) -> None:
-        self.heap = _Heap()
+        self.heap = Microseconds()
         self.costs = costs
         self.zookeeper = zookeeper
         self.chance = chance
@@ -250,6 +216,7 @@ class World:
     def _connected(self, member: Member, line: int, timeout_ms: int) -> None:
         if line != member.line or member.is_dead or member.is_cut:
             return
+        member.has_heard = False
         if not self.zookeeper.is_alive(member.session_id):
             self._open(member, timeout_ms)
         self._do(member, member.machine.session(SessionState.SYNC_CONNECTED, self.now_us // MS, session_id=member.session_id))
@@ -399,10 +366,14 @@ class World:
     def _resume(self, member: Member, line: int) -> None:
         if line != member.line or member.is_dead:
             return
+        if member.has_heard:  # it was cut off again before it had a new session
+            self._connected(member, line, member.machine.settings.zookeeper_session_timeout_ms)
+            return
         if self.zookeeper.is_alive(member.session_id) and self.zookeeper.is_behind(member.session_id, member.server):
             member.server = 0
         said = self.zookeeper.resume(member.session_id, server=member.server, now_us=self.now_us)
         if said is None:
+            member.has_heard = True
             self._do(member, member.machine.session(SessionState.EXPIRED, self.now_us // MS))
             return
         self._do(member, member.machine.session(SessionState.SYNC_CONNECTED, self.now_us // MS, session_id=member.session_id))
