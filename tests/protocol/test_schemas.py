@@ -49,6 +49,13 @@ BUNDLE: dict[str, Any] = {
     "troubles": {"a": {"exit_code": 4, "said": "the disk is full"}}, "grade": "PARTIAL 0/1", "expectations": ["expectations/1-x.toml"],
     "files": {"report.json": {"sha256": "0" * 64, "bytes": 3}}, "reproduce": "groupproof certify client -- python shim.py",
 }  # fmt: skip
+ANALYSIS: dict[str, Any] = {
+    "schema": "groupproof.analysis/1", "inputs": ["load"], "stream": {"rows": 3, "twice": 0, "displaced": 0, "late": 0},
+    "rebalances": {"formed": 1, "members_only": 0, "coordinator_only": 0}, "queries": [
+        {"name": "storms", "answers": "When.", "facts": 1, "keys": ["cause"], "measures": {"storms": "count"},
+         "all": [{"cause": "left", "storms": 1}], "by": {"group": [{"value": "g", "run": "r", "case": "", "cause": None, "storms": 1}]}},
+    ],
+}  # fmt: skip
 SCENARIO = {
     "title": "A minority is cut off while the network is slow", "story": "A switch is overloaded.", "requirements": ["SYNC-01"], "members": 5,
     "partitions": 20, "settings": {"session_timeout_ms": "session"}, "durations": {"long": {"virtual": "5m", "wire": "7s"}}, "phase": [
@@ -161,6 +168,9 @@ def changed(value: Any, path: str, to: Any) -> Any:
         ("expectations", {"known": [KNOWN]}, "known/0/expires", "tomorrow", "known/0/expires: 'tomorrow' is not a 'date'"),
         ("expectations", {"known": [KNOWN]}, "known/0/verdict", "OK", "known/0/verdict: 'OK' is not one of"),
         ("expectations", {"known": [KNOWN]}, "known/0/resaon", "typo", "'resaon' was unexpected"),
+        ("analysis", ANALYSIS, "stream/twice", -1, "analysis: at stream/twice: -1 is less than the minimum of 0"),
+        ("analysis", ANALYSIS, "queries/0/by/weather", [], "analysis: at queries/0/by: 'weather' is not one of"),
+        ("analysis", ANALYSIS, "queries/0/measures/storms", "median", "analysis: at queries/0/measures/storms: 'median' is not one of"),
         ("bundle", BUNDLE, "kit/cases_sha256", "abc", "bundle: at kit/cases_sha256"),
         ("bundle", BUNDLE, "required", ["a", "a"], "bundle: at required: .* has non-unique elements"),
         ("bundle", BUNDLE, "troubles/a/exit_code", 1, "bundle: at troubles/a/exit_code: 1 is not one of"),
@@ -198,7 +208,7 @@ def test_what_breaks_the_contract_is_said_in_one_line_with_its_place(name: str, 
 
 
 def test_an_unknown_schema_is_answered_with_the_names_there_are() -> None:
-    with pytest.raises(ValueError, match="there is no schema called 'rapport'; there are bundle, expectations, report"):
+    with pytest.raises(ValueError, match="there is no schema called 'rapport'; there are analysis, bundle, expectations, report"):
         schema("rapport")
 
 

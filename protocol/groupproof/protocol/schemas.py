@@ -1,6 +1,6 @@
 """The shipped JSON Schemas of what crosses the kit's edges, and one clear line when a value is not as they say.
 
-Names: report, bundle (a certificate's manifest), schedule, scenario, expectations, trace (one line), shim-event (hello included),
+Names: report, analysis, bundle (a certificate's manifest), schedule, scenario, expectations, trace (one line), shim-event (hello included),
 shim-command and shim-answer. Source: the contract's sections of these names.
 """
 
@@ -18,7 +18,7 @@ from jsonschema.exceptions import ValidationError, best_match
 
 __all__ = ["NAMES", "SchemaError", "schema", "validate"]
 
-NAMES: Final = ("bundle", "expectations", "report", "scenario", "schedule", "shim-answer", "shim-command", "shim-event", "trace")
+NAMES: Final = ("analysis", "bundle", "expectations", "report", "scenario", "schedule", "shim-answer", "shim-command", "shim-event", "trace")
 
 _SHOWN_CHARS_MAX: Final = 200
 
