@@ -41,6 +41,13 @@ def test_a_trace_survives_its_file_in_many_row_groups_and_batches(tmp_path: Path
     assert [file.name for file in tmp_path.iterdir()] == ["trace.parquet"]
 
 
+@pytest.mark.parametrize("seed", [0, 7, 2**63 - 1, 2**63, 2**64 - 1])
+def test_a_seed_of_64_bits_survives_in_a_column_of_whole_numbers(seed: int) -> None:
+    (seen,) = from_batch(to_batch(_told(1, seed=seed)))
+
+    assert seen.seed == seed
+
+
 def test_a_trace_of_nothing_is_a_file_all_the_same(tmp_path: Path) -> None:
     assert write_parquet(tmp_path / "trace.parquet", []) == 0
     assert list(read_parquet(tmp_path / "trace.parquet")) == []

@@ -59,7 +59,9 @@ def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Seq
             taken = _Taken(known)
             taken.take(sorted(stream(file), key=lambda seen: seen.seq))
         checked.displaced += order.displaced
-        whole += [run for trace in taken.whole.values() for run in split(trace)]
+        # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
+        traces = sorted(taken.whole.values(), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
+        whole += [run for trace in traces for run in split(trace)]
         for told in taken.fleet.told():
             checked.duplicates += told.duplicates
             live += results_of(told)

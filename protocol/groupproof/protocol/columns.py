@@ -9,10 +9,9 @@ from __future__ import annotations
 import heapq
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "BATCH_ROWS", "EXTRA", "MissingArrow", "NotColumns", "from_batch", "parquet_files", "read_parquet", "to_batch", "trace_schema", "write_parquet",
+    "BATCH_ROWS", "EXTRA", "MissingArrow", "NotColumns", "from_batch", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
 ]  # fmt: skip
 
 BATCH_ROWS: Final = 16_384
@@ -39,6 +38,9 @@ _TYPES: Final = {
 }  # fmt: skip
 _NEEDED: Final = ("seq", "at_ns", "kind")
 _DEFAULTS: Final[Mapping[str, Any]] = {"run": "", "case": "", "seed": 0, "clock": "wall", "who": "coordinator"}
+_SEEDS: Final = 1 << 64
+"""Seeds that the kit derives have 64 bits and no sign, which Spark has no column for: the upper half of them is negative in a column."""
+
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _FROM_FOLDERS: Final = ("run", "group")
 
@@ -83,6 +85,8 @@ def to_batch(observations: Iterable[Observation]) -> pa.RecordBatch:
 
 def _values(name: str, rows: list[Observation]) -> list[Any]:
     values = [getattr(seen, name) for seen in rows]
+    if name == "seed":
+        return [(seed + _SEEDS // 2) % _SEEDS - _SEEDS // 2 for seed in values]
     if name == "body":
         return [json.dumps(plain(body), separators=(",", ":")) if body else "{}" for body in values]
     if name == "partitions":
@@ -119,6 +123,8 @@ def _read(field: pa.Field, column: pa.Array) -> list[Any]:
     if field.name == "body":
         return [_body(text) for text in column.to_pylist()]
     values: list[Any] = column.to_pylist()
+    if field.name == "seed":
+        values = [seed + _SEEDS if seed is not None and seed < 0 else seed for seed in values]
     return [_DEFAULTS[field.name] if each is None else each for each in values] if field.name in _DEFAULTS and column.null_count else values
 
 
@@ -136,17 +142,36 @@ def _body(text: str | None) -> dict[str, Any]:
 
 def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int = BATCH_ROWS) -> int:
     """Write one file, a row group for every `rows` observations, and return how many there were; the file is there when it is whole. Raise `OSError`."""
-    unfinished, count = path.with_name(f".{path.name}.part"), 0
+    count = 0
+    with parquet_writer(path, rows=rows) as add:
+        for seen in observations:
+            add(seen)
+            count += 1
+    return count
+
+
+@contextmanager
+def parquet_writer(path: Path, *, rows: int = BATCH_ROWS) -> Iterator[Callable[[Observation], None]]:
+    """Yield what takes the observations of one file, of which `rows` at most wait; the file is there when it is whole. Raise `OSError`."""
+    unfinished, waiting = path.with_name(f".{path.name}.part"), list[Observation]()
     try:
         with _arrow().parquet.ParquetWriter(unfinished, trace_schema(), compression="zstd") as writer:
-            coming = iter(observations)
-            while some := list(islice(coming, rows)):
-                writer.write_batch(to_batch(some), row_group_size=rows)
-                count += len(some)
+
+            def write() -> None:
+                writer.write_batch(to_batch(waiting), row_group_size=rows)
+                waiting.clear()
+
+            def add(seen: Observation) -> None:
+                waiting.append(seen)
+                if len(waiting) >= rows:
+                    write()
+
+            yield add
+            if waiting:
+                write()
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
-    return count
 
 
 def read_parquet(path: Path, *, root: Path | None = None) -> Iterator[Observation]:

@@ -118,3 +118,29 @@ def test_what_is_not_a_simulations_has_no_engine(groupproof: Call, tmp_path: Pat
 
     assert called.code == 3
     assert "--engine is for a simulation's schedule" in called.complaint
+
+
+def test_observations_of_many_seeds_are_kept_in_pieces_and_made_once(groupproof: Call, tmp_path: Path) -> None:
+    pieces = ("--observations", str(tmp_path / "trace"))
+    first = groupproof("simulate", "--seeds", "1..2", *QUICK, "--jobs", "1", *pieces)
+    again = groupproof("simulate", "--seeds", "1..3", *QUICK, "--jobs", "1", *pieces)
+
+    assert (first.code, again.code) == (0, 0)
+    assert "2 of 3 pieces are in" in again.out
+    assert "\n1 seeds, " in again.out
+    assert len(list((tmp_path / "trace").rglob("*.parquet"))) == 3
+
+
+def test_pieces_that_have_no_room_are_4_and_say_how_to_go_on(groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    called = groupproof("simulate", "--seeds", "1..2", *QUICK, "--jobs", "1", "--observations", str(tmp_path / "file"))
+
+    assert called.code == 4
+    assert "can't be written: Not a directory; pieces that are there are whole: make room, and say the same again to go on" in called.err
+
+
+def test_observations_of_one_run_are_refused_with_the_option_that_keeps_them(groupproof: Call, tmp_path: Path) -> None:
+    called = groupproof("simulate", "--seed", "1", *QUICK, "--observations", str(tmp_path))
+
+    assert called.code == 3
+    assert "what is seen of one run goes to --output" in called.err

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from groupproof.chaos.spark.rows import frame_of, readable
 from groupproof.chaos.spark.misplaced import displaced_in
@@ -83,9 +84,10 @@ class _Judged:
 
 
 def _judge_runs(frame: DataFrame, places: Mapping[str, int]) -> list[CaseResult]:
-    """Return what `rejudged` says of these runs: the runs of a case together, in the order of their files."""
-    rows = frame.groupBy(*_RUN).applyInArrow(_judge_run, "file string, run string, case string, judged binary").collect()
-    judged = [pickle.loads(bytes(row["judged"])) for row in sorted(rows, key=lambda row: (places.get(row["file"], 0), row["run"]))]
+    """Return what `rejudged` says of these runs: the runs of a case together, in the order of their files and of appearance."""
+    rows = frame.groupBy(*_RUN).applyInArrow(_judge_run, "file string, run string, case string, first long, judged binary").collect()
+    ordered = sorted(rows, key=lambda row: (places.get(row["file"], 0), row["first"], row["run"], row["case"]))
+    judged = [pickle.loads(bytes(row["judged"])) for row in ordered]
     known, repeated = _known(), dict[str, list[Judgement]]()
     for each in judged:
         if each.judgement is not None:
@@ -98,7 +100,8 @@ def _judge_run(table: pa.Table) -> pa.Table:
     (run,) = split([seen for batch in table.to_batches() for seen in from_batch(batch)])
     judged = pickle.dumps(_judged(run))
     key = {name: [table.column(name)[0].as_py()] for name in _RUN}
-    return pa.table({**key, "judged": pa.array([judged], pa.binary())})
+    first = pc.min(table.column("seq")).as_py()
+    return pa.table({**key, "first": pa.array([first], pa.int64()), "judged": pa.array([judged], pa.binary())})
 
 
 def _judged(run: Trace) -> _Judged:

@@ -53,12 +53,16 @@ def _faults(value: str) -> tuple[str, ...] | str:
 @click.option("--session-timeout", type=_duration, metavar="TIME", help="The members' session.timeout.ms.  [default: drawn, or 45s]")
 @click.option("--max-poll-interval", type=_duration, metavar="TIME", help="The members' max.poll.interval.ms.  [default: drawn, or 5m]")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write the schedule, the trace and a picture of the run there.")
+@click.option(
+    "--observations", type=click.Path(path_type=Path), metavar="DIR",
+    help="Write what is seen of each of --seeds there, as a trace in Parquet, a piece for each; those that are there stay.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on stdout, and nothing else there.")
 @click.option("--coordinator-variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in the coordinator.")
 @click.option("--member-variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in every member.")
 def command(
     *, seeds: range | None, jobs: int | None, duration: int, session_timeout: int | None, max_poll_interval: int | None, assignors: tuple[str, ...],
-    output: Path | None, as_json: bool, **given: Any,
+    output: Path | None, observations: Path | None, as_json: bool, **given: Any,
 ) -> int:  # fmt: skip
     """Let faults strike a group of reference members for a while, heal everything, and see whether the group settles.
 
@@ -74,7 +78,9 @@ def command(
     if seeds is not None:
         if output is not None:
             raise click.UsageError("--output is for one run; replay the seed that you want to see")
-        return many(simulation, seeds, jobs, as_json=as_json)
+        return many(simulation, seeds, jobs, observations, as_json=as_json)
+    if observations is not None:
+        raise click.UsageError("--observations is for many runs: say --seeds; what is seen of one run goes to --output")
     return one(simulation, None, output, as_json=as_json)
 
 

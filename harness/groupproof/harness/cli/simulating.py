@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,12 @@ from groupproof.harness.simulator.campaign import outcomes
 from groupproof.harness.simulator.engines import ENGINES, broken
 from groupproof.harness.simulator.file import Recorded, load, to_json
 from groupproof.harness.simulator.picture import picture_of
+from groupproof.harness.simulator.pieces import piece_of
 from groupproof.harness.simulator.running import Run
 from groupproof.harness.simulator.schedule import Schedule
 from groupproof.harness.simulator.simulation import Outcome, Simulation
+from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol.columns import MissingArrow
 from groupproof.protocol.trace import Recorder, Trace, write_trace
 
 __all__ = ["BROKEN", "many", "one", "replay_line", "replayed"]
@@ -160,21 +163,36 @@ def _judged(simulation: Simulation, plan: Schedule, trace: Trace, *, as_json: bo
 # Many seeds ----------------------------------------------------------------------------------------------------------------------
 
 
-def many(simulation: Simulation, seeds: range, jobs: int | None, *, as_json: bool) -> int:
-    """Run every seed, and tell of those that broke a law."""
-    runs = outcomes(simulation, seeds, jobs=jobs or min(os.cpu_count() or 1, len(seeds)))
+def many(simulation: Simulation, seeds: range, jobs: int | None, folder: Path | None, *, as_json: bool) -> int:
+    """Run every seed, and tell of those that broke a law; with `folder` keep what is seen of those that are not there yet."""
+    left = [seed for seed in seeds if folder is None or not piece_of(folder, seed).is_file()]
+    if len(left) < len(seeds):
+        click.echo(f"{len(seeds) - len(left)} of {len(seeds)} pieces are in {folder} already", err=as_json)
+    runs = _kept(outcomes(simulation, left, jobs=max(1, jobs or min(os.cpu_count() or 1, len(left))), folder=folder), folder)
     broken: list[Outcome] = []
     events = virtual_ms = 0
-    for outcome in track(runs, total=len(seeds), console=Console(stderr=True), description="seeds", transient=True):
+    for outcome in track(runs, total=len(left), console=Console(stderr=True), description="seeds", transient=True):
         events, virtual_ms = events + outcome.events, virtual_ms + outcome.virtual_ms
         if outcome.violations:
             broken.append(outcome)
             for line in _violation(outcome, None):
                 click.echo(line, err=as_json)
-    click.echo(f"{len(seeds)} seeds, {_time(virtual_ms)} of virtual time, {events} events: {len(broken)} broke a law", err=as_json)
+    click.echo(f"{len(left)} seeds, {_time(virtual_ms)} of virtual time, {events} events: {len(broken)} broke a law", err=as_json)
     if as_json:
-        click.echo(json.dumps({"seeds": len(seeds), "events": events, "broken": [_row(each) for each in broken]}, ensure_ascii=False, indent=1))
+        click.echo(json.dumps({"seeds": len(left), "events": events, "broken": [_row(each) for each in broken]}, ensure_ascii=False, indent=1))
     return BROKEN if broken else 0
+
+
+def _kept(runs: Iterator[Outcome], folder: Path | None) -> Iterator[Outcome]:
+    """Yield the outcomes; raise `BrokenEnvironment` where what is seen of them can't be kept."""
+    try:
+        yield from runs
+    except MissingArrow as error:
+        raise BrokenEnvironment(str(error)) from error
+    except OSError as error:
+        raise BrokenEnvironment(
+            f"{folder} can't be written: {error.strerror or error}; pieces that are there are whole: make room, and say the same again to go on"
+        ) from error
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:

@@ -7,7 +7,10 @@ import multiprocessing
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
+from groupproof.harness.simulator.pieces import observed
 from groupproof.harness.simulator.running import run
 from groupproof.harness.simulator.simulation import Outcome, Simulation
 
@@ -17,23 +20,26 @@ _CHUNK = 4
 _THRESHOLD = 50_000
 
 
-def outcomes(simulation: Simulation, seeds: Iterable[int], *, jobs: int) -> Iterator[Outcome]:
-    """Yield the outcome of each seed, in their order; with one job in this process. The transitions are left out."""
-    each = [replace(simulation, seed=seed) for seed in seeds]
+def outcomes(simulation: Simulation, seeds: Iterable[int], *, jobs: int, folder: Path | None = None) -> Iterator[Outcome]:
+    """Yield the outcome of each seed, in their order; with one job in this process. The transitions are left out.
+
+    With `folder` each run's observations are kept there. Raises what `observed` does.
+    """
+    each, light = [replace(simulation, seed=seed) for seed in seeds], partial(_light, folder=folder)
     if jobs == 1:
-        yield from map(_light, each)
+        yield from map(light, each)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_begin) as pool:
         try:
-            yield from pool.map(_light, each, chunksize=_CHUNK)
+            yield from pool.map(light, each, chunksize=_CHUNK if folder is None else 1)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _light(simulation: Simulation) -> Outcome:
-    return replace(run(simulation), transitions=())
+def _light(simulation: Simulation, folder: Path | None) -> Outcome:
+    return replace(run(simulation) if folder is None else observed(simulation, folder), transitions=())
 
 
 def _begin() -> None:
