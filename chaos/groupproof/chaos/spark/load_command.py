@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from groupproof.chaos.spark.load_order import Chosen, LoadOrder
     from groupproof.harness.brokers.cluster import BrokerSubject
 
-__all__ = ["command"]
+__all__ = ["command", "conf_of", "span_of"]
 
 _MEMBERS_A_PARTITION: Final = 10
 _INTERRUPTED, _PARTLY = 130, 2
@@ -24,7 +24,7 @@ _ALIASES: Final = {"reference": "groupproof", "librdkafka": "confluent-kafka"}
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 
 
-def _duration(value: str) -> float:
+def span_of(value: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", value)
     if found is None or float(found[1]) <= 0:
         raise click.BadParameter(f"{value!r} is no span of time; write 90, 90s, 10m or 1h")
@@ -45,7 +45,7 @@ def _setting(value: str) -> tuple[str, int | str]:
     return name.strip().replace(".", "_"), int(setting) if setting.strip().lstrip("-").isdigit() else setting.strip()
 
 
-def _conf(value: str) -> tuple[str, str]:
+def conf_of(value: str) -> tuple[str, str]:
     name, equals, setting = value.partition("=")
     if not equals or not name.startswith("spark."):
         raise click.BadParameter(f"{value!r} is no setting of Spark; write spark.NAME=VALUE")
@@ -70,7 +70,7 @@ def _conf(value: str) -> tuple[str, str]:
     metavar="R",
     help="How often a second each member commits where it stands.",
 )
-@click.option("--duration", type=_duration, default="60s", show_default=True, metavar="SPAN", help="How long the plan of churn takes: 90s, 10m.")
+@click.option("--duration", type=span_of, default="60s", show_default=True, metavar="SPAN", help="How long the plan of churn takes: 90s, 10m.")
 @click.option(
     "--churn",
     default="steady",
@@ -97,7 +97,7 @@ def _conf(value: str) -> tuple[str, str]:
     help="Spark's master; local[N,F] starts a lost task again up to F times.",
 )
 @click.option("--tasks", type=click.IntRange(1, 4095), metavar="T", help="How many tasks share the members.  [default: as many as run at once]")
-@click.option("--conf", "confs", type=_conf, metavar="spark.NAME=VALUE", multiple=True, help="A setting of Spark; repeatable.")
+@click.option("--conf", "confs", type=conf_of, metavar="spark.NAME=VALUE", multiple=True, help="A setting of Spark; repeatable.")
 @click.option(
     "--set",
     "settings",
