@@ -31,8 +31,14 @@ _ROWS: Final = 4_096
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format known to a session whose Python does not have groupproof installed as a package."""
-    spark.dataSource.register(TraceSource)
+    """Make the format known to a session whose Python does not have groupproof installed as a package; to others it is known already."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        spark.dataSource.register(TraceSource)
+    except AnalysisException as error:
+        if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
+            raise
 
 
 @dataclass

@@ -19,7 +19,12 @@ __all__ = ["check", "group"]
 
 group = Group(
     "trace",
-    {"check": "trace:check", "explain": "trace_explain:command", "import": "trace_import:command"},
+    {
+        "check": "trace:check",
+        "explain": "trace_explain:command",
+        "import": "trace_import:command",
+        "watch": "groupproof.chaos.spark.watch_command:command",
+    },
     "Work on recorded traces, and on what brokers, clients and networks recorded.",
 )
 

@@ -1,0 +1,131 @@
+"""`groupproof trace watch`: judge a trace while it is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from groupproof.chaos.spark.load_command import span_of
+
+if TYPE_CHECKING:
+    from groupproof.chaos.spark.watching import Watcher
+    from groupproof.chaos.spark.watching_fold import Alert
+
+__all__ = ["Quiet", "command"]
+
+_SAY_S: Final = 5.0
+_LOOK_S: Final = 0.5
+_INTERRUPTED: Final = 130
+
+
+@click.command(name="watch", short_help="Judge a trace while it is written, by a streaming query of Spark.")
+@click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
+@click.option("--delay", type=span_of, default="5s", show_default=True, metavar="SPAN", help="How far observations may come out of order.")
+@click.option("--idle", type=span_of, default="10s", show_default=True, metavar="SPAN", help="It ends when the trace has not grown for so long.")
+@click.option("--master", "url", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
+@click.option(
+    "--buckets", type=click.IntRange(1, 10_000), default=8, show_default=True, metavar="N", help="Into how many parts a run's groups are dealt."
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "watch"), show_default=True, help="Where alerts and state go."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON on stdout, and nothing else there.")
+def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, output: Path, as_json: bool) -> int:
+    """Judge the TRACE of a load, a tap or a server while it is written: the file, or the folder of one side.
+
+    What breaks a law of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
+    groups. Said again with the same --output it goes on where it stood.
+    """
+    from groupproof.chaos.spark.session import session
+    from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started
+    from groupproof.harness.report.writing import check_folder
+    from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
+
+    if not path.exists():
+        raise WrongUsage(f"there is no trace at {path}; make the folder first, where something is to be written to it")
+    with check_folder(output):
+        output.mkdir(parents=True, exist_ok=True)
+
+    def say(line: str) -> None:
+        click.echo(line, err=as_json)
+
+    spark = session("groupproof trace watch", master=url)
+    try:
+        watcher = Watcher(output / ALERTS, lambda alert: say(_told(alert)))
+        if watcher.alerts:
+            say(f"going on behind {watcher.alerts} alerts")
+        watch = Watch(path=path.absolute(), delay_s=delay, idle_s=idle, buckets=buckets)
+        query = started(spark, watch, watcher, (output / "checkpoint").absolute())
+        try:
+            _watch(query, watcher, idle, say)
+        except KeyboardInterrupt:
+            say(f"interrupted; {_figures(watcher)}; groupproof trace check judges the whole")
+            return _INTERRUPTED
+        finally:
+            query.stop()
+        if (error := query.exception()) is not None:
+            raise BrokenEnvironment(f"the query that watches has ended: {' '.join(str(error).split())[:400]}")
+    finally:
+        spark.stop()
+    return _ended(watcher, say, as_json=as_json)
+
+
+def _watch(query: Any, watcher: Watcher, idle_s: float, say: Callable[[str], None]) -> None:
+    """Return when nothing has come for `idle_s` and everything that came is judged, or when the query has ended."""
+    quiet, said = Quiet(idle_s), time.monotonic()
+    while query.isActive:
+        query.awaitTermination(_LOOK_S)
+        if quiet.since(query.recentProgress) and watcher.is_at_rest:
+            return
+        if time.monotonic() - said > _SAY_S:
+            say(_figures(watcher))
+            said = time.monotonic()
+
+
+class Quiet:
+    """Tells when no batch has had rows for so long, by the batches' own times: one that takes long is no silence."""
+
+    def __init__(self, idle_s: float) -> None:
+        self._idle_s = idle_s
+        self._busy_s = self._last_s = float("-inf")
+
+    def since(self, batches: Iterable[Any]) -> bool:
+        """Take the newest batches; tell whether it is quiet."""
+        for each in batches:
+            at_s = datetime.fromisoformat(each["timestamp"]).timestamp()
+            if each["numInputRows"] or self._busy_s == float("-inf"):
+                self._busy_s = max(self._busy_s, at_s)
+            self._last_s = max(self._last_s, at_s)
+        return self._last_s - self._busy_s >= self._idle_s
+
+
+def _figures(watcher: Watcher) -> str:
+    return f"{watcher.total('rows')} observations, {watcher.total('waiting')} waiting, {watcher.total('late')} late, {watcher.alerts} alerts"
+
+
+def _told(alert: Alert) -> str:
+    kind = "ALERT" if alert.is_proof else "seen"
+    return f"{kind} {alert.verdict} {alert.requirement} in group {alert.group} at {alert.at_ns / 1e9:.3f} s: {alert.observed}"
+
+
+def _ended(watcher: Watcher, say: Callable[[str], None], *, as_json: bool) -> int:
+    import json
+
+    from groupproof.harness.grade import Counted, exit_code
+
+    say(_figures(watcher))
+    results = watcher.results()
+    if as_json:
+        click.echo(
+            json.dumps([{"id": each.case.id, "verdict": each.ruling.verdict.value, "observed": each.ruling.observed} for each in results], indent=1)
+        )
+    else:
+        for each in results:
+            say(f"{each.ruling.verdict.value} {each.case.id}  {each.ruling.observed}")
+    counted = [Counted(case=each.case, verdict=each.ruling.verdict, goodbye=each.ruling.goodbye) for each in results]
+    return exit_code(counted, "PASSED" if results else "NO_VERDICT")
