@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -245,7 +246,7 @@ def test_in_stable_heartbeats_go_out_every_three_seconds_and_keep_the_session() 
         desk.beating().beaten()
 
     times = desk.times(HeartbeatRequest)
-    assert {later - earlier for earlier, later in zip(times, times[1:], strict=False)} == {3_000}
+    assert {later - earlier for earlier, later in itertools.pairwise(times)} == {3_000}
     assert desk.state is STABLE
 
 
