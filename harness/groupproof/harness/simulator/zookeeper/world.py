@@ -22,6 +22,7 @@ from groupproof.clients.zookeeper.outputs import (
     Fetch,
     FetchFromKafka,
     FindLeaders,
+    FindOffsetManager,
     Output,
     Reply,
     StopFetchers,
@@ -70,7 +71,7 @@ class World:
         self._deadline_us: int | None = None
         self._doing: dict[type, Callable[[Member, Any], None]] = {
             Ask: self._ask, StopFetchers: self._stop, FindLeaders: self._find, Fetch: self._fetch, Connect: self._connect, Disconnect: self._disconnect,
-            CommitToKafka: self._commit, FetchFromKafka: self._committed,
+            CommitToKafka: self._commit, FetchFromKafka: self._committed, FindOffsetManager: self._find_manager,
             AttemptBegan: self._began, AttemptEnded: self._ended, Failed: self._failed, Closed: self._closed,
         }  # fmt: skip
         self._admin = zookeeper.open(_ADMIN)
@@ -246,6 +247,9 @@ class World:
         for partition, offset in output.offsets.items():
             member.machine.reset(partition, max(offset, 0) + 1)  # something is consumed before the next rebalance, and is to be committed in it
         self.settled_us = self.now_us
+
+    def _find_manager(self, member: Member, output: FindOffsetManager) -> None:
+        self._later(self.costs.brokers_us, self._answer, member, output.ask_id, None)
 
     def _commit(self, member: Member, output: CommitToKafka) -> None:
         self._kafka.update(output.offsets)
