@@ -97,6 +97,11 @@ class Machine:
         return self._rebalancing.is_running or self._rebalancing.is_pending
 
     @property
+    def is_closing(self) -> bool:
+        """Tell whether it has been closed, even if that is not over yet."""
+        return self._process.is_shutting_down
+
+    @property
     def is_idle(self) -> bool:
         """Tell whether no rebalance goes on, waits, or may come of an event that is being handled."""
         return not self.is_rebalancing and self._process.client.is_idle
