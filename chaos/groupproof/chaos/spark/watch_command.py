@@ -42,7 +42,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     groups. Said again with the same --output it goes on where it stood.
     """
     from groupproof.chaos.spark.session import session
-    from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started
+    from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started, stopped
     from groupproof.harness.report.writing import check_folder
     from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 
@@ -67,7 +67,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
             say(f"interrupted; {_figures(watcher)}; groupproof trace check judges the whole")
             return _INTERRUPTED
         finally:
-            query.stop()
+            stopped(query)
         if (error := query.exception()) is not None:
             raise BrokenEnvironment(f"the query that watches has ended: {' '.join(str(error).split())[:400]}")
     finally:

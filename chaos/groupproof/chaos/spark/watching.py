@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,13 +29,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["ALERTS", "Watch", "Watcher", "started"]
+__all__ = ["ALERTS", "Watch", "Watcher", "started", "stopped"]
 
+_STOP_S: Final = 30.0
+_LOOK_S: Final = 0.005
 ALERTS: Final = "alerts.ndjson"
 _ROWS: Final = "run string, case string, bucket int, seen binary"
 _STATE: Final = "watched binary"
-_TOLD: Final = "run string, case string, bucket int, what string, text string, rows long, late long, waiting long"
-_COLUMNS: Final = ("run", "case", "bucket", "what", "text", "rows", "late", "waiting")
+_TOLD: Final = "run string, case string, bucket int, what string, text string, taken long, rows long, late long, waiting long"
+_COLUMNS: Final = ("run", "case", "bucket", "what", "text", "taken", "rows", "late", "waiting")
 _ALERT, _GROUP, _PULSE, _REST = "alert", "group", "pulse", "rest"
 
 
@@ -73,9 +77,9 @@ class Watcher:
         """Take what one batch of the query told."""
         for row in rows:
             key = (row["run"], row["case"], row["bucket"])
-            self._pulses[key] = {name: row[name] for name in ("rows", "late", "waiting")}
+            self._pulses[key] = {name: row[name] for name in ("taken", "rows", "late", "waiting")}
             if row["what"] == _REST:
-                self._rested[key] = row["rows"]
+                self._rested[key] = row["taken"]
             if row["what"] == _GROUP:
                 told = json.loads(row["text"])
                 self._groups[told["run"], told["case"], told["group"]] = told
@@ -95,7 +99,7 @@ class Watcher:
     @property
     def is_at_rest(self) -> bool:
         """Whether everything that came has been judged, and what its groups came to has been told."""
-        return all(self._rested.get(key) == pulse["rows"] for key, pulse in self._pulses.items())
+        return all(self._rested.get(key) == pulse["taken"] for key, pulse in self._pulses.items())
 
     def results(self) -> list[CaseResult]:
         """Return the verdicts on the groups as they stand, as `groupproof trace check` has them."""
@@ -109,6 +113,15 @@ def started(spark: SparkSession, watch: Watch, watcher: Watcher, checkpoint: Pat
     writing = told.writeStream.foreachBatch(lambda frame, batch: watcher.take([row.asDict() for row in frame.collect()], batch))
     writing = writing.option("checkpointLocation", str(checkpoint)).outputMode("update").queryName("groupproof trace watch")
     return writing.trigger(processingTime=f"{watch.trigger_ms} milliseconds").start()
+
+
+def stopped(query: StreamingQuery) -> None:
+    """End it between two batches: what Spark makes of an interrupted one is pages long, and none of it matters here."""
+    with suppress(Exception):  # what it has failed with is told by `exception()`
+        deadline = time.monotonic() + _STOP_S
+        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+        query.stop()
 
 
 def _told(rows: DataFrame, watch: Watch) -> DataFrame:
@@ -132,7 +145,7 @@ def _dealt(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
     """Go on with one bucket of a run: with what has come, or, when nothing has for long, with what still waits."""
-    watched: Watched = pickle.loads(state.get[0]) if state.exists else Watched(delay_ns=round(watch.delay_s * 1e9))
+    watched: Watched = pickle.loads(state.get[0]) if state.exists else Watched(delay_ns=round(watch.delay_s * 1e9), bucket=key[2])
     if state.hasTimedOut:
         alerts, groups = watched.rest(), watched.told()
     else:
@@ -141,4 +154,6 @@ def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame
     state.update((pickle.dumps(watched),))
     told = [(_ALERT, json.dumps(alert.to_json())) for alert in alerts] + [(_GROUP, json.dumps(told_to_json(group))) for group in groups]
     told.append((_REST if state.hasTimedOut else _PULSE, ""))
-    yield pd.DataFrame([(*key, what, text, watched.rows, watched.late, watched.waiting) for what, text in told], columns=list(_COLUMNS))
+    yield pd.DataFrame(
+        [(*key, what, text, watched.taken, watched.rows, watched.late, watched.waiting) for what, text in told], columns=list(_COLUMNS)
+    )

@@ -52,11 +52,16 @@ class Alert:
 
 @dataclass(slots=True)
 class Watched:
-    """The groups of one bucket of one run. It is kept between batches, and can be pickled between any two of them."""
+    """The groups of one bucket of one run. It is kept between batches, and can be pickled between any two of them.
+
+    `rows` is how many observations were taken, `late` how many came too late for that. What goes to each bucket, that of links and nodes, the first alone counts.
+    """
 
     delay_ns: int
+    bucket: int = 0
     rows: int = 0
     late: int = 0
+    _taken: int = 0
     _fleet: Fleet = field(default_factory=Fleet)
     _waiting: list[tuple[int, int, Observation]] = field(default_factory=list)
     _newest_ns: int = _NONE
@@ -65,12 +70,14 @@ class Watched:
     def take(self, coming: Iterable[Observation]) -> list[Alert]:
         """Take what has come, in any order; return what is found in all that the watermark has passed now."""
         for seen in coming:
+            counts = seen.group is not None or self.bucket == 0
             if seen.seq < self._released:
-                self.late += 1
+                self.late += counts
                 continue
-            self.rows += 1
+            self.rows += counts
+            self._taken += 1
             self._newest_ns = max(self._newest_ns, seen.at_ns)
-            heapq.heappush(self._waiting, (seen.seq, self.rows, seen))
+            heapq.heappush(self._waiting, (seen.seq, self._taken, seen))
         return list(self._released_until(self.watermark_ns))
 
     def rest(self) -> list[Alert]:
@@ -87,6 +94,11 @@ class Watched:
         return self._newest_ns - self.delay_ns
 
     @property
+    def taken(self) -> int:
+        """Return how many observations were taken, those of links and nodes too."""
+        return self._taken
+
+    @property
     def waiting(self) -> int:
         """Return how many observations wait for the watermark."""
         return len(self._waiting)
@@ -94,12 +106,12 @@ class Watched:
     def _released_until(self, instant_ns: int) -> Iterator[Alert]:
         while self._waiting and self._waiting[0][2].at_ns <= instant_ns:
             self._released, _, seen = heapq.heappop(self._waiting)
-            for finding in self._fleet.feed(seen):
-                yield _alert(seen, finding)
+            for group, finding in self._fleet.found(seen):
+                yield _alert(seen, group, finding)
 
 
-def _alert(seen: Observation, finding: Finding) -> Alert:
+def _alert(seen: Observation, group: str, finding: Finding) -> Alert:
     return Alert(
-        run=seen.run, group=seen.group or "", at_ns=seen.at_ns, seq=seen.seq if finding.seq is None else finding.seq, verdict=finding.verdict.value,
+        run=seen.run, group=group, at_ns=seen.at_ns, seq=seen.seq if finding.seq is None else finding.seq, verdict=finding.verdict.value,
         requirement=finding.requirement, expected=finding.expected, observed=finding.observed, is_proof=finding.proof is Proof.SAFETY,
     )  # fmt: skip

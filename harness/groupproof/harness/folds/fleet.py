@@ -44,7 +44,11 @@ class Fleet:
 
     def feed(self, seen: Observation) -> list[Finding]:
         """Take the next observation; return what is found now."""
-        return [finding for key in self._touched(seen) for finding in self._of(key).feed(seen)]
+        return [finding for _, finding in self.found(seen)]
+
+    def found(self, seen: Observation) -> list[tuple[str, Finding]]:
+        """Take the next observation; return what is found now, with the group in which it is."""
+        return [(key[2], finding) for key in self._touched(seen) for finding in self._of(key).feed(seen)]
 
     def _touched(self, seen: Observation) -> list[Key]:
         if seen.group is not None:
