@@ -70,7 +70,7 @@ def test_without_room_the_last_that_was_kept_stands(tmp_path: Path, monkeypatch:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("groupproof.chaos.spark.sittings.os.replace", full)
+    monkeypatch.setattr("groupproof.chaos.spark.places.os.replace", full)
     sitting.passed(4.0)
     sitting.failed("no room")
     monkeypatch.undo()

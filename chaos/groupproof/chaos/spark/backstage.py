@@ -13,13 +13,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
 from groupproof.chaos.spark.channel import Lines
 from groupproof.chaos.spark.churn_plan import Strike
+from groupproof.chaos.spark.places import Place
 from groupproof.chaos.spark.sealing import NoRoom, Sealer, Stamp, since
 from groupproof.clients.store import default_cache
 from groupproof.coordinator.interception import Interception
@@ -85,7 +85,7 @@ class Backstage:
         self._now_ns: Any = lambda: 0
         self._started = trio.Event()
         stamp = Stamp(0, lambda: self._now_ns())
-        self._sealer = Sealer(Path(order.output), order.run, "tap" if order.upstream else "coordinator")
+        self._sealer = Sealer(Place.of(order.output), order.run, "tap" if order.upstream else "coordinator")
         self._is_full = False
         self._formed: dict[str, int] = {}
         self.recorder = Recorder(lambda: self._now_ns(), keeps=False, run=order.run, seed=order.seed)

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from groupproof.chaos.spark.rows import frame_of, readable
 from groupproof.chaos.spark.misplaced import displaced_in
+from groupproof.chaos.spark.rows import frame_of, readable
 from groupproof.chaos.spark.session import session
 from groupproof.harness.case import Case
 from groupproof.harness.catalogue import CASES

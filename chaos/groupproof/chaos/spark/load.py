@@ -94,7 +94,7 @@ class Load:
             return
         folder = COORDINATOR if cluster is None else TAP
         order = BackstageOrder(
-            output=str(self.sitting.folder.absolute() / folder), run=self.sitting.run, seed=self.order.seed, strikes=strikes, faults=self.order.faults,
+            output=str(self.sitting.folder / folder), run=self.sitting.run, seed=self.order.seed, strikes=strikes, faults=self.order.faults,
             upstream=() if cluster is None else tuple(cluster.addresses), topics=self.order.topics, profile=self.profile,
             settings=self.churn.coordinator,
         )  # fmt: skip
@@ -105,7 +105,7 @@ class Load:
         order, sitting = self.order, self.sitting
         deeds = deeds_of(self.churn, members=order.members, duration_s=order.duration_s, seed=order.seed)
         orders = task_orders(
-            order, deeds, run=sitting.run, output=str(sitting.folder.absolute() / MEMBERS), bootstrap=bootstrap, client=self.client, channel=channel,
+            order, deeds, run=sitting.run, output=str(sitting.folder / MEMBERS), bootstrap=bootstrap, client=self.client, channel=channel,
             secret=hall.secret, settings={**self.churn.member, **order.settings}, skip_s=sitting.skip_s,
         )  # fmt: skip
         async with trio.open_nursery() as nursery:

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from groupproof.chaos.spark.formed import Comparison, compared, formed_by_coordinator, formed_by_members
 from groupproof.chaos.spark.load import Loaded
 from groupproof.chaos.spark.load_order import LoadOrder
+from groupproof.chaos.spark.places import Place
 from groupproof.chaos.spark.sealing import folder_of
 from groupproof.chaos.spark.sittings import COORDINATOR, MEMBERS, SUMMARY, TAP
 from groupproof.harness.importing.reading import import_files
 from groupproof.harness.troubles import WrongUsage
-from groupproof.protocol.columns import parquet_files, read_parquet, write_parquet
 from groupproof.protocol.trace import Observation
 
 __all__ = ["both_sides", "summed_up", "told"]
@@ -24,8 +25,9 @@ _EPOCH: Final = datetime(1970, 1, 1)
 _SINCE_START: Final = re.compile(r"(?P<ms>\d+) \[[^\]]*\] (?P<level>[A-Z]+) (?P<by>\S+) - (?P<said>.*)")
 
 
-def summed_up(folder: Path, order: LoadOrder, loaded: Loaded) -> dict[str, Any]:
+def summed_up(output: Path | Place, order: LoadOrder, loaded: Loaded) -> dict[str, Any]:
     """Return the load's summary; the logs of brokers that were started for it become the coordinator's trace in its folder."""
+    folder = _place(output)
     _import(folder, order, loaded.logs)
     members, comparison = both_sides(folder)
     return {
@@ -33,20 +35,21 @@ def summed_up(folder: Path, order: LoadOrder, loaded: Loaded) -> dict[str, Any]:
         "order": order.to_json(),
         "end": loaded.end,
         "figures": loaded.last.to_json(),
-        "observations": {name: _size(folder / name) for name in (MEMBERS, TAP, COORDINATOR) if (folder / name).is_dir()},
+        "observations": {name: _size(folder / name) for name in (MEMBERS, TAP, COORDINATOR) if (folder / name).is_folder()},
         "rebalances": {"members": members, "compared": None if comparison is None else comparison.to_json()},
     }
 
 
-def both_sides(folder: Path) -> tuple[int, Comparison | None]:
-    """Return how many rebalances the members of the load in `folder` tell of, and how that compares to the coordinator's own; None where there is no trace of it.
+def both_sides(output: Path | Place) -> tuple[int, Comparison | None]:
+    """Return how many rebalances the members of the load in `output` tell of, and how that compares to the coordinator's own; None where there is no trace of it.
 
     Members whose frames they do not tell themselves are those that the tap saw.
     """
-    side = TAP if (folder / TAP).is_dir() else MEMBERS
+    folder = _place(output)
+    side = TAP if (folder / TAP).is_folder() else MEMBERS
     # Of members that show no frames the coordinator's own trace has what they were answered.
     members = formed_by_members(_read(folder / side)) or formed_by_members(_read(folder / COORDINATOR))
-    if not (folder / COORDINATOR).is_dir():
+    if not (folder / COORDINATOR).is_folder():
         return len(members), None
     return len(members), compared(members, formed_by_coordinator(_read(folder / COORDINATOR)))
 
@@ -68,13 +71,17 @@ def told(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _import(folder: Path, order: LoadOrder, logs: Sequence[Path]) -> None:
+def _place(output: Path | Place) -> Place:
+    return output if isinstance(output, Place) else Place.of(output)
+
+
+def _import(folder: Place, order: LoadOrder, logs: Sequence[Path]) -> None:
     """Write what brokers logged of the load's groups where the reference would have written its trace."""
     groups = {order.group_of(number) for number in range(order.groups)}
     ours: dict[str, list[Observation]] = {}
     there = [path for path in logs if path.is_file() and path.stat().st_size]
     try:
-        trace = import_files([_as_kafka_writes(path, folder / f"broker-{number}.log") for number, path in enumerate(there)]) if there else []
+        trace = _imported(folder, there) if there else []
     except WrongUsage:
         return  # brokers that tell nothing of groups: then there is nothing to compare with
     for seen in trace:
@@ -82,15 +89,24 @@ def _import(folder: Path, order: LoadOrder, logs: Sequence[Path]) -> None:
             ours.setdefault(seen.group, []).append(seen)
     for group, told_of in ours.items():
         place = folder / COORDINATOR / folder_of("log", group)
-        place.mkdir(parents=True, exist_ok=True)
-        write_parquet(place / "broker.parquet", told_of)
+        place.make()
+        (place / "broker.parquet").write_parquet(told_of)
 
 
-def _as_kafka_writes(log: Path, place: Path) -> Path:
-    """Keep a broker's log beside the trace, in the form that Kafka's own configuration gives it: brokers that the kit starts log milliseconds since their start."""
+def _imported(folder: Place, logs: Sequence[Path]) -> list[Observation]:
+    """Keep brokers' logs beside the trace, in the form that Kafka's own configuration gives them, and return what they tell."""
+    with TemporaryDirectory() as scratch:
+        kept = [Path(scratch, f"broker-{number}.log") for number in range(len(logs))]
+        for log, place in zip(logs, kept, strict=True):
+            _as_kafka_writes(log, place)
+            (folder / place.name).write_text(place.read_text("utf-8"))
+        return import_files(kept)
+
+
+def _as_kafka_writes(log: Path, place: Path) -> None:
+    """Write a log as Kafka's own configuration has it: brokers that the kit starts log milliseconds since their start."""
     with log.open(encoding="utf-8", errors="replace") as lines, place.open("w", encoding="utf-8") as kept:
         kept.writelines(_line(line) for line in lines)
-    return place
 
 
 def _line(line: str) -> str:
@@ -101,18 +117,11 @@ def _line(line: str) -> str:
     return f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03}] {found['level']} {found['said']} ({found['by']})\n"
 
 
-def _read(folder: Path) -> Iterable[Observation]:
-    # One file after the other: thousands of segments are not held open at once, and who counts generations needs no order between them.
-    for file in parquet_files(folder) if folder.is_dir() else ():
-        yield from read_parquet(file)
+def _read(folder: Place) -> Iterable[Observation]:
+    # Who counts generations needs no order between files.
+    return folder.observations() if folder.is_folder() else ()
 
 
-def _size(folder: Path) -> dict[str, int]:
-    from pyarrow import parquet
-
-    files = parquet_files(folder)
-    return {
-        "rows": sum(parquet.read_metadata(file).num_rows for file in files),
-        "segments": len(files),
-        "bytes": sum(file.stat().st_size for file in files),
-    }
+def _size(folder: Place) -> dict[str, int]:
+    sizes = folder.sizes()
+    return {"rows": sum(rows for rows, _ in sizes), "segments": len(sizes), "bytes": sum(size for _, size in sizes)}

@@ -6,12 +6,12 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.chaos.spark.channel import Channel, Dismissed
 from groupproof.chaos.spark.desk import Desk
 from groupproof.chaos.spark.load_order import TaskOrder
+from groupproof.chaos.spark.places import Place
 from groupproof.chaos.spark.reference_host import ReferenceHost
 from groupproof.chaos.spark.sealing import NoRoom, Sealed, Sealer, Stamp, since
 from groupproof.protocol.vocabulary import Api
@@ -84,7 +84,7 @@ def _played(order: TaskOrder, attempt: int, sealed: Callable[[Sealed], None]) ->
         return
     try:
         elapsed_ns = since(channel.wait())
-        sealer = Sealer(Path(order.output), order.run, f"task-{order.task:04}-{attempt}", told=sealed)
+        sealer = Sealer(Place.of(order.output), order.run, f"task-{order.task:04}-{attempt}", told=sealed)
         desk = Desk(Stamp(order.slot, elapsed_ns), sealer, run=order.run, seed=order.seed, slot=order.slot, attempt=attempt)
         # The plan is entered where it stands: at its start, at what an earlier sitting left, or at what a lost attempt left.
         order = _entered(order, attempt, elapsed_ns() / 1e9)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from groupproof.chaos.spark.places import Place
 from groupproof.protocol.columns import write_parquet
 from groupproof.protocol.trace import Observation
 
@@ -66,8 +67,11 @@ class Sealer:
     `writer` names its files: for a task its number and attempt. Not for several threads at once.
     """
 
-    def __init__(self, folder: Path, run: str, writer: str, *, rows_max: int = ROWS_MAX, told: Callable[[Sealed], None] = lambda _: None) -> None:
-        self._folder, self._run, self._writer, self._told = folder, run, writer, told
+    def __init__(
+        self, folder: Path | Place, run: str, writer: str, *, rows_max: int = ROWS_MAX, told: Callable[[Sealed], None] = lambda _: None
+    ) -> None:
+        self._folder = Place.of(folder) if isinstance(folder, Path) else folder
+        self._run, self._writer, self._told = run, writer, told
         self._rows_max = rows_max
         self._waiting: dict[str | None, list[Observation]] = {}
         self._count = 0
@@ -95,14 +99,17 @@ class Sealer:
         self._next = number + 1
 
     def _write(self, group: str | None, rows: list[Observation], number: int) -> Sealed:
-        name = f"{folder_of(self._run, group)}/{self._writer}-{number:06}.parquet"
-        path = self._folder / name
+        below, name = folder_of(self._run, group), f"{self._writer}-{number:06}.parquet"
+        folder = self._folder / below
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_parquet(path, rows)
+            folder.make()
+            if folder.local is None:
+                (folder / name).write_parquet(rows)
+            else:
+                write_parquet(folder.local / name, rows)
         except OSError as error:
-            raise NoRoom(error.errno, f"{path.parent} can't be written: {error.strerror or error}") from error
-        return Sealed(path=name, group=group, rows=len(rows), first_seq=rows[0].seq, last_seq=rows[-1].seq)
+            raise NoRoom(error.errno, f"{folder.shown} can't be written: {error.strerror or error}") from error
+        return Sealed(path=f"{below}/{name}", group=group, rows=len(rows), first_seq=rows[0].seq, last_seq=rows[-1].seq)
 
 
 def folder_of(run: str, group: str | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupproof.chaos.spark.load_order import LoadOrder
+from groupproof.chaos.spark.places import Place
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 
 __all__ = ["COORDINATOR", "FILE", "MEMBERS", "SCHEMA", "SUMMARY", "TAP", "Sitting"]
@@ -27,25 +27,26 @@ MEMBERS, COORDINATOR, TAP = "members", "coordinator", "tap"
 class Sitting:
     """One sitting of a load in `folder`; `skip_s` is how much of the plan is over when it begins."""
 
-    folder: Path
+    folder: Place
     run: str
     skip_s: float
     _value: dict[str, Any]
 
     @classmethod
-    def open(cls, folder: Path, order: LoadOrder) -> Sitting:
-        """Begin a load in an empty folder, or go on with the same one that was cut short.
+    def open(cls, output: str | Path, order: LoadOrder) -> Sitting:
+        """Begin a load in an empty folder, which a path or a URI names, or go on with the same one that was cut short.
 
         Raise `WrongUsage` that says why not: it is finished, another load is there, or something else is; `BrokenEnvironment` where nothing can be written.
         """
+        folder = Place.of(output)
         file = folder / FILE
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            value = json.loads(file.read_text("utf-8")) if file.is_file() else _begun(folder, order)
+            folder.make()
+            value = json.loads(file.read_text()) if file.is_file() else _begun(folder, order)
         except OSError as error:
-            raise BrokenEnvironment(f"can't write {folder}: {error.strerror or error}; choose another --output") from error
+            raise BrokenEnvironment(f"can't write {folder.shown}: {error.strerror or error}; choose another --output") from error
         except ValueError as error:
-            raise WrongUsage(f"{file} is no load's: {error}; choose another --output") from error
+            raise WrongUsage(f"{file.shown} is no load's: {error}; choose another --output") from error
         skip_s = _resumed(folder, value, order)
         run = f"load-{len(value['sittings']) + 1}"
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -85,32 +86,30 @@ class Sitting:
         _replace(self.folder / FILE, self._value)
 
 
-def _begun(folder: Path, order: LoadOrder) -> dict[str, Any]:
-    if any(folder.iterdir()):
-        raise WrongUsage(f"{folder} is not empty and holds no load; choose another --output")
+def _begun(folder: Place, order: LoadOrder) -> dict[str, Any]:
+    if not folder.is_empty():
+        raise WrongUsage(f"{folder.shown} is not empty and holds no load; choose another --output")
     return {"schema": SCHEMA, "order": order.to_json(), "sittings": []}
 
 
-def _resumed(folder: Path, value: Mapping[str, Any], order: LoadOrder) -> float:
+def _resumed(folder: Place, value: Mapping[str, Any], order: LoadOrder) -> float:
     """Return how much of the plan is over; raise `WrongUsage` where this load can't be gone on with."""
     if value.get("schema") != SCHEMA:
-        raise WrongUsage(f"{folder / FILE} is of {value.get('schema')!r}, not {SCHEMA}; choose another --output")
+        raise WrongUsage(f"{(folder / FILE).shown} is of {value.get('schema')!r}, not {SCHEMA}; choose another --output")
     there, here = value["order"], json.loads(json.dumps(order.to_json()))
     if differing := [name for name in here if there.get(name) != here[name]]:
         told = ", ".join(f"{name} {there.get(name)} there and {here[name]} here" for name in differing)
-        raise WrongUsage(f"{folder} holds another load ({told}); choose another --output, or say the same to go on with it")
+        raise WrongUsage(f"{folder.shown} holds another load ({told}); choose another --output, or say the same to go on with it")
     if not value["sittings"]:
         return 0.0
     last = value["sittings"][-1]
     if last["end"] == "finished":
-        raise WrongUsage(f"{folder} holds a finished load; choose another --output")
+        raise WrongUsage(f"{folder.shown} holds a finished load; choose another --output")
     return float(last["skip_s"]) + float(last["elapsed_s"])
 
 
-def _replace(file: Path, value: Mapping[str, Any]) -> None:
-    unfinished = file.with_name(f".{file.name}.part")
+def _replace(file: Place, value: Mapping[str, Any]) -> None:
     try:
-        unfinished.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", "utf-8")
-        os.replace(unfinished, file)
+        file.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     except OSError as error:
-        raise BrokenEnvironment(f"can't write {file}: {error.strerror or error}") from error
+        raise BrokenEnvironment(f"can't write {file.shown}: {error.strerror or error}") from error
