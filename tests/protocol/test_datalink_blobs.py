@@ -47,6 +47,7 @@ def test_a_leader_that_knows_the_old_form_alone_reads_the_beginning_of_the_new_o
         config_version=st.integers(0, 2**62),
         tasks=NAMES,
         error=st.sampled_from([0, 1]),
+        is_partial=st.booleans(),
         leader_url=st.text(max_size=8),
     )
 )

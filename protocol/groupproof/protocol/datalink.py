@@ -54,13 +54,17 @@ class WorkerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """What the leader gives a worker, made of the configurations of `config_version`; with an error there are no tasks (WTASK-06)."""
+    """What the leader gives a worker, made of the configurations of `config_version`; with an error there are no tasks (WTASK-06).
+
+    `is_partial` needs v1: some tasks are still where they are to be no more, so that everybody is to join again at once.
+    """
 
     leader: str
     config_version: int
     tasks: tuple[str, ...] = ()
     error: int = NO_ERROR
     leader_url: str = ""
+    is_partial: bool = False
 
     @property
     def has_failed(self) -> bool:
@@ -108,6 +112,7 @@ _ENTRIES_MAX: Final = 100_000
 _V0: Final = _Blob("worker state", _STATUS_V0)
 _V1: Final = _Blob("worker state", _STATUS_V1)
 _TASKS: Final = _Blob("worker assignment", _ASSIGNMENT)
+_PART: Final = _Blob("worker assignment", (*_ASSIGNMENT, Column(name="is_partial", kind="bool")))
 
 
 def encode_status(status: WorkerStatus) -> bytes:
@@ -137,23 +142,27 @@ def decode_status(blob: bytes) -> WorkerStatus:
 
 
 def encode_assigned(assigned: Assigned) -> bytes:
-    """Return the blob of version 0, which is DataLink's."""
+    """Return the blob of version 0, which is DataLink's, or where more is to come of version 1."""
     body = {
-        "version": 0,
+        "version": int(assigned.is_partial),
         "error": assigned.error,
         "leader": assigned.leader,
         "leader_url": assigned.leader_url,
         "config_version": assigned.config_version,
     }
-    return _TASKS.written(body | {"tasks": assigned.tasks})
+    body["tasks"] = assigned.tasks
+    return _PART.written(body | {"is_partial": True}) if assigned.is_partial else _TASKS.written(body)
 
 
 def decode_assigned(blob: bytes) -> Assigned:
     """Read a blob; raise `BlobError` for what is none."""
     body = _TASKS.read(blob)
+    if body["version"] > 0:
+        body = _PART.read(blob)
     return Assigned(
-        leader=body["leader"], config_version=body["config_version"], tasks=tuple(body["tasks"]), error=body["error"], leader_url=body["leader_url"]
-    )
+        leader=body["leader"], config_version=body["config_version"], tasks=tuple(body["tasks"]), error=body["error"], leader_url=body["leader_url"],
+        is_partial=body.get("is_partial", False),
+    )  # fmt: skip
 
 
 def _amounts(named: Mapping[str, float]) -> tuple[dict[str, Any], ...]:

@@ -52,7 +52,7 @@ class Leading:
         now = in_this_generation(target, self._candidates)
         is_whole = all(len(now[each]) == len(target[each]) for each in target)
         self._under_way = None if is_whole else (frozenset(target), configs.version, target)
-        return self._encoded(leader, now, configs.version)
+        return self._encoded(leader, now, configs.version, is_partial=not is_whole)
 
     def _target(self, configs: Configs) -> Placement:
         """Return where tasks are to be; a hand-over under way is ended before another one is begun, or chance would never let it end."""
@@ -62,12 +62,16 @@ class Leading:
         tasks = sorted(configs.tasks.values(), key=lambda task: task.name)
         return ASSIGNORS[self._settings.assignor](self._candidates, tasks, self._random)
 
-    def _encoded(self, leader: str, placement: Mapping[str, tuple[str, ...]], version: int, error: int = 0) -> tuple[SyncAssignment, ...]:
+    def _encoded(
+        self, leader: str, placement: Mapping[str, tuple[str, ...]], version: int, error: int = 0, *, is_partial: bool = False
+    ) -> tuple[SyncAssignment, ...]:
         url = next((each.name for each in self._candidates if each.member_id == leader), "")
         return tuple(
             SyncAssignment(
                 member_id=member_id,
-                assignment=encode_assigned(Assigned(leader=leader, leader_url=url, config_version=version, tasks=tasks, error=error)),
+                assignment=encode_assigned(
+                    Assigned(leader=leader, leader_url=url, config_version=version, tasks=tasks, error=error, is_partial=is_partial)
+                ),
             )
             for member_id, tasks in placement.items()
         )

@@ -357,13 +357,13 @@ class Worker:
             self._start_tasks(now_ms, gave_away=False)
 
     def _start_tasks(self, now_ms: int, *, gave_away: bool) -> None:
-        """Start what is assigned and does not run (WORKER-17); who gave something away joins again at once, for others to take it."""
+        """Start what is assigned and does not run (WORKER-17); while a hand-over is under way everybody joins again at once."""
         assert self.assigned is not None, "there is an assignment to go by"
         self._stage = Stage.IDLE
         if not self._was_reset:  # else a heartbeat told meanwhile that the assignment is void
             self._bench.restart_changed()
             self._bench.start(self.assigned.tasks)
-        self._rejoins = self._rejoins or gave_away
+        self._rejoins = self._rejoins or gave_away or self.assigned.is_partial
         self._go_on(now_ms)
 
     def _give_up_on_configs(self, now_ms: int) -> None:

@@ -15,6 +15,7 @@ from groupproof.harness.datalink.bay import Bay, TaskTimes
 from groupproof.harness.datalink.churn import Event
 from groupproof.harness.datalink.ledger import Ledger, Overlap
 from groupproof.harness.datalink.managers import ManagerPair
+from groupproof.harness.datalink.pacing import drifting
 from groupproof.harness.simulator.heap import Heap
 from groupproof.harness.simulator.randomness import Streams
 
@@ -91,7 +92,7 @@ class World:
         course = self.course
         settings = WorkerSettings(
             group=GROUP, bootstrap=(("manager-0", 8899), ("manager-1", 8899)), name=f"w{number}", assignor=course.assignor, hand_over=course.hand_over,
-            fences=course.fences,
+            fences=course.fences, **drifting(self._streams.named("pace", number)),
         )  # fmt: skip
         read: Callable[[], Configs] = lambda: self.board.configs(GROUP)  # noqa: E731
         random = self._streams.named("worker", number)
