@@ -13,19 +13,21 @@ from groupproof.harness.cli.options import NEWEST_PROFILE, seed_of
 if TYPE_CHECKING:
     from groupproof.harness.simulator.simulation import Simulation
 
-__all__ = ["command"]
+__all__ = ["command", "duration_of", "seeds_of"]
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-def _duration(value: str) -> int:
+def duration_of(value: str) -> int:
+    """Return milliseconds from a number with its unit."""
     found = re.fullmatch(r"(\d+)\s*(ms|s|min|m|h|d)", value.strip())
     if found is None or not int(found[1]):
         raise click.BadParameter(f"{value!r} is no duration; write a number with its unit: 500ms, 30s, 10m, 2h, 7d")
     return int(found[1]) * _UNITS_MS[found[2]]
 
 
-def _seeds(value: str) -> range:
+def seeds_of(value: str) -> range:
+    """Return the seeds of FIRST..LAST."""
     first, dots, last = value.partition("..")
     if not dots or not first.strip().isdigit() or not last.strip().isdigit() or int(last) < int(first):
         raise click.BadParameter(f"{value!r} is no range of seeds; write FIRST..LAST, such as 1..1000")
@@ -38,11 +40,11 @@ def _faults(value: str) -> tuple[str, ...] | str:
 
 @click.command(name="simulate", short_help="Run members and coordinator in virtual time.")
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same run, to the last event.")
-@click.option("--seeds", type=_seeds, metavar="A..B", help="Run each of these seeds instead, several at a time.")
+@click.option("--seeds", type=seeds_of, metavar="A..B", help="Run each of these seeds instead, several at a time.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="How many processes run seeds.  [default: one for each core]")
 @click.option("--members", type=click.IntRange(1, 100_000), default=10, show_default=True, help="How many members the group has.")
 @click.option(
-    "--duration", type=_duration, metavar="TIME", default="10m", show_default=True, help="How long faults come, in virtual time: 30s, 10m, 2h."
+    "--duration", type=duration_of, metavar="TIME", default="10m", show_default=True, help="How long faults come, in virtual time: 30s, 10m, 2h."
 )
 @click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
 @click.option("--faults", type=_faults, metavar="KINDS", default="swarm", show_default=True,
@@ -50,8 +52,8 @@ def _faults(value: str) -> tuple[str, ...] | str:
 @click.option("--brokers", type=click.IntRange(1, 100), default=3, show_default=True, help="How many brokers there are.")
 @click.option("--static", "static_members", type=click.IntRange(min=0), metavar="N", help="How many members are static.  [default: drawn, or none]")
 @click.option("--assignor", "assignors", multiple=True, metavar="NAME", help="What members assign by; repeatable.  [default: drawn, or range]")
-@click.option("--session-timeout", type=_duration, metavar="TIME", help="The members' session.timeout.ms.  [default: drawn, or 45s]")
-@click.option("--max-poll-interval", type=_duration, metavar="TIME", help="The members' max.poll.interval.ms.  [default: drawn, or 5m]")
+@click.option("--session-timeout", type=duration_of, metavar="TIME", help="The members' session.timeout.ms.  [default: drawn, or 45s]")
+@click.option("--max-poll-interval", type=duration_of, metavar="TIME", help="The members' max.poll.interval.ms.  [default: drawn, or 5m]")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write the schedule, the trace and a picture of the run there.")
 @click.option(
     "--observations", type=click.Path(path_type=Path), metavar="DIR",

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Final, Protocol
 
 import trio
-import trio.testing
 
 from groupproof.clients.datalink.keeper import Keeper
 from groupproof.clients.datalink.outputs import WorkerState
@@ -26,6 +25,7 @@ from groupproof.harness.datalink.ledger import Ledger, Overlap
 from groupproof.harness.datalink.pacing import drifting
 from groupproof.harness.network import Address, Entrance, LoopbackNetwork, MemoryNetwork
 from groupproof.harness.simulator.randomness import Streams
+from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder, Trace
 
 __all__ = ["GROUP", "Switched", "Switching", "play"]
@@ -91,8 +91,16 @@ class _Ground(Protocol):
 
 def play(switching: Switching) -> Switched:
     """Play it to the end. Raise `UnknownProfile`, `UnknownVariant`, and `BrokenEnvironment` where no port can be had."""
-    clock = None if switching.is_real else trio.testing.MockClock(autojump_threshold=0)
-    return trio.run(_Play(switching).run, clock=clock)
+    played: list[Switched] = []
+
+    async def main() -> None:
+        played.append(await _Play(switching).run())
+
+    if switching.is_real:
+        trio.run(main)
+    else:
+        run_virtually(main, seed=switching.seed)
+    return played[0]
 
 
 class _Play:
