@@ -1,0 +1,194 @@
+"""What judging a fleet costs by its rows, its members and its groups, in one process and by Spark; and how traces of any length are made.
+
+What is judged is simulated: virtual members, observations as Parquet. A row of the table is one trace: so many rows, in so many groups of so many
+members, and the seconds that `trace check` takes on it in one process and on Spark (`local[2]`, its session up and warm), as people see them.
+
+python -m tests.benchmarks.scale measure [--only rows|members|groups] [--output FILE]   # adds to FILE, from which the picture is drawn
+python -m tests.benchmarks.scale draw FILE PICTURE
+python -m tests.benchmarks.scale write --rows 100000000 FOLDER   # pieces of a million rows; those that are there stay
+python -m tests.benchmarks.scale judge FOLDER                    # piece by piece; those that were judged stay so
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tests.benchmarks.scale_picture import picture
+
+from groupproof.chaos.spark.checking import check_by_spark
+from groupproof.harness.catalogue import CASES
+from groupproof.harness.checking import Checked, check_files
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.simulator.pieces import observed, piece_of
+from groupproof.harness.simulator.simulation import Simulation
+
+__all__ = ["Cost", "copied", "judged", "measured", "simulated"]
+
+MASTER: Final = "local[2]"
+ROWS_A_MEMBER_S: Final = 1.6
+"""Heartbeats every 3 s and commits every 5 s, of each three observations: asked, taken up, answered."""
+SWEEPS: Final[dict[str, tuple[tuple[int, int, int], ...]]] = {
+    "rows": tuple((rows, 100, 1) for rows in (25_000, 50_000, 100_000, 200_000, 400_000)),
+    "members": tuple((50_000, members, 1) for members in (10, 100, 1_000)),
+    "groups": tuple((50_000, 5, groups) for groups in (1, 10, 100, 1_000)),
+}
+"""Rows, members of a group, and groups."""
+PIECE_ROWS: Final = 1_000_000
+_PIECE_MEMBERS: Final = 100
+_BASE_ROWS: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What judging one trace took; rows are those that are there, as against those that were asked for."""
+
+    sweep: str
+    rows: int
+    members: int
+    groups: int
+    process_s: float
+    spark_s: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast as one process Spark was."""
+        return self.process_s / self.spark_s
+
+
+def simulated(folder: Path, *, rows: int, members: int, seed: int = 1) -> Path:
+    """Let so many virtual members run until about so many rows are seen of them; return the piece."""
+    duration_ms = max(1_000, round(rows / members / ROWS_A_MEMBER_S * 1_000))
+    observed(Simulation(seed=seed, members=members, faults=(), duration_ms=duration_ms, auto_commit_interval_ms=5_000), folder)
+    return piece_of(folder, seed)
+
+
+def copied(piece: Path, folder: Path, runs: int) -> Path:
+    """Write a piece as so many runs of one trace, and return the file."""
+    table = pq.read_table(piece)
+    at = table.schema.get_field_index("run")
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "trace.parquet"
+    unfinished = folder / ".trace.parquet.part"
+    with pq.ParquetWriter(unfinished, table.schema, compression="zstd") as writer:
+        for number in range(runs):
+            named = pa.array([f"run-{number:04}"] * table.num_rows, pa.string())
+            writer.write_table(table.set_column(at, table.schema.field(at), named))
+    unfinished.rename(file)
+    return file
+
+
+def _trace(folder: Path, rows: int, members: int, groups: int) -> Path:
+    runs = groups if groups > 1 else max(1, rows // _BASE_ROWS)
+    return copied(simulated(folder / "base", rows=rows // runs, members=members), folder, runs)
+
+
+def _timed(check: Callable[[], Checked]) -> tuple[float, Checked]:
+    began = time.perf_counter()
+    found = check()
+    return time.perf_counter() - began, found
+
+
+def measured(sweep: str, points: tuple[tuple[int, int, int], ...]) -> Iterator[Cost]:
+    """Yield what each trace costs on both engines, which say the same of it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        check_by_spark([_trace(Path(scratch, "warm"), 2_000, 5, 2)], url=MASTER)
+        for number, (rows, members, groups) in enumerate(points):
+            file = _trace(Path(scratch, str(number)), rows, members, groups)
+            spark_s, by_spark = _timed(lambda file=file: check_by_spark([file], url=MASTER))  # type: ignore[misc]  # called at once
+            process_s, here = _timed(lambda file=file: check_files([file], CASES, UNIVERSAL))  # type: ignore[misc]  # called at once
+            assert _told(by_spark) == _told(here)
+            there = pq.read_metadata(file).num_rows
+            yield Cost(sweep=sweep, rows=there, members=members, groups=groups, process_s=process_s, spark_s=spark_s)
+
+
+def _told(checked: Checked) -> list[tuple[str, str, str]]:
+    return sorted((each.case.id, each.ruling.verdict.value, each.ruling.observed) for each in checked.results)
+
+
+# A trace of any length -------------------------------------------------------------------------------------------------------------
+
+
+def written(folder: Path, rows: int) -> Iterator[Path]:
+    """Yield pieces of about a million rows each, made where they are not there yet; each is ten runs of one simulation of its own seed."""
+    for number in range(rows // PIECE_ROWS):
+        place = folder / f"piece={number:04}"
+        if not (place / "trace.parquet").is_file():
+            with tempfile.TemporaryDirectory() as scratch:
+                base = simulated(Path(scratch), rows=_BASE_ROWS, members=_PIECE_MEMBERS, seed=number % 10 + 1)
+                copied(base, place, PIECE_ROWS // _BASE_ROWS)
+        yield place / "trace.parquet"
+
+
+def judged(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield what Spark says of each piece, and keep it beside it; a piece that was judged is not judged again."""
+    for piece in sorted(folder.glob("piece=*/trace.parquet")):
+        kept = piece.with_name("judged.json")
+        if not kept.is_file():
+            took_s, found = _timed(lambda piece=piece: check_by_spark([piece], url=MASTER))  # type: ignore[misc]  # called at once
+            rows = pq.read_metadata(piece).num_rows
+            broken = sum(each.case.id.startswith("laws/") and each.ruling.verdict.value != "OK" for each in found.results)
+            kept.write_text(json.dumps({"rows": rows, "seconds": round(took_s, 2), "groups": len(found.results) // 2, "broken": broken}))
+        yield json.loads(kept.read_text())
+
+
+# The command -----------------------------------------------------------------------------------------------------------------------
+
+
+@click.group()
+def main() -> None:
+    """Measure what judging costs, draw it, and make and judge traces of any length."""
+
+
+@main.command()
+@click.option("--only", type=click.Choice(list(SWEEPS)), help="Measure this alone.")
+@click.option("--output", type=click.Path(path_type=Path), default=Path("scale.json"), show_default=True)
+def measure(only: str | None, output: Path) -> None:
+    kept = json.loads(output.read_text()) if output.is_file() else []
+    for sweep in [only] if only else SWEEPS:
+        kept = [each for each in kept if each["sweep"] != sweep]
+        for cost in measured(sweep, SWEEPS[sweep]):
+            kept.append(asdict(cost))
+            click.echo(
+                f"{sweep:8} {cost.rows:9,} rows, {cost.groups:5,} groups of {cost.members:5,}: one process {cost.rows / cost.process_s:7,.0f} rows/s, "
+                f"Spark {cost.rows / cost.spark_s:7,.0f} rows/s, {cost.ratio:.2f} x"
+            )
+    output.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+@main.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+def draw(source: Path, target: Path) -> None:
+    target.write_text(picture([Cost(**each) for each in json.loads(source.read_text())]), "utf-8")
+
+
+@main.command()
+@click.option("--rows", type=click.IntRange(PIECE_ROWS), required=True)
+@click.argument("folder", type=click.Path(path_type=Path))
+def write(rows: int, folder: Path) -> None:
+    began, pieces = time.perf_counter(), list(written(folder, rows))
+    there = sum(pq.read_metadata(piece).num_rows for piece in pieces)
+    size = sum(piece.stat().st_size for piece in pieces)
+    click.echo(f"{there:,} rows in {len(pieces)} pieces, {size / there:.1f} bytes a row, {time.perf_counter() - began:.0f} s")
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def judge(folder: Path) -> None:
+    rows, seconds, broken = 0, 0.0, 0
+    for piece in judged(folder):
+        rows, seconds, broken = rows + piece["rows"], seconds + piece["seconds"], broken + piece["broken"]
+        click.echo(f"{rows:,} rows in {seconds:.0f} s, {rows / seconds:,.0f} rows/s; {broken} groups broke a law")
+
+
+if __name__ == "__main__":
+    main()
