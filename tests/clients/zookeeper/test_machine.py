@@ -359,6 +359,20 @@ def test_a_rebalance_that_goes_on_ends_before_the_shutdown_does() -> None:
     assert len(player.told(AttemptBegan)) == 1
 
 
+def test_a_start_that_has_not_come_far_ends_with_the_shutdown() -> None:
+    bench = Bench({"t": 2})
+    player = bench.consumer("a")
+    bench.holds = lambda one, operation: isinstance(operation, Create)
+    player.start()
+    player.close()
+    bench.holds = lambda one, operation: False
+    bench.let_go()
+
+    assert player.machine.is_closed
+    assert player.operations == [Create("/consumers")]
+    assert player.machine.threads <= {EXECUTOR}
+
+
 def test_events_after_the_end_do_nothing() -> None:
     bench = Bench({"t": 2})
     player = bench.consumer("a").start()

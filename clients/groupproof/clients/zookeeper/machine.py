@@ -46,6 +46,7 @@ from groupproof.protocol.zookeeper import Create, SessionState, WatchEvent
 
 __all__ = ["Machine"]
 
+_STARTING: Final = "createMessageStreams"
 _USER: Final = "user"
 _COMMITS: Final = "kafka-consumer-autocommit"
 
@@ -125,7 +126,7 @@ class Machine:
         process = self._process
         process.tell(Connect(process.settings.zookeeper_session_timeout_ms))
         process.threads.start(EVENT_THREAD, process.client.run_events())
-        process.threads.start(_USER, self._start())
+        process.threads.start(_STARTING, self._start())
         return process.threads.run(now_ms)
 
     def session(self, state: SessionState, now_ms: int, *, session_id: int = 0) -> list[Output]:
@@ -270,7 +271,7 @@ class Machine:
         yield Disconnect(process.threads.new_ask())
         self.is_closed = True
         process.threads.release(process.rebalance_lock)
-        for name in (EVENT_THREAD, FINDER):
+        for name in (EVENT_THREAD, FINDER, _STARTING):
             process.threads.cancel(name)
         process.tell(Closed())
 

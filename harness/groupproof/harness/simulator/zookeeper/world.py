@@ -148,7 +148,7 @@ class World:
 
     def heal(self, member: Member, *, server: int | None = None) -> None:
         """Let everything through again. A client that has found out comes back to its session, or hears that it is over."""
-        if not member.is_cut or member.is_dead:
+        if not member.is_cut or member.is_dead or member.machine.is_closed:
             return
         member.is_cut = False
         member.server = member.server if server is None else server
@@ -368,7 +368,7 @@ class World:
             self._answer(member, ask_id, Answer(Code.CONNECTION_LOSS))
 
     def _resume(self, member: Member, line: int) -> None:
-        if line != member.line or member.is_dead:
+        if line != member.line or member.is_dead or member.machine.is_closed:
             return
         if member.has_heard:  # it was cut off again before it had a new session
             self._connected(member, line, member.machine.settings.zookeeper_session_timeout_ms)
