@@ -1,0 +1,172 @@
+"""Members of the design without a coordinator: consumers on a real ZooKeeper, in which the brokers are registered as Kafka does it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+
+import trio
+
+from groupproof.clients.consumer import now_ms
+from groupproof.clients.outputs import Node
+from groupproof.clients.zookeeper.driver import ZooKeeperConsumer
+from groupproof.clients.zookeeper.kazoo_session import KazooSession
+from groupproof.clients.zookeeper.outputs import AttemptBegan, BeforeReleasing, Closed, Committed, Failed, Owned, Telling
+from groupproof.clients.zookeeper.paths import BROKERS, TOPICS, broker_data, broker_path, consumer_id, parent_of, topic_data, topic_path
+from groupproof.clients.zookeeper.settings import ConsumerSettings
+from groupproof.clients.zookeeper.streams import Record
+from groupproof.harness.designs.ledger import Ledger
+from groupproof.harness.designs.side import GROUP, TOPIC, Common, ConnectOf
+from groupproof.harness.network import Address
+from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol.zookeeper import Answer, Code, Create, Operation, SessionState
+
+__all__ = ["ZooKeeperSide", "registered_brokers"]
+
+_ADMIN_MS = 30_000
+_UP_S = 30.0
+
+
+class ZooKeeperSide:
+    """`hosts_of` gives each member its connection string; `commons` are the settings that both designs share."""
+
+    design: str = "zookeeper"
+
+    def __init__(self, common: Common, nursery: trio.Nursery, ledger: Ledger, *, hosts_of: Callable[[str], str], connect_of: ConnectOf) -> None:
+        self.ledger = ledger
+        self.rebalances = self.failures = 0
+        self.failed: list[Failed] = []
+        self._common, self._nursery, self._hosts_of, self._connect_of = common, nursery, hosts_of, connect_of
+        self._consumers: dict[str, ZooKeeperConsumer] = {}
+        self._gone: Counter[str] = Counter()
+        self._gone_heard = 0
+        self._begun = trio.Event()
+        self._settings = ConsumerSettings(
+            group=GROUP, topics={TOPIC: 1}, zookeeper_session_timeout_ms=common.session_ms, auto_commit_interval_ms=common.commits_ms,
+            auto_offset_reset="smallest", rebalance_max_retries=common.retries, rebalance_backoff_ms=common.backoff_ms,
+        )  # fmt: skip
+
+    @property
+    def asked(self) -> Counter[str]:
+        return sum((each.session.asked for each in self._consumers.values()), Counter(self._gone))
+
+    @property
+    def heard(self) -> int:
+        return self._gone_heard + sum(each.session.heard for each in self._consumers.values())
+
+    @property
+    def members(self) -> Sequence[str]:
+        return list(self._consumers)
+
+    async def begin(self, name: str) -> None:
+        connect, bootstrap = self._connect_of(name)
+        made = ZooKeeperConsumer(
+            self._settings, consumer_id=consumer_id(GROUP, name, 0, 0), hosts=self._hosts_of(name), connect=connect, bootstrap=bootstrap,
+            told=partial(self._told, name), delivered=partial(self._delivered, name), pace_ms=self._common.pace_ms, wait_ms=self._common.wait_ms,
+        )  # fmt: skip
+        await self._nursery.start(made.run)
+        self._consumers[name] = made
+
+    async def leave(self, name: str) -> None:
+        await self._consumers[name].close()
+        self._forget(name)
+
+    async def kill(self, name: str) -> None:
+        self._begun = trio.Event()
+        self._consumers[name].vanish()
+        self._forget(name)
+        await self._begun.wait()
+
+    def is_settled(self) -> bool:
+        owned = [each.machine.owned for each in self._consumers.values()]
+        is_parted = sum(map(len, owned)) == len(frozenset().union(*owned)) == self._common.partitions
+        return is_parted and all(each.machine.is_idle for each in self._consumers.values())
+
+    def commit(self) -> None:
+        """Let every member commit what it has consumed."""
+        for each in self._consumers.values():
+            each.commit()
+
+    def _forget(self, name: str) -> None:
+        gone = self._consumers.pop(name)
+        self._gone += gone.session.asked
+        self._gone_heard += gone.session.heard
+        self.ledger.lets_go(name, now_ms())
+
+    def _told(self, name: str, told: Telling) -> None:
+        match told:
+            case AttemptBegan(attempt=0):
+                self.rebalances += 1
+                self._begun.set()
+            case BeforeReleasing() | Closed():
+                self.ledger.lets_go(name, now_ms())
+            case Owned(partitions=partitions):
+                self.ledger.holds(name, partitions, now_ms())
+            case Committed(offsets=offsets):
+                self.ledger.accepted(name, offsets, now_ms())
+            case Failed():
+                self.failures += 1
+                self.failed.append(told)
+
+    def _delivered(self, name: str, record: Record) -> None:
+        self.ledger.read(name, (record.topic, record.partition), record.offset, now_ms())
+
+
+@asynccontextmanager
+async def registered_brokers(hosts: str, addresses: Mapping[int, Address], partitions: int) -> AsyncIterator[None]:
+    """Stand in ZooKeeper for the brokers at these addresses, and for their topic; `hosts` may end in a root of its own, which is made.
+
+    Raises `BrokenEnvironment` where ZooKeeper can't be had.
+    """
+    server, slash, root = hosts.partition("/")
+    session = await _session(server)
+    first = min(addresses)
+    try:
+        for path in (BROKERS, TOPICS, "/consumers"):
+            await _made(session, f"{slash}{root}{path}")
+        for node, (host, port) in addresses.items():
+            data = broker_data(Node(node_id=node, host=host, port=port), now_ms())
+            await _asked(session, Create(f"{slash}{root}{broker_path(node)}", data, is_ephemeral=True))
+        await _asked(session, Create(f"{slash}{root}{topic_path(TOPIC)}", topic_data({each: [first] for each in range(partitions)})))
+        yield
+    finally:
+        await session.close()
+
+
+async def _session(server: str) -> KazooSession:
+    up = trio.Event()
+
+    def changed(state: SessionState, _: int) -> None:
+        if state is SessionState.SYNC_CONNECTED:
+            up.set()
+
+    session = KazooSession(server, _ADMIN_MS, changed=changed, watched=lambda _: None)
+    session.open()
+    with trio.move_on_after(_UP_S):
+        await up.wait()
+        return session
+    await session.close()
+    raise BrokenEnvironment(f"ZooKeeper at {server} did not answer within {_UP_S:g} s")
+
+
+async def _made(session: KazooSession, path: str) -> None:
+    """Create a node with its parents, those that are not there."""
+    if parent := parent_of(path):
+        await _made(session, parent)
+    await _asked(session, Create(path))
+
+
+async def _asked(session: KazooSession, operation: Operation) -> None:
+    done = trio.Event()
+    answers: list[Answer] = []
+
+    def answered(answer: Answer) -> None:
+        answers.append(answer)
+        done.set()
+
+    session.ask(operation, answered)
+    await done.wait()
+    if answers[0].code not in (Code.OK, Code.NODE_EXISTS):
+        raise BrokenEnvironment(f"ZooKeeper would not {type(operation).__name__.lower()} what a broker registers: {answers[0].code.value}")
