@@ -91,6 +91,21 @@ def test_a_tap_stands_before_any_other_broker_and_its_faults_strike(tmp_path: Pa
     assert [each.error for each in read_parquet(tmp_path / "tap") if each.kind == "response"] == [27]
 
 
+def test_members_of_other_machines_are_told_where_they_reach_the_coordinator_and_the_tap(tmp_path: Path) -> None:
+    async def behind(_: Backstage, upstream: Address) -> None:
+        assert upstream[0] == "localhost"
+
+        async def story(_: Backstage, address: Address) -> None:
+            assert address[0] == "localhost"
+            assert (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] == 25
+
+        await trio.to_thread.run_sync(run, order(tmp_path / "tap", upstream=(upstream,), bind="0.0.0.0", advertise="localhost"), story)
+
+    run(order(tmp_path / "coordinator", bind="0.0.0.0", advertise="localhost"), behind)
+
+    assert [each.error for each in read_parquet(tmp_path / "tap") if each.kind == "response"] == [25]
+
+
 def test_a_strike_comes_in_its_time_and_is_healed(tmp_path: Path) -> None:
     strike = Strike(at_s=0.0, lasts_s=0.3, fault="Heartbeat,answer=16")
 

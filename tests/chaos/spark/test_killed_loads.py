@@ -1,4 +1,4 @@
-"""Loads whose driver or executor is killed: what was sealed stays, nothing runs on, and the same command goes on where the load stood."""
+"""Loads whose driver or executor is killed, or whose disk is full: what was sealed stays, nothing runs on, and the same command goes on where the load stood."""
 
 from __future__ import annotations
 
@@ -78,6 +78,54 @@ def test_an_executor_that_is_killed_takes_its_members_along_and_another_brings_t
     assert process.wait() == 130
     attempts = {seen.body["attempt"] for seen in read_parquet(tmp_path / MEMBERS) if seen.kind == "event" and "attempt" in seen.body}
     assert attempts == {1}
+
+
+FULL = """
+set -u
+mount -t tmpfs -o size=4m tmpfs "$1" || exit 77
+head -c 3600000 /dev/zero > "$1/filler"
+shift
+"$@"; echo "first ended with $?"
+"$READER" first
+"$@"; echo "second ended with $?"
+rm "$FILLER"
+"$@"; echo "third ended with $?"
+"$READER" third
+"""
+"""A disk of four megabytes, of which a file takes most: the load, the load again, and once more when that file is gone."""
+
+READER = """#!{python}
+import sys
+from pathlib import Path
+from groupproof.protocol.columns import read_parquet
+runs = [seen.run for seen in read_parquet(Path("{members}"))]
+print(sys.argv[1], "readable", len(runs), "of", *sorted(set(runs)))
+"""
+
+
+def test_a_load_whose_disk_is_full_says_so_and_is_gone_on_with_when_there_is_room(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    disk, reader = tmp_path / "disk", tmp_path / "reader.py"
+    disk.mkdir()
+    output = disk / "load"
+    reader.write_text(READER.format(python=sys.executable, members=output / MEMBERS))
+    reader.chmod(0o755)
+    words = ["unshare", "--mount", "sh", "-c", FULL, "sh", str(disk), *COMMAND, *LOAD, "--rate", "5", "--duration", "60s", "--output", str(output)]
+
+    called = subprocess.run(
+        words, capture_output=True, text=True, timeout=600, check=False, env={**os.environ, "READER": str(reader), "FILLER": str(disk / "filler")}
+    )
+
+    if called.returncode == 77 or "unshare" in called.stderr.partition(":")[0]:
+        pytest.skip("a disk of its own needs the right to mount one")
+    said = called.stdout + called.stderr
+    assert re.search(r"No space left on device; what was sealed before stays readable: make room, and say the same again to go on", said), said
+    assert "first ended with 4" in said
+    assert "second ended with 4" in said, "there still is no room, and it says so"
+    assert int(re.findall(r"first readable (\d+) of load-1", said)[0]) > 0
+    assert re.search(r"going on \d+\.\d s into the plan", said)
+    assert re.search(r"third ended with [02]\b", said), said
+    assert re.search(r"third readable \d+ of load-1 .*load-\d", said), said
 
 
 def executor_of(driver: int) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.chaos.spark.loads import START, ThreadJob, Until, loaded, order
 
+from groupproof.chaos.spark.load_order import TaskOrder
 from groupproof.chaos.spark.load_summary import both_sides, summed_up, told
 from groupproof.chaos.spark.sittings import COORDINATOR, MEMBERS, Sitting
 from groupproof.harness.troubles import BrokenEnvironment
@@ -95,3 +96,18 @@ def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     ended = loaded(tmp_path, order(), START, job)
 
     assert "1 of 2 tasks were given a slot by threads within 1 s; it has too few cores: say --tasks" in str(ended.trouble)
+
+
+def test_a_load_on_every_address_tells_tasks_the_one_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groupproof.chaos.spark.load.socket.gethostbyname", lambda _: "127.0.0.1")
+    told: set[str] = set()
+
+    def noted(each: TaskOrder) -> None:
+        told.update((each.channel[0], *(host for host, _ in each.bootstrap)))
+        job._play(each)
+
+    job = ThreadJob(noted)
+
+    ended = loaded(tmp_path, order(members=1, tasks=1, duration_s=1.0), START, job, bind="0.0.0.0")
+
+    assert (ended.end, told) == ("finished", {"127.0.0.1"})

@@ -51,7 +51,7 @@ _KEPT: Final = frozenset(api.title for api in _KEPT_APIS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackstageOrder:
-    """What to serve: with `upstream` a tap before these brokers, else the reference with `topics` and broker `settings`."""
+    """What to serve, on `bind`: with `upstream` a tap before these brokers, else the reference with `topics` and broker `settings`."""
 
     output: str
     run: str
@@ -63,6 +63,8 @@ class BackstageOrder:
     strikes: tuple[Strike, ...] = ()
     faults: tuple[str, ...] = ()
     seal_s: float = _SEAL_S
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> BackstageOrder:
@@ -120,7 +122,8 @@ class Backstage:
         try:
             serving: Serving = await nursery.start(
                 partial(
-                    serve, ports=(0,), profile=order.profile, settings=order.settings, topics=order.topics, seed=order.seed, recorder=self.recorder
+                    serve, ports=(0,), profile=order.profile, settings=order.settings, topics=order.topics, seed=order.seed, recorder=self.recorder,
+                    host=order.bind, advertise=order.advertise,
                 )
             )  # fmt: skip
         except CannotListen as error:
@@ -136,7 +139,8 @@ class Backstage:
             return await trio.open_tcp_stream(*await ways.to((host, port)))
 
         interception = Interception(self.recorder)
-        hub = Hub(recorder=self.recorder, connect=connect, doors=TcpDoors(nursery=nursery), interception=interception, is_quiet=True)
+        doors = TcpDoors(nursery=nursery, bind=self._order.bind, advertise=self._order.advertise)
+        hub = Hub(recorder=self.recorder, connect=connect, doors=doors, interception=interception, is_quiet=True)
         met = await meet_upstream(connect, self._order.upstream, profile=None)
         routes = [await hub.route_to(address) for address in dict.fromkeys(self._order.upstream)]
         for named in met.brokers:

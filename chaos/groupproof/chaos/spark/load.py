@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -68,6 +69,11 @@ class Load:
         trio.run(self._main)
         return self._loaded
 
+    @property
+    def _reached(self) -> str:
+        """Where tasks reach what listens on `bind`: where that is everywhere, by the name of this machine, or of this pod."""
+        return socket.gethostbyname(socket.gethostname()) if self.bind == "0.0.0.0" else self.bind
+
     async def _main(self) -> None:
         self._over = trio.Event()
         async with AsyncExitStack() as stack:
@@ -80,7 +86,7 @@ class Load:
                 settings = {"group.initial.rebalance.delay.ms": 3000, **self.churn.coordinator}
                 cluster = await stack.enter_async_context(self.brokers.cluster(settings=settings, brokers=1, topics=self.order.topics))
             async with self._before(cluster) as (hand, bootstrap):
-                await self._play(hall, (self.bind, listeners), hand, bootstrap)
+                await self._play(hall, (self._reached, listeners), hand, bootstrap)
             if cluster is not None:
                 self._loaded.logs = tuple(cluster.logs())
             outer.cancel_scope.cancel()
@@ -96,7 +102,7 @@ class Load:
         order = BackstageOrder(
             output=str(self.sitting.folder / folder), run=self.sitting.run, seed=self.order.seed, strikes=strikes, faults=self.order.faults,
             upstream=() if cluster is None else tuple(cluster.addresses), topics=self.order.topics, profile=self.profile,
-            settings=self.churn.coordinator,
+            settings=self.churn.coordinator, bind=self.bind, advertise=self._reached,
         )  # fmt: skip
         async with running_backstage(order, self._told_trouble) as hand:
             yield hand, hand.bootstrap
