@@ -13,6 +13,7 @@ import trio
 
 from groupproof.coordinator.cluster import Cluster
 from groupproof.coordinator.sockets import Poller, Socket
+from groupproof.coordinator.variant import REFERENCE, Variant
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["CannotListen", "Serving", "serve"]
@@ -48,6 +49,7 @@ async def serve(
     seed: int = 0,
     recorder: Recorder,
     advertise: str | None = None,
+    variant: Variant = REFERENCE,
     say: Callable[[str], None] | None = None,
     task_status: trio.TaskStatus[Serving] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -56,7 +58,9 @@ async def serve(
     Clients are told `advertise` in place of `host` where it is given. `say` gets one line when everything listens. Raises
     `CannotListen`, `UnknownProfile` and `UnknownSetting`.
     """
-    cluster = Cluster(profile=profile, settings=settings, brokers=len(ports), topics=topics, records=records, seed=seed, recorder=recorder)
+    cluster = Cluster(
+        profile=profile, settings=settings, brokers=len(ports), topics=topics, records=records, seed=seed, recorder=recorder, variant=variant
+    )
     listeners = [await _listen(host, port) for port in ports]
     addresses = tuple((advertise or host, _port_of(each)) for each in listeners)
     for node_id, address in enumerate(addresses):

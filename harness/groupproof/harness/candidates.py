@@ -17,9 +17,9 @@ from groupproof.harness.selection import nearest
 from groupproof.harness.shim_process import Program
 from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
-from groupproof.protocol.spec.profiles import known_profiles
+from groupproof.protocol.spec.profiles import known_profiles, relatives
 
-__all__ = ["Candidate", "candidate", "check_profile_name", "company", "installed", "shim_of"]
+__all__ = ["Candidate", "candidate", "check_profile_name", "check_reading", "company", "installed", "shim_of"]
 
 Say = Callable[[str], None]
 
@@ -49,6 +49,17 @@ def check_profile_name(profile: str) -> None:
     if profile not in known_profiles():
         hint = nearest(profile, known_profiles()) or f"; there are {', '.join(known_profiles())}"
         raise WrongUsage(f"no profile is called {profile!r}{hint}")
+
+
+def check_reading(reading: str | None, profile: str) -> None:
+    """Raise `WrongUsage` for what is no reading of DataLink's design, or where the profile is none of DataLink's."""
+    from groupproof.coordinator.datalink_readings import READINGS
+
+    names = [each.name for each in READINGS]
+    if reading is not None and profile not in relatives():
+        raise WrongUsage(f"a reading is of DataLink's design: it goes with --profile {' or '.join(relatives())}, not {profile}")
+    if reading is not None and reading not in names:
+        raise WrongUsage(f"no reading is called {reading!r}{nearest(reading, names)}; there are {', '.join(names)}")
 
 
 def candidate(

@@ -15,6 +15,8 @@ import trio
 
 from groupproof.coordinator.serve import CannotListen, Serving, serve
 from groupproof.coordinator.settings import UnknownSetting
+from groupproof.coordinator.variant import REFERENCE
+from groupproof.coordinator.variants import variant_named
 from groupproof.harness.grade import grade_of
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
@@ -49,12 +51,16 @@ class Served:
 
 @dataclass(slots=True, kw_only=True)
 class Serve:
-    """What is served, and how; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions."""
+    """What is served, and how; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions.
+
+    `reading` is one of DataLink's design, for its profiles.
+    """
 
     host: str = "127.0.0.1"
     ports: Sequence[int] = (0, 0)
     advertise: str | None = None
     profile: str = "kafka-4.1"
+    reading: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     topics: Mapping[str, int] = field(default_factory=dict)
     records: int = 0
@@ -100,6 +106,7 @@ class Serve:
             seed=self.seed,
             recorder=recorder,
             advertise=self.advertise,
+            variant=REFERENCE if self.reading is None else variant_named(self.reading),
             task_status=task_status,
         )
 

@@ -15,7 +15,7 @@ import trio
 from groupproof.clients.datalink.keeper import Keeper, WorkerFailed
 from groupproof.clients.datalink.settings import WorkerSettings
 from groupproof.clients.datalink.tasks import Board, Task
-from groupproof.coordinator.variants import READINGS
+from groupproof.harness.candidates import check_reading
 from groupproof.harness.datalink.bay import TaskTimes
 from groupproof.harness.datalink.churn import KINDS, drawn
 from groupproof.harness.datalink.measuring import Measured, measured
@@ -33,12 +33,6 @@ BROKEN: Final = 1
 _ITEM_S: Final = 0.1
 
 
-def _check_reading(reading: str | None) -> None:
-    names = [each.name for each in READINGS]
-    if reading is not None and reading not in names:
-        raise WrongUsage(f"no reading is called {reading!r}{nearest(reading, names)}; there are {', '.join(names)}")
-
-
 # Virtual time --------------------------------------------------------------------------------------------------------------------
 
 
@@ -46,7 +40,7 @@ def simulated(
     *, seed: int, seeds: range | None, events: int, every_ms: int, kinds: tuple[str, ...], as_json: bool, reading: str | None, **given: Any
 ) -> int:
     """Run one seed or several; 1 where a group did not settle."""
-    _check_reading(reading)
+    check_reading(reading, given["profile"])
     if unknown := next((each for each in kinds if each not in KINDS), None):
         raise WrongUsage(f"nothing that happens is called {unknown!r}{nearest(unknown, KINDS)}; there are {', '.join(KINDS)}")
     outcomes = []
@@ -89,7 +83,7 @@ def compared(
     *, seeds: range, events: int, every_ms: int, stop_ms: int, cold_ms: int, warm_ms: int, as_json: bool, reading: str | None, **given: Any
 ) -> int:
     """Measure every policy on the same churn; 1 where a group did not settle."""
-    _check_reading(reading)
+    check_reading(reading, given["profile"])
     times = TaskTimes(stop_ms=stop_ms, cold_start_ms=cold_ms, warm_start_ms=warm_ms)
     found = measured(Course(times=times, reading=reading, **given), seeds, events=events, every_ms=every_ms)
     if as_json:
@@ -117,7 +111,7 @@ def _table(found: Sequence[Measured]) -> None:
 
 def switched(*, seed: int, seeds: range | None, output: Path | None, as_json: bool, reading: str | None, **given: Any) -> int:
     """Switch the Managers under load; 1 where not all is well afterwards."""
-    _check_reading(reading)
+    check_reading(reading, given["profile"])
     if output is not None:
         check_output(output)
     found = []

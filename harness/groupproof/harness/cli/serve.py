@@ -40,6 +40,7 @@ def _setting(value: str) -> tuple[str, str]:
 @click.command(name="serve", short_help="Serve the reference coordinator; judge what connects.")
 @click.option("--judge", is_flag=True, help="Judge what connects, group by group, and report on exit.")
 @click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
+@click.option("--reading", metavar="NAME", help="With a profile of DataLink: follow its design's text where the code does otherwise.")
 @click.option("--brokers", type=click.IntRange(1, 100), default=2, show_default=True, help="How many brokers, each on a port of its own.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The first broker's port, the others follow it.  [default: free ones]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
@@ -78,6 +79,7 @@ def _serving(
     *,
     judge: bool,
     profile: str,
+    reading: str | None,
     brokers: int,
     port: int,
     bind: str,
@@ -85,14 +87,17 @@ def _serving(
     settings: tuple[tuple[str, str], ...],
     **rest: Any,
 ) -> Serve:
-    from groupproof.harness.candidates import check_profile_name
+    from groupproof.harness.candidates import check_profile_name, check_reading
 
     check_profile_name(profile)
+    check_reading(reading, profile)
     ports = [port + index if port else 0 for index in range(brokers)]
     if ports[-1] > 65535:
         raise click.UsageError(f"{brokers} brokers from port {port} on would need port {ports[-1]}; choose a lower --port")
     named = {name: _number(value) for name, value in settings}
-    return make(host=bind, ports=ports, profile=profile, settings=named, topics=dict(topics or [("t", _PARTITIONS)]), judged=judge, **rest)
+    return make(
+        host=bind, ports=ports, profile=profile, reading=reading, settings=named, topics=dict(topics or [("t", _PARTITIONS)]), judged=judge, **rest
+    )
 
 
 def _number(value: str) -> int | str:

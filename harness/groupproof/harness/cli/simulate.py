@@ -96,8 +96,11 @@ def _check(simulation: Simulation) -> None:
     from groupproof.harness.selection import nearest
     from groupproof.harness.simulator.faults import FAULTS
     from groupproof.harness.simulator.simulation import SWARM
+    from groupproof.protocol.spec import relatives
 
     check_profile_name(simulation.profile)
+    if simulation.profile in relatives():
+        raise click.UsageError(f"{simulation.profile} has workers for members: groupproof datalink simulate runs them")
     for names, known, what in ((simulation.faults, FAULTS, "fault"), (simulation.assignors or (), ASSIGNORS, "assignor")):
         unknown = next((each for each in names if each not in known), None) if names != SWARM else None
         if unknown is not None:

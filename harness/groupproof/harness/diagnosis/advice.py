@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from groupproof.harness.diagnosis.causes import Cause
 from groupproof.harness.diagnosis.course import NEAR
-from groupproof.harness.diagnosis.rebalances import CONSUMER, Rebalance, name_of
+from groupproof.harness.diagnosis.rebalances import CLASSIC, CONSUMER, DATALINK, Rebalance, name_of
 
 __all__ = ["ADVICE", "GROUP_LARGE", "Advice", "advice_for"]
 
@@ -45,6 +45,9 @@ ADVICE: Final[dict[str, str]] = {
                "and restart brokers when groups are quiet.",
     "JOIN-56": "The group has more members than group.max.size allows: raise it, or run fewer.",
     "STATIC-16": "A static member that comes back with other assignors than before changes the group's protocol: change assignors in two rolling restarts.",
+    "PLAN-02": "Every rebalance of a DataLink group stops all its tasks: with the sticky assignor and an incremental hand-over only what moves is stopped.",
+    "MGR-33": "After a switch the first worker that joins is given every task while the others still run theirs: have tasks bear to run twice for a "
+              "heartbeat interval, or keep the Managers from switching.",
     "DISC-14": "A member that joins and then never asks for its assignment is put out after the rebalance timeout: look at what it does between the two.",
 }  # fmt: skip
 """The advice by the id of the requirement, or of the reading, that it comes from."""
@@ -79,16 +82,28 @@ _OF_CONSUMERS: Final[dict[Cause, tuple[str, ...]]] = {
 """What holds for groups of the consumer protocol too: their sessions and heartbeats are the brokers' to set, nobody waits to join, and the coordinator sees topics grow."""
 
 
+_OF_WORKERS: Final[dict[Cause, tuple[str, ...]]] = {
+    Cause.HEARTBEAT_TIMEOUT: ("DIAG-28", "TUNE-03"),
+    Cause.MOVED: ("MGR-33",),
+    Cause.NEW_MEMBER: ("PLAN-02",),
+    Cause.METADATA: ("PLAN-02",),
+    Cause.LEADER_REJOINED: ("PLAN-02",),
+    Cause.FORCED: ("PLAN-02",),
+}
+"""What holds for groups of DataLink's workers, who poll nothing, know no instances and wait for no initial delay."""
+_BY_PROTOCOL: Final = {CLASSIC: _BY_CAUSE, CONSUMER: _OF_CONSUMERS, DATALINK: _OF_WORKERS}
+
+
 def advice_for(now: Rebalance) -> list[Advice]:
     """Return what to do differently about a rebalance, the most to the point first."""
     return [Advice(id, ADVICE[id], about) for id, about in dict(_ids(now)).items()]
 
 
 def _ids(now: Rebalance) -> Iterator[tuple[str, str]]:
-    if _was_stuck(now):
+    if _was_stuck(now) and now.protocol != DATALINK:
         stuck = ", ".join(name_of(each) for each in now.evicted) or next((name_of(each.member) for each in now.awaited_to_join if each.member), "")
         yield from (("DIAG-27", stuck), ("TUNE-04", stuck), ("TUNE-06", ""))
-    yield from ((each, "") for each in (_OF_CONSUMERS if now.protocol == CONSUMER else _BY_CAUSE).get(now.cause, ()))
+    yield from ((each, "") for each in _BY_PROTOCOL[now.protocol].get(now.cause, ()))
     if now.also:
         yield "TUNE-07", ""
     if now.protocol != CONSUMER and max(len(now.members), now.member_count or 0) >= GROUP_LARGE:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple
 
-__all__ = ["SORTED", "WORDS_OF_CONSUMERS", "Branch", "Cause", "Certainty", "Kind", "Sorted"]
+__all__ = ["SORTED", "WORDS_OF_CONSUMERS", "WORDS_OF_WORKERS", "Branch", "Cause", "Certainty", "Kind", "Sorted"]
 
 
 class Branch(Enum):
@@ -48,6 +48,7 @@ class Cause(StrEnum):
     MOVED = "coordinator-moved"
     OVER_CAPACITY = "over-capacity"
     NOT_STORED = "assignment-not-stored"
+    FORCED = "forced"
     UNTOLD = "client-change-untold"
 
 
@@ -94,6 +95,7 @@ SORTED: Final[dict[Cause, Sorted]] = {
     Cause.MOVED: Sorted(Branch.COORDINATOR, None, "the coordinator moved to another broker while the group was not settled"),
     Cause.OVER_CAPACITY: Sorted(Branch.COORDINATOR, None, "the coordinator loaded more members than group.max.size allows"),
     Cause.NOT_STORED: Sorted(Branch.COORDINATOR, None, "the coordinator could not store the assignment"),
+    Cause.FORCED: Sorted(Branch.COORDINATOR, None, "an operator forced it"),
     Cause.UNTOLD: Sorted(_C, None, "a member joined anew, left, or changed: this log does not tell which"),
 }
 
@@ -102,3 +104,11 @@ WORDS_OF_CONSUMERS: Final[dict[Cause, str]] = {
     Cause.PARTITIONS: "the partitions of a subscribed topic changed",
 }
 """What is said otherwise in groups of the consumer protocol (KIP-848), which have no leader and in which members keep their ids."""
+
+WORDS_OF_WORKERS: Final[dict[Cause, str]] = {
+    Cause.METADATA: "{member} joined again: tasks came or went, or are being handed over",
+    Cause.LEADER_REJOINED: "the leader {member} joined again: tasks came or went, or are being handed over",
+    Cause.MOVED: "the Managers switched: the new active one knew no group, and {member} was the first to join it",
+    Cause.LEFT: "{member} ended in good order and left",
+}
+"""What is said otherwise in groups of DataLink's workers, whose coordinator forgets everything when it is switched."""

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from groupproof.harness.diagnosis.causing import Causes
 from groupproof.harness.diagnosis.consumer_group import consumer_rebalances
 from groupproof.harness.diagnosis.course import Course, follow_transition
+from groupproof.harness.diagnosis.datalink import as_datalink
 from groupproof.harness.diagnosis.membership import Sign
-from groupproof.harness.diagnosis.rebalances import Rebalance
+from groupproof.harness.diagnosis.rebalances import DATALINK, Rebalance
 from groupproof.harness.diagnosis.wire_course import WireCourse
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, GroupState
@@ -67,7 +68,7 @@ class _Follower:
         self._course = Course(group)
         self._wire = None if is_told else WireCourse(self._course)
         self._reasons: dict[int, str] = {}
-        self._has_requests = False
+        self._has_requests = self._is_datalink = False
 
     def feed(self, seen: Observation) -> None:
         if "offsets_partition" not in seen.body or seen.group is not None or seen.body["offsets_partition"] == self._course.offsets_partition:
@@ -76,7 +77,7 @@ class _Follower:
     def finish(self) -> list[Rebalance]:
         self._course.finish()
         Causes(self._course, self._reasons, has_requests=self._has_requests, is_wire=self._wire is not None).decide()
-        return self._course.rebalances
+        return as_datalink(self._course.rebalances) if self._is_datalink else self._course.rebalances
 
     def _feed(self, seen: Observation) -> None:
         if seen.kind == "transition":
@@ -86,6 +87,7 @@ class _Follower:
             return
         signs = [each for each in self._course.members.feed(seen) if self._concerns(each)]
         self._has_requests = self._has_requests or seen.api == Api.JOIN_GROUP.title
+        self._is_datalink = self._is_datalink or seen.body.get("protocol_type") == DATALINK
         self._course.note(signs)
         if self._wire is not None:
             self._wire.feed(seen, signs)

@@ -11,7 +11,7 @@ from typing import Final
 
 from groupproof.harness.diagnosis.causes import Cause
 
-__all__ = ["Reason", "cause_of_client_reason", "own_words", "reason_of"]
+__all__ = ["CLIENT_WORDS", "COORDINATOR_WORDS", "Reason", "cause_of_client_reason", "own_words", "reason_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Reason:
 _CLIENT: Final = re.compile(r"; client reason: (?P<said>.*?)\.?$", re.S)
 _SILENT: Final = re.compile(r"|not provided|unknown|None|null|need to re-join with the given member-id.*", re.S)
 
-_COORDINATOR: Final[tuple[tuple[re.Pattern[str], Cause], ...]] = tuple(
+COORDINATOR_WORDS: Final[tuple[tuple[re.Pattern[str], Cause], ...]] = tuple(
     (re.compile(pattern), cause)
     for pattern, cause in (
         (r"^[Aa]dding new (?:static )?member (?P<member>\S+)", Cause.NEW_MEMBER),
@@ -46,10 +46,11 @@ _COORDINATOR: Final[tuple[tuple[re.Pattern[str], Cause], ...]] = tuple(
         (r"^Member (?P<member>\S+) is joining group during", Cause.METADATA),
         (r"^[Ff]reshly[- ]loaded group", Cause.OVER_CAPACITY),
         (r"^[Ee]rror\b.*when storing group assignment", Cause.NOT_STORED),
+        (r"^forced by the operator", Cause.FORCED),
     )
 )
 
-_CLIENTS: Final[tuple[tuple[str, Cause], ...]] = (
+CLIENT_WORDS: Final[tuple[tuple[str, Cause], ...]] = (
     ("poll timeout has expired", Cause.POLL_INTERVAL),
     ("max.poll.interval", Cause.POLL_INTERVAL),
     ("removed by an admin", Cause.ADMIN_REMOVAL),
@@ -69,7 +70,7 @@ def reason_of(text: str) -> Reason | None:
     found = _CLIENT.search(text)
     client = found["said"].strip() if found else None
     own = text[: found.start()] if found else text
-    for pattern, cause in _COORDINATOR:
+    for pattern, cause in COORDINATOR_WORDS:
         if said := pattern.search(own.strip()):
             parts = said.groupdict()
             member = (parts.get("member") or parts.get("own") or "").split(", ")[0].strip(" .,;")
@@ -87,4 +88,4 @@ def cause_of_client_reason(said: str | None) -> Cause | None:
     if said is None:
         return None
     lower = said.lower()
-    return next((cause for words, cause in _CLIENTS if words in lower), None)
+    return next((cause for words, cause in CLIENT_WORDS if words in lower), None)

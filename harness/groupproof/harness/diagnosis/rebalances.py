@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.harness.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, Branch, Cause, Certainty, Kind
+from groupproof.harness.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, WORDS_OF_WORKERS, Branch, Cause, Certainty, Kind
 from groupproof.protocol.vocabulary import error_named
 
-__all__ = ["CLASSIC", "CONSUMER", "Awaited", "Rebalance", "Shown", "name_of"]
+__all__ = ["CLASSIC", "CONSUMER", "DATALINK", "Awaited", "Rebalance", "Shown", "name_of"]
 
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
+DATALINK: Final = "datalink"
+_OWN_WORDS: Final = {CONSUMER: WORDS_OF_CONSUMERS, DATALINK: WORDS_OF_WORKERS}
 
 _SUFFIX_CHARS: Final = 37
 """A member id ends in a hyphen and a UUID (JOIN-03)."""
@@ -109,7 +111,7 @@ class Rebalance:
     @property
     def words(self) -> str:
         """Say in one clause why it began."""
-        own = WORDS_OF_CONSUMERS.get(self.cause) if self.protocol == CONSUMER else None
+        own = _OWN_WORDS.get(self.protocol, {}).get(self.cause)
         return (own or SORTED[self.cause].words).format(member=name_of(self.member))
 
     def show(self, shown: Shown) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from groupproof.harness.diagnosis.advice import advice_for
 from groupproof.harness.diagnosis.causes import SORTED, Cause, Certainty
-from groupproof.harness.diagnosis.rebalances import CONSUMER, Awaited, Rebalance, name_of
+from groupproof.harness.diagnosis.rebalances import CONSUMER, DATALINK, Awaited, Rebalance, name_of
 from groupproof.harness.report.svg import time_label
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import ErrorCode
@@ -29,6 +29,8 @@ _KNOWN: Final = {
     Certainty.INFERRED: "inferred",
 }
 
+_NAMED: Final = {CONSUMER: (" of the consumer protocol", "epoch"), DATALINK: (" of DataLink's workers", "generation")}
+
 
 def epoch_ms_of(trace: Trace) -> int | None:
     """Return when the trace's time began, where it tells."""
@@ -41,7 +43,7 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
     to = "?" if now.generation is None else str(now.generation)
     before = "none" if now.generation_before < 0 else str(now.generation_before)
     where = f", broker {now.node}" if now.node is not None else ""
-    of, what = ("", "generation") if now.protocol != CONSUMER else (" of the consumer protocol", "epoch")
+    of, what = _NAMED.get(now.protocol, ("", "generation"))
     yield f"group {now.group}{of}, rebalance {now.number}: {what} {before} → {to}, began at {_moment(now.started_ms, epoch_ms)}{where}"
     kind = f", {now.kind.value}" if now.kind else ""
     yield f"  cause    {now.cause} ({now.branch.value}{kind}), {_KNOWN[now.certainty]}"
