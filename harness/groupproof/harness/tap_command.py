@@ -133,7 +133,7 @@ class Tap:
 
 
 class _Lines:
-    """The trace as it is written to a file; without a path nothing is."""
+    """The trace as it is written to a file, line by line, so that others can follow it; without a path nothing is."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -143,7 +143,7 @@ class _Lines:
         if self._path is not None:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._path.open("w", encoding="utf-8", errors="surrogateescape")
+                self._file = self._path.open("w", buffering=1, encoding="utf-8", errors="surrogateescape")
             except OSError as error:
                 raise BrokenEnvironment(f"can't write {self._path}: {error.strerror or error}; choose another --output") from error
         return self

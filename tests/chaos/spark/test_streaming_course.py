@@ -88,11 +88,11 @@ def course_of(
         interception = Interception(recorder)
         if strikes:
             recorder.listen(lambda seen: interception.receipt(_fault_of(seen.fault, interception), "delivered") if seen.detail == "armed" else None)
-        ground = Ground(bootstrap="x:1", topic=topic, interception=interception, trace=recorder.trace, began_s=0.0)  # type: ignore[arg-type]
+        ground = Ground(bootstrap="x:1", topic=topic, interception=interception, trace=recorder.trace, began_s=0.0)  # type: ignore[arg-type]  # played, or of any type by nature
 
         def start(order: Order) -> FakeQuery:
             told.append(f"start {order.name} {order.group} {order.is_deprecated}")
-            return FakeQuery(order, topic, told, **query)  # type: ignore[arg-type]
+            return FakeQuery(order, topic, told, **query)  # type: ignore[arg-type]  # played, or of any type by nature
 
         return await Course(scenario=named, ground=ground, start=start, folder=tmp_path, pace=Pace(batches=3)).play()
 

@@ -6,7 +6,7 @@ from groupproof.protocol.trace import Observation
 
 def seen(seq: int, kind: str, api: str, client: str, **columns: object) -> Observation:
     given: dict[str, object] = {"seq": seq, "at_ns": seq * 1_000_000_000, "kind": kind, "api": api, "client": client, "group": "g", **columns}
-    return Observation(**given)  # type: ignore[arg-type]
+    return Observation(**given)  # type: ignore[arg-type]  # played, or of any type by nature
 
 
 def synced(seq: int, client: str, generation: int, *partitions: int, error: int = 0) -> Observation:

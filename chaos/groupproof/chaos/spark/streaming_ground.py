@@ -46,7 +46,7 @@ class Topic:
         while True:
             async with self._at_rest:
                 if self.flows:
-                    await fill_topics(self.connect, self.bootstrap, {self.name: self.partitions}, self.rate)
+                    await fill_topics(self.connect, self.bootstrap, {self.name: self.partitions}, self.rate, at_ms=round(time.time() * 1e3))
                     self.produced += self.rate
             await trio.sleep(_PRODUCE_S)
 

@@ -41,13 +41,14 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     What breaks a law of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
     groups. Said again with the same --output it goes on where it stood.
     """
-    from groupproof.chaos.spark.session import session
-    from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started, stopped
-    from groupproof.harness.report.writing import check_folder
     from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 
     if not path.exists():
         raise WrongUsage(f"there is no trace at {path}; make the folder first, where something is to be written to it")
+    from groupproof.chaos.spark.session import session
+    from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started, stopped
+    from groupproof.harness.report.writing import check_folder
+
     with check_folder(output):
         output.mkdir(parents=True, exist_ok=True)
 

@@ -19,6 +19,7 @@ __all__ = ["fill_topics", "grow_topic"]
 _NAMING_UNTIL: Final = 12
 """The newest version of Produce that calls topics by their names."""
 
+_WRITTEN_MS: Final = 1_704_067_200_000  # 2024-01-01, as in the reference cluster's own topics
 _ANSWER_MS: Final = 20_000
 _LED_S: Final = 20.0
 _PAUSE_S: Final = 0.05
@@ -29,15 +30,18 @@ _LED_ELSEWHERE: Final = frozenset({
 Partition = tuple[str, int]
 
 
-async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str, int], records: int) -> None:
-    """Append `records` to each partition, whose values tell topic, partition and offset; raise `BrokenEnvironment` where that won't go."""
+async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str, int], records: int, *, at_ms: int = _WRITTEN_MS) -> None:
+    """Append `records` to each partition, whose values tell topic, partition and offset; raise `BrokenEnvironment` where that won't go.
+
+    They are written at `at_ms`, by default long ago: brokers with a retention delete such records half a minute after their start.
+    """
     left = {(topic, index) for topic, partitions in topics.items() for index in range(partitions)} if records else set()
     deadline = trio.current_time() + _LED_S
     said = "nobody leads them"
     while left:
         try:
             for leader, led in (await _leaders(connect, bootstrap, left)).items():
-                refused = await _append(connect, leader, led, records)
+                refused = await _append(connect, leader, led, records, at_ms)
                 left -= led - refused.keys()
                 said = ", ".join(sorted({error_named(code) for code in refused.values()})) or said
         except (*GONE, NotSpoken) as error:
@@ -79,13 +83,13 @@ async def _leaders(connect: Connect, bootstrap: Address, wanted: set[Partition])
     return led
 
 
-async def _append(connect: Connect, leader: Address, led: set[Partition], records: int) -> dict[Partition, int]:
+async def _append(connect: Connect, leader: Address, led: set[Partition], records: int, at_ms: int) -> dict[Partition, int]:
     """Return the partitions that were refused for now, with the code; raise `BrokenEnvironment` for what will not change."""
     topics: dict[str, list[int]] = {}
     for topic, index in sorted(led):
         topics.setdefault(topic, []).append(index)
     data = tuple(
-        {"name": topic, "partition_data": tuple({"index": index, "records": _batch(topic, index, records)} for index in indexes)}
+        {"name": topic, "partition_data": tuple({"index": index, "records": _batch(topic, index, records, at_ms)} for index in indexes)}
         for topic, indexes in topics.items()
     )
     async with asking(await connect(*leader)) as asker:
@@ -98,9 +102,8 @@ async def _append(connect: Connect, leader: Address, led: set[Partition], record
     return refused
 
 
-def _batch(topic: str, index: int, records: int) -> bytes:
-    now_ms = 1_704_067_200_000  # 2024-01-01, as in the reference cluster's own topics
+def _batch(topic: str, index: int, records: int, at_ms: int) -> bytes:
     return encode_batch([
-        Record(offset=offset, timestamp_ms=now_ms + offset, key=str(offset).encode(), value=f"{topic}-{index}-{offset}".encode())
+        Record(offset=offset, timestamp_ms=at_ms + offset, key=str(offset).encode(), value=f"{topic}-{index}-{offset}".encode())
         for offset in range(records)
     ])  # fmt: skip

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupproof.chaos.spark.watch_command import Quiet
+from groupproof.harness.cli import boundary
+
+
+def batch(second: int, rows: int) -> dict[str, Any]:
+    return {"timestamp": f"2026-01-01T00:00:{second:02}.000Z", "numInputRows": rows}
+
+
+def test_it_is_quiet_when_batches_without_rows_have_begun_for_so_long() -> None:
+    quiet = Quiet(5.0)
+
+    assert not quiet.since([])
+    assert not quiet.since([batch(0, 0), batch(4, 0)])
+    assert quiet.since([batch(5, 0)])
+
+
+def test_a_batch_that_takes_long_is_no_silence() -> None:
+    quiet = Quiet(5.0)
+
+    assert not quiet.since([batch(0, 0), batch(1, 10)])
+    assert not quiet.since([batch(1, 10)])
+    assert not quiet.since([batch(1, 10), batch(20, 7)])
+    assert not quiet.since([batch(24, 0)])
+    assert quiet.since([batch(25, 0)])
+
+
+def test_a_trace_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert boundary.run(["trace", "watch", str(tmp_path / "none")]) == 3
+    assert "there is no trace at" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--delay", "--idle"])
+def test_a_span_that_is_none_is_wrong_usage(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert boundary.run(["trace", "watch", str(tmp_path), option, "soon"]) == 3
+    assert "is no span of time" in capsys.readouterr().err
