@@ -22,7 +22,7 @@ from groupproof.protocol.trace import Observation
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["PLACE", "frame_of", "placed_schema", "readable", "spark_schema"]
+__all__ = ["PLACE", "check_columns", "frame_of", "placed_schema", "readable", "spark_schema"]
 
 PLACE: Final = ("segment", "block", "row")
 """Where a row stands: the file of those that make a folder's trace, the part of it that a task read, and a number that rises within."""
@@ -64,7 +64,7 @@ def _parquet(spark: SparkSession, path: Path) -> DataFrame:
 
     files = parquet_files(path)
     for file in files:
-        _check_columns(file)
+        check_columns(file)
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")  # a run may be called 007
     if not files:
         return spark.createDataFrame([], placed_schema())
@@ -77,8 +77,11 @@ def _parquet(spark: SparkSession, path: Path) -> DataFrame:
     return named.fillna({"run": "", "case": "", "who": "coordinator", "clock": "wall"})
 
 
-def _check_columns(file: Path) -> None:
-    """Look at the end of a file, where Parquet says what it holds: one that is cut off or holds something else is met before a job begins."""
+def check_columns(file: Path) -> None:
+    """Look at the end of a file, where Parquet says what it holds: one that is cut off or holds something else is met before a job begins.
+
+    Raise `WrongUsage`.
+    """
     with reading(file):
         try:
             schema = pq.read_schema(file)

@@ -61,6 +61,7 @@ root = Group(
         "datalink": "datalink:group",
         "tap": "tap:command",
         "load": "groupproof.chaos.spark.load_command:command",
+        "compare": "groupproof.chaos.compare_command:command",
         "analyze": "groupproof.chaos.spark.analysis.command:command",
         "trace": "trace:group",
         "list": "listing:command",

@@ -1,0 +1,68 @@
+"""Why a rebalance began, as columns: of the coordinator's reason by the same words as `trace explain`, else by who came, left or was lost in between."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as f
+
+from groupproof.harness.diagnosis.causes import Cause
+from groupproof.harness.diagnosis.reasons import CLIENT_WORDS, COORDINATOR_WORDS
+
+__all__ = ["MEMBER_ID", "cause_seen", "cause_told", "member_told"]
+
+MEMBER_ID: Final = r"[^\s(\[{,]+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+"""A member id as the coordinator makes it (JOIN-03), wherever in a reason it stands."""
+
+_CLIENT: Final = r"(?s); client reason: (.*)$"
+_AGAIN: Final = (Cause.LEADER_REJOINED, Cause.METADATA)
+_SHARPENING: Final = (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION)
+
+
+def member_told(reason: Column) -> Column:
+    """Return the member that a reason names."""
+    return f.nullif(f.regexp_extract(reason, f"({MEMBER_ID})", 1), f.lit(""))
+
+
+def cause_told(reason: Column, *, is_initial: Column) -> Column:
+    """Return the cause that a coordinator's reason gives; of a release that gives none (before 2.2) it is untold, but of a group's first rebalance."""
+    said = f.coalesce(reason, f.lit(""))
+    own = f.trim(f.regexp_replace(said, _CLIENT, ""))
+    cause = _first([(own.rlike(_java(pattern)), meant) for pattern, meant in COORDINATOR_WORDS], Cause.UNTOLD)
+    of_client = f.lower(f.regexp_extract(said, _CLIENT, 1))
+    by_client = _first([(of_client.contains(words), meant) for words, meant in CLIENT_WORDS], None)
+    return (
+        f.when(is_initial & cause.isin(Cause.NEW_MEMBER.value, Cause.UNTOLD.value), Cause.FIRST_MEMBER.value)
+        .when((cause == Cause.LEFT.value) & by_client.isNotNull(), by_client)
+        .when(cause.isin(*(each.value for each in _AGAIN)) & by_client.isin(*(each.value for each in _SHARPENING)), by_client)
+        .otherwise(cause)
+    )
+
+
+def cause_seen(*, is_first: Column, came_seq: Column, left_seq: Column, reason: Column, has_lost: Column) -> Column:
+    """Return the cause that requests show: who came or left first since the generation before, else that a member is missing."""
+    said = f.lower(f.coalesce(reason, f.lit("")))
+    left = _first([(said.contains(words), meant) for words, meant in CLIENT_WORDS], Cause.LEFT)
+    comes_first = came_seq.isNotNull() & (left_seq.isNull() | (came_seq < left_seq))
+    return (
+        f.when(is_first, Cause.FIRST_MEMBER.value)
+        .when(comes_first, Cause.NEW_MEMBER.value)
+        .when(left_seq.isNotNull(), left)
+        .when(has_lost, Cause.HEARTBEAT_TIMEOUT.value)
+        .otherwise(Cause.UNTOLD.value)
+    )
+
+
+def _first(choices: list[tuple[Column, Cause]], other: Cause | None) -> Column:
+    chosen: Column | None = None
+    for is_so, cause in choices:
+        chosen = f.when(is_so, cause.value) if chosen is None else chosen.when(is_so, cause.value)
+    assert chosen is not None, "there are words for causes"
+    return chosen if other is None else chosen.otherwise(other.value)
+
+
+def _java(pattern: re.Pattern[str]) -> str:
+    """Return the pattern as Java writes it: its groups have no names, for here they are not asked for."""
+    return re.sub(r"\(\?P<\w+>", "(", pattern.pattern)

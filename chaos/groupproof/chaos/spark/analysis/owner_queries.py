@@ -1,0 +1,142 @@
+"""Partitions: when nobody owned one, and when two members did; from what applications are told, else from what SyncGroup gives.
+
+By the wire a member owns what its SyncGroup gave it until it joins again (a cooperative one keeps what it has), leaves, or is told that it is no member. Nobody is taken to
+own anything after the last that was seen of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as f
+
+from groupproof.chaos.spark.analysis.query import Measure, Query
+from groupproof.chaos.spark.analysis.tables import GROUP, RUN, Tables, ms, name_in
+
+__all__ = ["ENDS", "NO_OWNER", "TWO_OWNERS"]
+
+ENDS: Final = ("left", "died", "failed", "started", "shutdown_complete", "kill", "exit", "startup_complete")
+"""Events after which an application has no partitions."""
+
+_PLACE: Final = ("topic", "partition")
+_HOLDER: Final = (*GROUP, "client", "member")
+_NAMED: Final = "array<struct<topic:string,partition:int>>"
+_COOPERATIVE: Final = "protocol like '%cooperative%'"
+
+
+def _holdings(tables: Tables) -> DataFrame:
+    """Return who held which partition from when until when."""
+    return tables.once("holdings", _held)
+
+
+def _held(tables: Tables) -> DataFrame:
+    told = _told(tables)
+    reporting = told.select(*RUN, "client").distinct()
+    given = _given(tables).join(reporting, [*RUN, "client"], "left_anti")
+    return told.unionByName(given).where("until_ns > since_ns")
+
+
+def _stretches(tables: Tables) -> DataFrame:
+    """Return how many owned each partition from one change to the next, from its first owner until the last owner of its group is gone."""
+    return tables.once("stretches", _counted)
+
+
+def _told(tables: Tables) -> DataFrame:
+    """Return what callbacks told applications."""
+    own = tables.rows.where("kind = 'event' and client is not null and who in ('member', 'shim', 'kit')").withColumn("name", name_in())
+    named = f.expr(
+        f"CASE WHEN size(partitions) > 0 THEN transform(partitions, each -> struct(each.topic, each.partition)) ELSE from_json(get_json_object(body, '$.partitions'), '{_NAMED}') END"
+    )
+    events = (
+        own.join(tables.groups_of_clients, [*RUN, "client"], "left").withColumn("group", f.coalesce("group", "spoken")).where("`group` is not null")
+    )
+    moves = events.where("who <> 'kit' and name in ('partitions_assigned', 'partitions_revoked', 'partitions_lost')")
+    each = moves.select(
+        *GROUP, "client", "member", "seq", "at_ns", f.expr("name = 'partitions_assigned'").alias("holds"), f.explode(named).alias("place")
+    )
+    points = each.select(*GROUP, "client", "member", "seq", "at_ns", "holds", "place.topic", "place.partition")
+    ends = events.where(f.col("name").isin(*ENDS)).select(*GROUP, "client", "seq", "at_ns", f.expr("false").alias("holds"))
+    ended = ends.join(points.where("holds").select(*GROUP, "client", *_PLACE).distinct(), [*GROUP, "client"]).withColumn(
+        "member", f.lit(None).cast("string")
+    )
+    course = Window.partitionBy(*GROUP, "client", *_PLACE).orderBy("seq")
+    whole = points.unionByName(ended.select(*points.columns)).withColumn("next_ns", f.lead("at_ns").over(course)).where("holds")
+    seen = tables.rows.where("client is not null and who in ('member', 'shim')").groupBy(*RUN, "client").agg(f.max("at_ns").alias("seen_ns"))
+    until = f.expr("coalesce(next_ns, seen_ns)").alias("until_ns")
+    return whole.join(seen, [*RUN, "client"]).select(*_HOLDER, *_PLACE, f.col("at_ns").alias("since_ns"), until)
+
+
+def _given(tables: Tables) -> DataFrame:
+    """Return what SyncGroup gave members of which no callbacks are told."""
+    answers = tables.answers.where("member is not null")
+    style = tables.joins.groupBy(*GROUP, "member").agg(f.max(f.expr(_COOPERATIVE)).alias("is_cooperative"))
+    nothing = f.lit(None).cast(_NAMED)
+    gives = answers.where("api = 'SyncGroup' and error = 0").select(
+        *GROUP,
+        "member",
+        f.col("answered_seq").alias("seq"),
+        f.col("answered_ns").alias("at_ns"),
+        f.expr("coalesce(partitions, array())").cast(_NAMED).alias("gets"),
+    )
+    leaves = answers.where("api = 'LeaveGroup'").select(
+        *GROUP, "member", f.col("asked_seq").alias("seq"), f.col("asked_ns").alias("at_ns"), nothing.alias("gets")
+    )
+    again = answers.where("api = 'JoinGroup' and asked_member is not null").join(style, [*GROUP, "member"], "left")
+    again = again.where("not coalesce(is_cooperative, false)").select(
+        *GROUP, f.col("asked_member").alias("member"), f.col("asked_seq").alias("seq"), f.col("asked_ns").alias("at_ns"), nothing.alias("gets")
+    )
+    out = answers.where("error in (22, 25, 82) and asked_member is not null").select(
+        *GROUP, f.col("asked_member").alias("member"), f.col("answered_seq").alias("seq"), f.col("answered_ns").alias("at_ns"), nothing.alias("gets")
+    )
+    course = Window.partitionBy(*GROUP, "member").orderBy("seq")
+    points = gives.unionByName(leaves).unionByName(again).unionByName(out).where("seq is not null")
+    whole = points.withColumn("next_ns", f.lead("at_ns").over(course)).where("size(gets) > 0")
+    seen = answers.groupBy(*GROUP, "member").agg(f.max(f.greatest("asked_ns", "answered_ns")).alias("seen_ns"), f.max("client").alias("client"))
+    held = whole.join(seen, [*GROUP, "member"]).withColumn("place", f.explode("gets"))
+    return held.select(
+        *_HOLDER, "place.topic", "place.partition", f.col("at_ns").alias("since_ns"), f.expr("coalesce(next_ns, seen_ns)").alias("until_ns")
+    )
+
+
+def _counted(tables: Tables) -> DataFrame:
+    held = _holdings(tables)
+    begins = held.select(*GROUP, *_PLACE, f.col("since_ns").alias("at_ns"), f.lit(1).alias("step"))
+    ends = held.select(*GROUP, *_PLACE, f.col("until_ns").alias("at_ns"), f.lit(-1).alias("step"))
+    steps = begins.unionByName(ends).groupBy(*GROUP, *_PLACE, "at_ns").agg(f.sum("step").alias("step"))
+    course = Window.partitionBy(*GROUP, *_PLACE).orderBy("at_ns")
+    over = held.groupBy(*GROUP).agg(f.max("until_ns").alias("over_ns"))
+    owned = steps.withColumn("owners", f.sum("step").over(course)).withColumn("next_ns", f.lead("at_ns").over(course)).join(over, list(GROUP))
+    return owned.select(*GROUP, *_PLACE, "owners", f.col("at_ns").alias("since_ns"), f.expr("coalesce(next_ns, over_ns)").alias("until_ns")).where(
+        "until_ns > since_ns"
+    )
+
+
+def without_owner(tables: Tables) -> DataFrame:
+    """Return the stretches in which a partition that was owned before had no owner, while others of the group had theirs or came back."""
+    return _stretches(tables).where("owners = 0").select(*GROUP, *_PLACE, "since_ns", ms("until_ns - since_ns").alias("unowned_ms"))
+
+
+def two_owners(tables: Tables) -> DataFrame:
+    """Return each member that shared a partition, for each stretch in which several held it; `share_ms` adds up to the stretch over its owners."""
+    shared = _stretches(tables).where("owners > 1").withColumnsRenamed({"since_ns": "from_ns", "until_ns": "to_ns"})
+    held = _holdings(tables).join(f.broadcast(shared), [*GROUP, *_PLACE]).where("since_ns <= from_ns and until_ns >= to_ns")
+    told = held.select(
+        *_HOLDER, *_PLACE, "owners", f.col("from_ns").alias("since_ns"), ms("to_ns - from_ns").alias("shared_ms"),
+        f.expr("((to_ns - from_ns) div 100000) / 10D / owners").alias("share_ms"),
+    )  # fmt: skip
+    return tables.with_release(told)
+
+
+NO_OWNER: Final = Query(
+    name="without-owner", answers="How long partitions that had an owner before had none.", facts=without_owner, by=("group",), worst="unowned_ms_sum", measures=(
+        Measure(name="stretches", kind="count"), Measure(name="unowned_ms_sum", kind="sum", of="unowned_ms"),
+        *(Measure(name=f"unowned_ms_{kind}", kind=kind, of="unowned_ms") for kind in ("p50", "p99", "max")),
+    ),
+)  # fmt: skip
+
+TWO_OWNERS: Final = Query(
+    name="two-owners", answers="How long two members, or more, held a partition at once, and which.", facts=two_owners, worst="share_ms_sum", measures=(
+        Measure(name="holders", kind="count"), Measure(name="share_ms_sum", kind="sum", of="share_ms"), Measure(name="shared_ms_max", kind="max", of="shared_ms"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,85 @@
+"""A query as data: what it answers, the facts that it finds, and the figures that are taken of them by each dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from groupproof.chaos.spark.analysis.tables import RUN, Tables
+
+__all__ = ["ALL", "CASE", "DIMENSIONS", "KINDS", "Measure", "Query", "figures_of"]
+
+ALL: Final = "all"
+CASE: Final = "case"
+DIMENSIONS: Final = ("group", "client", "release", "member")
+"""What figures are told by, beside all together and each run of a case. A release is the same in every run; a group, a client, a member is its run's own."""
+
+KINDS: Final = ("count", "distinct", "sum", "max", "mean", "p50", "p99", "spread")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A figure: `kind` of KINDS taken of a column, or of what an expression makes of the facts' columns; `spread` is the standard deviation."""
+
+    name: str
+    kind: str
+    of: str = "1"
+
+    def column(self) -> Column:
+        of = f.expr(self.of)
+        made = {
+            "count": lambda: f.count(of),
+            "distinct": lambda: f.count_distinct(of),
+            "sum": lambda: f.sum(of),
+            "max": lambda: f.max(of),
+            "mean": lambda: f.avg(of),
+            "p50": lambda: f.percentile(of, 0.5),
+            "p99": lambda: f.percentile(of, 0.99),
+            "spread": lambda: f.stddev_pop(of),
+        }
+        return made[self.kind]().alias(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """`facts` finds one row for each thing that `answers` speaks of; `by` are its dimensions, `keys` columns that figures are always told by.
+
+    `worst` is the measure by which rows are put in order. `is_kept` says whether the facts are results of their own, or too many and only figures are.
+    """
+
+    name: str
+    answers: str
+    facts: Callable[[Tables], DataFrame]
+    measures: tuple[Measure, ...]
+    worst: str
+    by: tuple[str, ...] = DIMENSIONS
+    keys: tuple[str, ...] = ()
+    is_kept: bool = True
+
+
+def figures_of(query: Query, facts: DataFrame) -> DataFrame:
+    """Return the measures of facts: for all, for each run of a case, and for each value of each dimension.
+
+    `dimension` says of what, `value` which; `run` and `case` where it is one run's. A value that is not known is null.
+    """
+    return figures_by(facts, query.by, query.keys, [each.column() for each in query.measures])
+
+
+def figures_by(facts: DataFrame, by: Sequence[str], keys: Sequence[str], measures: Sequence[Column]) -> DataFrame:
+    levels = [[*keys], [*RUN, *keys], *([*(() if each == "release" else RUN), each, *keys] for each in by)]
+    named = [*RUN, *by, *keys]
+    taken = facts.groupingSets([[f.col(f"`{name}`") for name in level] for level in levels], *(f.col(f"`{name}`") for name in named)).agg(
+        *measures, *(f.grouping(f.col(f"`{name}`")).alias(f"no_{name}") for name in (*by, "run"))
+    )
+    dimension, value = f.when(f.col("no_run") == 1, ALL).otherwise(CASE), f.lit(None).cast("string")
+    for each in by:
+        dimension = f.when(f.col(f"no_{each}") == 0, each).otherwise(dimension)
+        value = f.when(f.col(f"no_{each}") == 0, f.col(f"`{each}`")).otherwise(value)
+    told = taken.withColumn("dimension", dimension).withColumn("value", value)
+    return told.select(
+        "dimension", "value", *RUN, *keys, *(column for column in taken.columns if column not in named and not column.startswith("no_"))
+    )

@@ -1,0 +1,106 @@
+"""Where observations come from: traces in files and folders, the sides of a load, and what brokers, clients and networks recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from groupproof.chaos.spark.rows import check_columns, frame_of, placed_schema
+from groupproof.chaos.spark.sittings import COORDINATOR, FILE, MEMBERS, TAP
+from groupproof.harness.importing.reading import FileKind, import_files, kind_of
+from groupproof.harness.trace_files import is_parquet, traces_in
+from groupproof.harness.troubles import WrongUsage
+from groupproof.protocol.columns import parquet_files, to_batch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["SIDES", "Source", "raw_of", "sources_of"]
+
+SIDES: Final = (MEMBERS, TAP, COORDINATOR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A trace; `side` is that of a load, `release` its clients'; `run` is the load's where a broker's log knows of none. `told` are observations that were imported."""
+
+    path: Path
+    side: str = ""
+    release: str | None = None
+    run: str | None = None
+    told: pa.RecordBatch | None = None
+
+
+def sources_of(paths: Iterable[Path]) -> list[Source]:
+    """Return the traces in files and folders, of the folder of a load each side, and one of all logs and captures. Raise `WrongUsage` for what is none."""
+    found, logs = list[Source](), list[Path]()
+    for path in paths:
+        if (path / FILE).is_file():
+            found += _of_load(path)
+        elif path.is_dir():
+            found += [Source(path=each) for each in traces_in(path)]
+        elif is_parquet(path):
+            check_columns(path)
+            found.append(Source(path=path))
+        elif kind_of(path) is FileKind.TRACE:
+            found.append(Source(path=path))
+        else:
+            logs.append(path)
+    return [*found, *([Source(path=logs[0], told=_imported(logs))] if logs else [])]
+
+
+def _of_load(folder: Path) -> list[Source]:
+    try:
+        told = json.loads((folder / FILE).read_text("utf-8"))
+        release, runs = str(told["order"]["client"]), [str(each["run"]) for each in told["sittings"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WrongUsage(f"{folder / FILE} is no load's: {error}") from error
+    sides = [side for side in SIDES if parquet_files(folder / side) and (folder / side).is_dir()]
+    if not sides:
+        raise WrongUsage(f"the load in {folder} has sealed nothing yet")
+    return [Source(path=folder / side, side=side, release=release, run=_run_of(folder / side, runs)) for side in sides]
+
+
+def _run_of(side: Path, runs: Sequence[str]) -> str | None:
+    """Return the run to which a broker's log belongs, which knows of none: the load's, where it is one."""
+    own = {each.name for each in side.iterdir() if each.is_dir()}
+    return runs[0] if len(runs) == 1 and f"run={runs[0]}" not in own else None
+
+
+def raw_of(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
+    """Return the observations with their place, `side` and `told_release`; raise `WrongUsage` for what is no trace."""
+    frames = [_marked(spark.createDataFrame(pa.Table.from_batches([each.told]), placed_schema()), each) for each in sources if each.told is not None]
+    files = [each for each in sources if each.told is None]
+    frames += [_marked(frame_of(spark, [each.path], is_placed=True), each) for each in files if _is_alone(each)]
+    if lines := [each.path for each in files if not _is_alone(each)]:
+        frames.append(_marked(frame_of(spark, lines, is_placed=True), Source(path=lines[0])))
+    whole = frames[0]
+    for each in frames[1:]:
+        whole = whole.unionByName(each)
+    return whole
+
+
+def _is_alone(source: Source) -> bool:
+    return bool(source.side) or is_parquet(source.path)
+
+
+def _marked(frame: DataFrame, source: Source) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    told = frame.withColumn("side", f.lit(source.side)).withColumn("told_release", f.lit(source.release).cast("string"))
+    return told if source.run is None else told.withColumn("run", f.lit(source.run))
+
+
+def _imported(logs: Sequence[Path]) -> pa.RecordBatch:
+    """Return the observations of logs and captures, which together are one trace."""
+    batch = to_batch(import_files(logs))
+    place = {"file": str(logs[0]), "segment": str(logs[0])}
+    for name, value in place.items():
+        batch = batch.append_column(name, pa.array([value] * batch.num_rows, pa.string()))
+    batch = batch.append_column("block", pa.array([0] * batch.num_rows, pa.int64()))
+    return batch.append_column("row", pa.array(range(batch.num_rows), pa.int64()))

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from tests.chaos.spark.analysis.planted import planted_groups
+from tests.chaos.spark.conftest import MASTER
+
+from groupproof.chaos.spark.analysis.command import PAGE, SUMMARY, command
+from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
+from groupproof.protocol.columns import write_parquet
+from groupproof.protocol.schemas import validate
+from groupproof.protocol.trace import Observation, write_trace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.java
+@pytest.mark.soak
+def test_an_analysis_is_a_page_a_summary_and_parquet(spark: SparkSession, tmp_path: Path) -> None:
+    write_parquet(tmp_path / "fleet.parquet", planted_groups())
+
+    ran = CliRunner().invoke(command, [str(tmp_path / "fleet.parquet"), "--master", MASTER, "--output", str(tmp_path / "out")], standalone_mode=False)
+
+    assert ran.exception is None, ran.output
+    assert ran.return_value == 0
+    assert "zombie commits" in ran.output
+    summary = json.loads((tmp_path / "out" / SUMMARY).read_text())
+    validate("analysis", summary)
+    assert (tmp_path / "out" / PAGE).read_text().startswith("<!doctype html>")
+    assert {each.name for each in (tmp_path / "out").iterdir()} == {SUMMARY, PAGE, "facts", "figures"}
+    assert spark.read.parquet(str(tmp_path / "out" / "facts" / "storms")).where("`group` = 'stormy'").count() == 1
+
+
+@pytest.mark.java
+@pytest.mark.soak
+def test_a_trace_of_no_group_ends_with_2(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "trace.ndjson").write_text("\n".join(write_trace([Observation(seq=0, at_ns=0, kind="event", body={"name": "x"})])))
+
+    ran = CliRunner().invoke(command, [str(tmp_path), "--master", MASTER, "--output", str(tmp_path / "out"), "--json"], standalone_mode=False)
+
+    assert ran.return_value == 2, ran.output
+    assert json.loads(ran.stdout)["rebalances"]["formed"] == 0
+
+
+def refused(*arguments: object) -> BaseException | None:
+    return CliRunner().invoke(command, [str(each) for each in arguments], standalone_mode=False).exception
+
+
+def test_what_is_no_trace_and_where_nothing_can_be_written_is_told_before_spark_is_started(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("dear diary\n")
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 cut off")
+    (tmp_path / "trace.ndjson").write_text("\n".join(write_trace(planted_groups()[:3])))
+
+    assert isinstance(error := refused(tmp_path / "nowhere", "--output", tmp_path / "out"), WrongUsage)
+    assert "can't read the trace" in str(error)
+    assert isinstance(error := refused(tmp_path / "notes.txt", "--output", tmp_path / "out"), WrongUsage)
+    assert "tells nothing of groups" in str(error)
+    assert isinstance(error := refused(tmp_path / "x.parquet", "--output", tmp_path / "out"), WrongUsage)
+    assert "can't be read as Parquet" in str(error)
+    assert isinstance(error := refused(tmp_path / "trace.ndjson", "--output", tmp_path / "notes.txt"), BrokenEnvironment)
+    assert "choose another --output" in str(error)
