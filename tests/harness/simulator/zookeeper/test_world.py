@@ -97,6 +97,30 @@ def test_a_member_that_is_cut_off_again_before_it_has_a_new_session_gets_one_whe
     assert owners(world) == {0: "m0-0", 1: "m1-0"}
 
 
+def test_an_event_that_was_under_way_when_the_connection_was_lost_comes_when_it_is_back() -> None:
+    world, group = formed(2, 2)
+    world.grow("t", 4)
+    world.run(world.now_us + 100)  # the event has left the server, and not arrived
+    world.cut(group[1])
+    world.run(world.now_us + SECOND)
+    assert len(group[1].missed) == 1
+    world.heal(group[1])
+    world.run(world.now_us + 20 * SECOND)
+
+    assert owners(world) == {0: "m0-0", 1: "m0-0", 2: "m1-0", 3: "m1-0"}
+
+
+def test_a_closed_member_does_not_come_back() -> None:
+    world, group = formed(2, 2)
+    world.cut(group[1])
+    world.close(group[1])
+    world.run(world.now_us + SECOND)
+    world.heal(group[1])
+    world.run(world.now_us + 20 * SECOND)
+
+    assert set(owners(world).values()) == {"m0-0"}
+
+
 def test_a_member_that_leaves_hands_over_at_once() -> None:
     world, group = formed(2, 2)
     world.close(group[0])

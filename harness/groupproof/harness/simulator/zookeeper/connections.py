@@ -5,6 +5,7 @@ from __future__ import annotations
 from heapq import heappop
 
 from groupproof.clients.zookeeper.machine import Machine
+from groupproof.coordinator.zookeeper.tree import Fired
 from groupproof.harness.simulator.heap import Heap
 from groupproof.protocol.zookeeper import Operation
 
@@ -30,10 +31,26 @@ class Microseconds(Heap):
 class Member:
     """One consumer process and its connection.
 
-    `line` counts connections: what was sent on an old one is lost. `has_heard`: the client knows that its session is over.
+    `line` counts connections: what was sent on an old one is lost. `has_heard`: the client knows that its session is over;
+    `missed` are events that were under way when the connection was lost.
     """
 
-    __slots__ = ("asked", "has_heard", "is_busy", "is_cut", "is_dead", "line", "machine", "name", "server", "session_id", "tick_us", "way_us")
+    __slots__ = (
+        "asked",
+        "has_heard",
+        "is_busy",
+        "is_cut",
+        "is_dead",
+        "is_up",
+        "line",
+        "machine",
+        "missed",
+        "name",
+        "server",
+        "session_id",
+        "tick_us",
+        "way_us",
+    )
 
     def __init__(self, name: str, machine: Machine, *, server: int, way_us: int) -> None:
         self.name = name
@@ -44,4 +61,5 @@ class Member:
         self.line = 0
         self.asked: dict[int, Operation] = {}
         self.tick_us: int | None = None
-        self.is_busy = self.is_cut = self.is_dead = self.has_heard = False
+        self.missed: list[Fired] = []
+        self.is_busy = self.is_cut = self.is_dead = self.is_up = self.has_heard = False

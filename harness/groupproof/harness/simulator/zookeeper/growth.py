@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from groupproof.clients.zookeeper.paths import GroupPaths, consumer_id
 from groupproof.clients.zookeeper.settings import ConsumerSettings
@@ -13,6 +12,9 @@ from groupproof.harness.simulator.zookeeper.connections import Member
 from groupproof.harness.simulator.zookeeper.costs import Costs
 from groupproof.harness.simulator.zookeeper.figures import Figures
 from groupproof.harness.simulator.zookeeper.world import MS, World
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["CHURNS", "grow"]
 

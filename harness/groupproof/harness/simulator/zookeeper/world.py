@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupproof.clients.outputs import Node, Partition
 from groupproof.clients.zookeeper.machine import Machine
@@ -37,7 +36,10 @@ from groupproof.harness.simulator.zookeeper.connections import Member, Microseco
 from groupproof.harness.simulator.zookeeper.consuming import Consuming
 from groupproof.harness.simulator.zookeeper.costs import Costs
 from groupproof.harness.simulator.zookeeper.pieces import Pieces
-from groupproof.protocol.zookeeper import OK, Answer, Code, Create, GetEach, Operation, SessionState, Set, requests_in
+from groupproof.protocol.zookeeper import Answer, Code, Create, GetEach, Operation, SessionState, Set, requests_in
+
+if TYPE_CHECKING:
+    import random
 
 __all__ = ["BROKER", "MS", "World"]
 
@@ -218,6 +220,8 @@ class World:
         if line != member.line or member.is_dead or member.is_cut:
             return
         member.has_heard = False
+        member.is_up = True
+        member.missed.clear()
         if not self.zookeeper.is_alive(member.session_id):
             self._open(member, timeout_ms)
         self._do(member, member.machine.session(SessionState.SYNC_CONNECTED, self.now_us // MS, session_id=member.session_id))
@@ -347,13 +351,17 @@ class World:
             self._answer(member, ask_id, answer)
 
     def _watched(self, member: Member, line: int, fired: Fired) -> None:
-        if line == member.line and not member.is_dead:
+        """Bring a client an event; one that the connection was lost under comes when the client is back, for it sets its watches again then."""
+        if not member.is_dead and (line == member.line or (member.is_up and fired.session_id == member.session_id)):
             self._do(member, member.machine.watched(fired.event, self.now_us // MS))
+        else:
+            member.missed.append(fired)
 
     # Broken connections
 
     def _cut_line(self, member: Member) -> None:
         member.line += 1
+        member.is_up = False
         if self.zookeeper.is_alive(member.session_id) and not member.is_cut:
             self.zookeeper.lost(member.session_id, self.now_us)
             self._watch_clock()
@@ -380,11 +388,13 @@ class World:
             member.has_heard = True
             self._do(member, member.machine.session(SessionState.EXPIRED, self.now_us // MS))
             return
+        member.is_up = True
         self._do(member, member.machine.session(SessionState.SYNC_CONNECTED, self.now_us // MS, session_id=member.session_id))
         self._say(said)
+        while member.missed:
+            self._watched(member, member.line, member.missed.pop(0))
 
     def _create(self, path: str) -> None:
         if path and self.zookeeper.tree().node(path) is None:
             self._create(parent_of(path))
-            found = self.zookeeper.ask(self._admin, None, Create(path), self.now_us)
-            assert any(isinstance(one, Answered) and one.answer == OK for one in found)
+            self._say(self.zookeeper.ask(self._admin, None, Create(path), self.now_us))
