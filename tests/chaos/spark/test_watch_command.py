@@ -32,8 +32,8 @@ def test_a_batch_that_takes_long_is_no_silence() -> None:
 
 
 def test_a_trace_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert boundary.run(["trace", "watch", str(tmp_path / "none")]) == 3
-    assert "there is no trace at" in capsys.readouterr().err
+    assert boundary.run(["trace", "watch", str(tmp_path / "none"), "--idle", "0.1s"]) == 3
+    assert "/none, and none came within 0.1 s" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--delay", "--idle"])

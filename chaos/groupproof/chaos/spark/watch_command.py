@@ -41,10 +41,9 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     What breaks a law of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
     groups. Said again with the same --output it goes on where it stood.
     """
-    from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
+    from groupproof.harness.troubles import BrokenEnvironment
 
-    if not path.exists():
-        raise WrongUsage(f"there is no trace at {path}; make the folder first, where something is to be written to it")
+    _wait_for(path, idle)
     from groupproof.chaos.spark.session import session
     from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started, stopped
     from groupproof.harness.report.writing import check_folder
@@ -74,6 +73,17 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     finally:
         spark.stop()
     return _ended(watcher, say, as_json=as_json)
+
+
+def _wait_for(path: Path, within_s: float) -> None:
+    """Return when somebody has begun to write the trace; raise `WrongUsage` where nobody does."""
+    from groupproof.harness.troubles import WrongUsage
+
+    deadline = time.monotonic() + within_s
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise WrongUsage(f"there is no trace at {path}, and none came within {within_s:g} s")
+        time.sleep(_LOOK_S)
 
 
 def _watch(query: Any, watcher: Watcher, idle_s: float, say: Callable[[str], None]) -> None:
