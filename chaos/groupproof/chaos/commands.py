@@ -32,7 +32,12 @@ _WITHOUT_LOG = frozenset({"kfake", "librdkafka-mock"})
 
 group = Group(
     "chaos",
-    {"list": f"{_HERE}:list_scenarios", "run": f"{_HERE}:run_scenarios", "spark": "groupproof.chaos.spark.streaming_command:command"},
+    {
+        "list": f"{_HERE}:list_scenarios",
+        "run": f"{_HERE}:run_scenarios",
+        "spark": "groupproof.chaos.spark.streaming_command:command",
+        "datalink": "groupproof.chaos.datalink_command:command",
+    },
     "Fault scenarios: list them, or run them.",
 )
 
