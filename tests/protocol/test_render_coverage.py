@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
+from groupproof.protocol import render_coverage
 from groupproof.protocol.render_coverage import coverage_markdown
-from groupproof.protocol.spec.coverage import gaps, witnesses
+from groupproof.protocol.spec.coverage import Gap, gaps, witnesses
 from groupproof.protocol.spec.requirements import requirements
 
 
@@ -21,4 +24,10 @@ def test_what_is_missing_is_told_with_its_reason_and_its_ids() -> None:
         assert f"**{len(gap.ids)}, for want of {gap.needs}.** {gap.why}" in document
         assert gap.ids[0] in document
         assert gap.ids[-1] in document
-    assert "ZK-01 to ZK-74 (62)" in document
+
+
+def test_ids_of_a_family_that_follow_each_other_are_told_as_a_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = (*(f"ZK-{number}" for number in range(10, 16)), "DISC-40", "DISC-41", "PLAN-07")
+    monkeypatch.setattr(render_coverage, "gaps", lambda: (Gap(needs="time", why="There was none.", ids=ids),))
+
+    assert "**9, for want of time.** There was none.\n\nZK-10 to ZK-15 (6), DISC-40, DISC-41, PLAN-07\n" in coverage_markdown()
