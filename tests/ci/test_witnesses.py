@@ -67,11 +67,11 @@ def test_an_id_may_not_lose_its_last_witness(now: dict[str, list[str]]) -> None:
 
 
 def test_what_is_proven_is_no_gap_and_an_unknown_id_no_requirement(now: dict[str, list[str]]) -> None:
-    said = witnesses.troubles({**now, "ZK-01": ["tests/test_zk.py::test_a"], "JOIN-99": ["tests/test_b.py::test_b"]}, now)
+    said = witnesses.troubles({**now, "TIMER-20": ["tests/test_zk.py::test_a"], "JOIN-99": ["tests/test_b.py::test_b"]}, now)
 
     assert said == [
         "tests/test_b.py::test_b: there is no requirement JOIN-99",
-        "ZK-01 has a witness, tests/test_zk.py::test_a: take it out of unwitnessed.toml",
+        "TIMER-20 has a witness, tests/test_zk.py::test_a: take it out of unwitnessed.toml",
     ]
 
 
