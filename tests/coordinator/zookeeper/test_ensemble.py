@@ -69,13 +69,13 @@ class VirtualWorld:
                 self.clients[one.session_id].seen.append(one.answer)
 
 
-def same(where: str, seen: Sequence[Seen], expected: Sequence[Seen]) -> None:
+def expect_same(where: str, seen: Sequence[Seen], expected: Sequence[Seen]) -> None:
     assert list(seen) == list(expected), where
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_the_virtual_zookeeper_tells_what_a_real_one_does(scene: Scene) -> None:
-    trio.run(play, scene, VirtualWorld(), same)
+    trio.run(play, scene, VirtualWorld(), expect_same)
 
 
 def answer(said: Sequence[Output]) -> Answer:
