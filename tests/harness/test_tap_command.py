@@ -83,3 +83,11 @@ def test_a_trace_that_cannot_be_written_is_told_before_and_borne_after(
             lines.write(Observation(seq=seq, at_ns=0, kind="event", detail="x" * 100_000))
 
     assert [each.message for each in caplog.records] == [f"can't write {tmp_path / TRACE} any more: No space left on device"]
+
+
+def test_whoever_follows_the_file_sees_each_line_when_it_is_written(tmp_path: Path) -> None:
+    seen = Observation(seq=0, at_ns=0, kind="event")
+
+    with tap_command._Lines(tmp_path / TRACE) as lines:
+        lines.write(seen)
+        assert list(read_trace((tmp_path / TRACE).read_text().splitlines(keepends=True))) == [seen]

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from groupproof.chaos.spark.watch_command import Quiet
+from groupproof.chaos.spark.watch_command import Quiet, _trouble
 from groupproof.harness.cli import boundary
+from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 
 
 def batch(second: int, rows: int) -> dict[str, Any]:
@@ -34,6 +35,15 @@ def test_a_batch_that_takes_long_is_no_silence() -> None:
 def test_a_trace_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert boundary.run(["trace", "watch", str(tmp_path / "none"), "--idle", "0.1s"]) == 3
     assert "/none, and none came within 0.1 s" in capsys.readouterr().err
+
+
+def test_a_trace_that_is_none_is_told_as_the_task_that_met_it_told_it() -> None:
+    said = '[STREAM_FAILED]\n  File "x.py"\ngroupproof.harness.troubles.WrongUsage: t.ndjson is no trace in NDJSON: line 1\n SQLSTATE'
+
+    assert isinstance(_trouble(said), WrongUsage)
+    assert str(_trouble(said)) == "t.ndjson is no trace in NDJSON: line 1"
+    assert isinstance(_trouble("the JVM\nis gone"), BrokenEnvironment)
+    assert str(_trouble("the JVM\nis gone")) == "the query that watches has ended: the JVM is gone"
 
 
 @pytest.mark.parametrize("option", ["--delay", "--idle"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -15,12 +16,14 @@ from groupproof.chaos.spark.load_command import span_of
 if TYPE_CHECKING:
     from groupproof.chaos.spark.watching import Watcher
     from groupproof.chaos.spark.watching_fold import Alert
+    from groupproof.harness.troubles import Trouble
 
 __all__ = ["Quiet", "command"]
 
 _SAY_S: Final = 5.0
 _LOOK_S: Final = 0.5
 _INTERRUPTED: Final = 130
+_SAID_CHARS: Final = 400
 
 
 @click.command(name="watch", short_help="Judge a trace while it is written, by a streaming query of Spark.")
@@ -41,8 +44,6 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     What breaks a law of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
     groups. Said again with the same --output it goes on where it stood.
     """
-    from groupproof.harness.troubles import BrokenEnvironment
-
     _wait_for(path, idle)
     from groupproof.chaos.spark.session import session
     from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started, stopped
@@ -69,10 +70,19 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
         finally:
             stopped(query)
         if (error := query.exception()) is not None:
-            raise BrokenEnvironment(f"the query that watches has ended: {' '.join(str(error).split())[:400]}")
+            raise _trouble(str(error))
     finally:
         spark.stop()
     return _ended(watcher, say, as_json=as_json)
+
+
+def _trouble(said: str) -> Trouble:
+    """Return by whose fault the query has ended: that of a trace that can't be read is told as a task told it."""
+    from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
+
+    if (told := re.search(r"WrongUsage: ([^\n]+)", said)) is not None:
+        return WrongUsage(told[1])
+    return BrokenEnvironment(f"the query that watches has ended: {' '.join(said.split())[:_SAID_CHARS]}")
 
 
 def _wait_for(path: Path, within_s: float) -> None:

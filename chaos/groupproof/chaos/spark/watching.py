@@ -144,14 +144,14 @@ def _dealt(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-    """Go on with one bucket of a run: with what has come, or, when nothing has for long, with what still waits."""
+    """Go on with one bucket of a run: with what has come, or, when nothing has for `idle_s`, with what still waits."""
     watched: Watched = pickle.loads(state.get[0]) if state.exists else Watched(delay_ns=round(watch.delay_s * 1e9), bucket=key[2])
     if state.hasTimedOut:
         alerts, groups = watched.rest(), watched.told()
     else:
         alerts, groups = [alert for frame in frames for alert in watched.take(pickle.loads(seen) for seen in frame["seen"])], []
-        state.setTimeoutDuration(round(watch.idle_s * 1_000))
     state.update((pickle.dumps(watched),))
+    state.setTimeoutDuration(round(watch.idle_s * 1_000))  # again after a silence too: who goes on with this state later asks what its groups came to
     told = [(_ALERT, json.dumps(alert.to_json())) for alert in alerts] + [(_GROUP, json.dumps(told_to_json(group))) for group in groups]
     told.append((_REST if state.hasTimedOut else _PULSE, ""))
     yield pd.DataFrame(
