@@ -15,13 +15,7 @@ from groupproof.harness.designs.comparison import COORDINATOR, ZOOKEEPER, Split
 
 SEEDS = range(1, 11)
 _AT_ONCE = 4
-
-needs_both = [
-    pytest.mark.java,
-    pytest.mark.network,
-    NEEDS_JAVA,
-    pytest.mark.skipif(shutil.which("go") is None, reason="no Go here, which builds Toxiproxy"),
-]
+NEEDS_GO = pytest.mark.skipif(shutil.which("go") is None, reason="no Go here, which builds Toxiproxy")
 
 
 def test_a_course_is_its_seeds_and_strikes_one_or_two_of_four() -> None:
@@ -65,20 +59,26 @@ def _of(found: list[Split], design: str, is_so: Callable[[Split], bool]) -> int:
 
 @pytest.mark.soak
 @pytest.mark.requirement("ZK-71", "ZK-74")
-@pytest.mark.parametrize("mark", [pytest.param("real", marks=needs_both)])
-def test_members_that_are_cut_off_make_two_owners_on_zookeeper_and_never_under_a_coordinator(tmp_path: Path, mark: str) -> None:
+@pytest.mark.java
+@pytest.mark.network
+@NEEDS_JAVA
+@NEEDS_GO
+def test_members_that_are_cut_off_make_two_owners_on_zookeeper_and_never_under_a_coordinator(tmp_path: Path) -> None:
     found = _splits(tmp_path, CUT, SEEDS)
     assert _of(found, ZOOKEEPER, lambda each: each.figures.two_owners_ms > 0) >= 9
     assert _of(found, COORDINATOR, lambda each: each.figures.two_owners_ms > 0) == 0
     # Under a coordinator who was cut off may read on, but what it commits is refused.
     assert _of(found, COORDINATOR, lambda each: each.refused > 0) >= 9
-    assert not any(each.unowned for each in found), mark
+    assert not any(each.unowned for each in found)
 
 
 @pytest.mark.soak
 @pytest.mark.requirement("ZK-72", "ZK-74")
-@pytest.mark.parametrize("mark", [pytest.param("real", marks=needs_both)])
-def test_a_rebalance_that_a_late_member_holds_up_is_given_up_on_zookeeper_and_leaves_partitions_to_nobody(tmp_path: Path, mark: str) -> None:
+@pytest.mark.java
+@pytest.mark.network
+@NEEDS_JAVA
+@NEEDS_GO
+def test_a_rebalance_that_a_late_member_holds_up_is_given_up_on_zookeeper_and_leaves_partitions_to_nobody(tmp_path: Path) -> None:
     found = _splits(tmp_path, LATE, range(1, 5))
     assert _of(found, ZOOKEEPER, lambda each: each.failures > 0 and each.unowned > 0) >= 3
-    assert _of(found, COORDINATOR, lambda each: each.failures > 0 or each.unowned > 0) == 0, mark
+    assert _of(found, COORDINATOR, lambda each: each.failures > 0 or each.unowned > 0) == 0

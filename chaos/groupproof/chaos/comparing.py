@@ -1,0 +1,142 @@
+"""`groupproof compare`: both designs on the same churn, by real members and by simulated ones, and both under the same partial failures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from groupproof.chaos.splitting import DESIGNS, FAULTS, split
+from groupproof.chaos.toxiproxy_server import provision_toxiproxy, running_toxiproxy
+from groupproof.clients.store import Say
+from groupproof.harness.brokers.cluster import BrokerSubject, RunningCluster
+from groupproof.harness.brokers.filling import fill_topics
+from groupproof.harness.brokers.zookeeper import RunningZooKeeper, provision_zookeeper, running_zookeeper
+from groupproof.harness.designs.churning import churned
+from groupproof.harness.designs.comparison import COORDINATOR, ZOOKEEPER, Comparison, Row, Split
+from groupproof.harness.designs.coordinator_growth import SIMULATED, grow_coordinated
+from groupproof.harness.designs.coordinator_side import CoordinatorSide
+from groupproof.harness.designs.ledger import Ledger
+from groupproof.harness.designs.side import TOPIC, Common, Side
+from groupproof.harness.designs.zookeeper_side import ZooKeeperSide, registered_brokers
+from groupproof.harness.simulator.zookeeper.growth import CHURNS, grow
+
+__all__ = ["Order", "compare", "simulated"]
+
+_AT_ONCE: Final = 4
+_LARGE: Final = 64
+_MANY: Final = 1_000
+_RECORDS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is wanted: sizes of real and of simulated groups, and how many runs of each partial failure; 0 for none. `broker` keeps the log."""
+
+    real: tuple[int, ...]
+    simulated: tuple[int, ...]
+    runs: int
+    seed: int
+    broker: BrokerSubject
+    cache: Path
+    say: Say
+    logs: Path | None = None
+
+
+def compare(order: Order) -> Comparison:
+    """Do all of it; raise `BrokenEnvironment` where a part can't be had. Must be called outside trio."""
+    rows = list(simulated(order.simulated, order.seed, order.say))
+    work = _Work(order)
+    if order.real or order.runs:
+        trio.run(work.go)
+    parts = {**work.parts, "processors": str(os.cpu_count() or 1)}
+    return Comparison(seed=order.seed, parts=parts, rows=(*work.rows, *rows), splits=tuple(work.splits), notes=tuple(_notes(order)))
+
+
+def simulated(sizes: Iterable[int], seed: int, say: Say) -> Iterator[Row]:
+    """Yield the simulated rows; of groups above a thousand only for a member that leaves, for each takes a while."""
+    for members in sizes:
+        for churn in CHURNS if members <= _MANY else ("leave",):
+            say(f"simulating {members:,} members, of whom one more or less: {churn}")
+            figures = grow(members, seed, churn=churn)
+            yield Row(
+                design=ZOOKEEPER, engine=SIMULATED, members=members, partitions=figures.partitions, churn=churn, requests=figures.operations,
+                events=figures.watch_events, rebalances=figures.rebalances, failures=figures.failures, stable_ms=figures.stable_ms,
+            )  # fmt: skip
+            yield grow_coordinated(members, seed, churn=churn)
+
+
+def _notes(order: Order) -> Iterator[str]:
+    yield "Requests that only say that a member lives (pings of ZooKeeper, heartbeats without news) and fetches are not counted."
+    if order.real:
+        yield f"Real members run in one process beside ZooKeeper, their sessions 6 s long, above {_LARGE} members 30 s: time includes the wait for processors."
+    if order.simulated:
+        yield f"Simulated time is ZooKeeper's own work and the way to it, without what clients take to think; above {_MANY:,} members one leaves, and that is all."
+
+
+class _Work:
+    """What needs processes."""
+
+    def __init__(self, order: Order) -> None:
+        self.rows: list[Row] = []
+        self.splits: list[Split] = []
+        self.parts: dict[str, str] = {}
+        self._order = order
+
+    async def go(self) -> None:
+        order = self._order
+        provided = await trio.to_thread.run_sync(provision_zookeeper, order.cache, order.say)
+        self.parts["zookeeper"] = provided.provided_by
+        async with running_zookeeper(provided, cache=order.cache, logs=order.logs) as zookeeper:
+            for members in order.real:
+                for design in DESIGNS:
+                    order.say(f"{members} real members, design {design}")
+                    await self._churn(design, members, zookeeper)
+            if order.runs:
+                await self._split(zookeeper)
+
+    async def _churn(self, design: str, members: int, zookeeper: RunningZooKeeper) -> None:
+        partitions = 2 * members
+        common = Common(partitions=partitions, session_ms=6_000 if members <= _LARGE else 30_000, pace_ms=200 if members < _LARGE else 1_000)
+        ledger = Ledger((TOPIC, each) for each in range(partitions))
+        async with AsyncExitStack() as stack:
+            running = await stack.enter_async_context(self._order.broker.cluster(settings={}, brokers=1, topics={TOPIC: partitions}))
+            self.parts["brokers"] = f"{self._order.broker.spec} ({running.provided_by})"
+            await fill_topics(running.connect, running.addresses[0], {TOPIC: partitions}, _RECORDS)
+            hosts = f"{zookeeper.address[0]}:{zookeeper.address[1]}/{design}-{members}"
+            if design == ZOOKEEPER:
+                await stack.enter_async_context(registered_brokers(hosts, dict(enumerate(running.addresses)), partitions))
+            nursery = await stack.enter_async_context(trio.open_nursery())
+            side = _side(design, common, nursery, ledger, hosts, running)
+            async for row in churned(side, members, partitions, self._order.seed):
+                self.rows.append(row)
+            nursery.cancel_scope.cancel()
+
+    async def _split(self, zookeeper: RunningZooKeeper) -> None:
+        order = self._order
+        program = await trio.to_thread.run_sync(provision_toxiproxy, order.cache, order.say)
+        self.parts["toxiproxy"] = program.provided_by
+        at_once = trio.CapacityLimiter(_AT_ONCE)
+        async with running_toxiproxy(program, cache=order.cache, logs=order.logs, seed=order.seed) as toxiproxy, trio.open_nursery() as nursery:
+
+            async def one(design: str, fault: str, seed: int) -> None:
+                async with at_once:
+                    order.say(f"members are {'cut off' if fault == 'cut' else 'late'}, seed {seed}, design {design}")
+                    self.splits.append(await split(design, fault, seed, zookeeper=zookeeper.address, toxiproxy=toxiproxy))
+
+            for seed in range(order.seed, order.seed + order.runs):
+                for fault in FAULTS:
+                    for design in DESIGNS:
+                        nursery.start_soon(one, design, fault, seed)
+        self.splits.sort(key=lambda each: (each.fault, each.seed, each.design))
+
+
+def _side(design: str, common: Common, nursery: trio.Nursery, ledger: Ledger, hosts: str, running: RunningCluster) -> Side:
+    if design == COORDINATOR:
+        return CoordinatorSide(common, nursery, ledger, connect_of=lambda _: (running.connect, running.addresses))
+    return ZooKeeperSide(common, nursery, ledger, hosts_of=lambda _: hosts, connect_of=lambda _: (running.connect, running.addresses))
