@@ -77,7 +77,7 @@ class Oracle:
         keys = [f'"{name}"' for name in query.keys]
         grouped = ", ".join([*(f'"{name}"' for name in by), *keys])
         told = f"SELECT '{dimension}' AS dimension, {value} AS value, {', '.join([*runs, *keys, *measures])} FROM \"facts {query.name}\""
-        return f"({told} GROUP BY {grouped})" if grouped else f"({told})"
+        return f"({told} GROUP BY {grouped})" if grouped else f"({told} HAVING count(*) > 0)"
 
     @staticmethod
     def _sql(of: str) -> str:

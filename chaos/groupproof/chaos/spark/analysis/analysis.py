@@ -28,7 +28,7 @@ from groupproof.protocol.schemas import validate
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FACTS", "FIGURES", "ROWS_MAX", "SCHEMA", "Found", "Results", "analyzed"]
+__all__ = ["FACTS", "FIGURES", "ROWS_MAX", "SCHEMA", "Found", "Results", "analyzed", "dumped"]
 
 SCHEMA: Final = "groupproof.analysis/1"
 FACTS, FIGURES = "facts", "figures"
@@ -48,11 +48,6 @@ class Found:
     query: Query
     figures: list[dict[str, Any]]
     facts: list[dict[str, Any]] | None
-
-    @property
-    def total(self) -> dict[str, Any]:
-        """Return the figures of all together where the query has no keys, or those of its first key; nothing where it found nothing."""
-        return next((row for row in self.figures if row["dimension"] == ALL), {})
 
     def by(self, dimension: str) -> list[dict[str, Any]]:
         return [row for row in self.figures if row["dimension"] == dimension]
