@@ -9,6 +9,7 @@ from typing import Final
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.members import Member
 from groupproof.coordinator.offsets import Committed, Key, Offsets
+from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.messages import JoinProtocol
 from groupproof.protocol.vocabulary import GroupState
 
@@ -116,7 +117,6 @@ class PartitionState:
 
 
 _MAX: Final = 0x7FFFFFFF
-_WRAP: Final = 0x100000000
 
 
 @lru_cache(maxsize=10_000)
@@ -126,11 +126,7 @@ def partition_of(group_id: str, partitions: int) -> int:
     The sign goes as in Kafka's `Utils.abs`, by `Math.abs` and 0 for the least integer: brokers of 1.1.0 to 4.1.0 were seen to do so, where the catalogue
     clears the sign bit.
     """
-    code = 0
-    units = group_id.encode("utf-16-be", "surrogatepass")
-    for index in range(0, len(units), 2):
-        code = (31 * code + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
-    magnitude = _WRAP - code if code > _MAX else code
+    magnitude = abs(java_hash(group_id))
     return 0 if magnitude > _MAX else magnitude % partitions
 
 

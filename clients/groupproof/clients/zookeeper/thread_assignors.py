@@ -12,6 +12,7 @@ from itertools import cycle
 from types import MappingProxyType
 
 from groupproof.clients.outputs import Partition
+from groupproof.protocol.java_hash import java_hash
 
 __all__ = ["Assigned", "Uneven", "View", "assign"]
 
@@ -68,13 +69,6 @@ def _round_robin(view: View) -> list[tuple[Partition, str]]:
                 f"are identical for a given consumer instance. Topic {topic} has {', '.join(threads)}; topic {first} has {', '.join(head)}"
             )
     everything = [(topic, partition) for topic, partitions in zip(view.topics, view.partitions, strict=True) for partition in partitions]
-    everything.sort(key=_java_hash)  # a topic's partitions are spread: they come in the order of their hashes
+    # TopicAndPartition's string: a topic's partitions are spread, for they come in the order of their hashes
+    everything.sort(key=lambda partition: java_hash(f"[{partition[0]},{partition[1]}]"))
     return list(zip(everything, cycle(head), strict=False))
-
-
-def _java_hash(partition: Partition) -> int:
-    """Return Java's hash of TopicAndPartition's string, a signed 32-bit number."""
-    value = 0
-    for unit in f"[{partition[0]},{partition[1]}]":
-        value = (31 * value + ord(unit)) & 0xFFFFFFFF
-    return value - (1 << 32) if value >= 1 << 31 else value

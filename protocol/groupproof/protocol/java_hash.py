@@ -1,0 +1,14 @@
+"""Java's hash of a string, by which Kafka places groups and the old consumer's round robin orders partitions."""
+
+from __future__ import annotations
+
+__all__ = ["java_hash"]
+
+
+def java_hash(text: str) -> int:
+    """Return `String.hashCode()`: over UTF-16 code units, a signed number of 32 bits."""
+    code = 0
+    units = text.encode("utf-16-be", "surrogatepass")
+    for index in range(0, len(units), 2):
+        code = (31 * code + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
+    return code - 0x100000000 if code > 0x7FFFFFFF else code
