@@ -29,7 +29,7 @@ def _sizes(value: str) -> tuple[int, ...]:
     return sizes
 
 
-@click.command(name="compare", short_help="A group on ZooKeeper beside one under a coordinator, on the same churn.")
+@click.command(name="compare", short_help="ZooKeeper's design beside the coordinator's, on one churn.")
 @click.option("--real", type=_sizes, default="4,16", show_default=True, metavar="N,…", help="Sizes of groups of real members, on a real ZooKeeper.")
 @click.option("--simulated", type=_sizes, default="4,16,64,256,1000", show_default=True, metavar="N,…", help="Sizes of simulated groups.")
 @click.option("--runs", type=click.IntRange(0, 100), default=3, show_default=True, help="How often members are cut off by Toxiproxy, a seed each.")
