@@ -38,7 +38,7 @@ def standalone(folder: Path, *, workers: int = 2, cores: int = 2) -> Iterator[St
         started.append(master)
         url = _until(master, r"Starting Spark master at (\S+)")
         for number in range(workers):
-            options = ("--host", _HOST, "--cores", str(cores), "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder / f"work-{number}"))
+            options = ("--host", _HOST, "--cores", str(cores), "--memory", "3g", "--webui-port", "0", "--work-dir", str(folder / f"work-{number}"))
             started.append(_begun(folder, f"worker-{number}", "org.apache.spark.deploy.worker.Worker", *options, url))
         for worker in started[1:]:
             _until(worker, r"(Successfully registered) with master")

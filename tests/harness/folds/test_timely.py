@@ -67,6 +67,17 @@ def test_a_request_whose_connection_ended_is_owed_no_answer() -> None:
     assert broken(story) == []
 
 
+def test_a_request_that_was_on_its_way_when_its_connection_ended_is_owed_none_either() -> None:
+    story = keeping()
+    story.at(7_000).see("event", who="link", connection=1, body={"name": "closed", "by": "client"})
+    story.at(7_080).request(Api.HEARTBEAT, "m0", member="m0-1", generation=2, connection=1)
+    late = story.request(Api.HEARTBEAT, "m1", member="m1-1", generation=2, connection=2)
+    story.at(90_000).see("timer", group="g", rule="SessionEnd/x")
+
+    (owed,) = broken(story)
+    assert (owed.requirement, owed.seq) == ("INV-08", late.seq)
+
+
 @pytest.mark.parametrize("way", ["silent", "left", "left by an administrator", "broken connection", "other broker", "replaced", "wrong instance"])
 def test_who_is_told_that_it_is_no_member_for_a_reason_was_not_evicted_early(way: str) -> None:
     story = keeping()

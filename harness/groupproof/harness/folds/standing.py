@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.harness.folds.fold import UnderWay
+from groupproof.harness.folds.fold import Newest, UnderWay
 from groupproof.harness.folds.reading import error_of, instance_of
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.spec.terms import On
@@ -20,6 +20,8 @@ _JOIN, _COMMIT = Api.JOIN_GROUP.title, Api.OFFSET_COMMIT.title
 _MOVES: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 _HAPPENS: Final = frozenset({"move", "stop", "start", "freeze", "thaw", "kill"})
 _INITIAL_DELAY_MS: Final = 3_000
+_ENDED_KEPT: Final = 1_000
+"""Of so many connections it is known that they have ended: what was on its way then arrives soon after."""
 
 
 @dataclass(slots=True)
@@ -51,6 +53,7 @@ class Standing:
     now_ms: float = 0.0
     asked: UnderWay[Asked] = field(default_factory=UnderWay)
     answered: Asked | None = None
+    _ended: Newest[int, int] = field(default_factory=lambda: Newest(_ENDED_KEPT))
     _instances: dict[str, str] = field(default_factory=dict)
 
     def identity(self, member: str) -> str:
@@ -61,6 +64,8 @@ class Standing:
         """Take the next observation, before the laws look at it; `answered` is then the request that it answers."""
         self.now_ms, self.answered = seen.at_ms, None
         self.asked.closed(seen)
+        if seen.who == "link" and seen.connection is not None and seen.body.get("name") == "closed":
+            self._ended.set(seen.connection, seen.seq)
         if _disturbs(seen):
             self.disturbed_ms = seen.at_ms
         if seen.kind == "request":
@@ -77,7 +82,8 @@ class Standing:
         return Asked(asked.request, self.generation, self.epoch)
 
     def _request(self, seen: Observation) -> None:
-        self.asked.ask(seen, Asked(seen, self.generation, self.epoch))
+        if seen.connection is None or self._ended.get(seen.connection) is None:  # what was under way when its connection ended is owed nothing
+            self.asked.ask(seen, Asked(seen, self.generation, self.epoch))
         if seen.api == _JOIN:
             self.has_static |= instance_of(seen) is not None
             self.rebalance_ms = max(self.rebalance_ms, _rebalance_ms(seen.body))
