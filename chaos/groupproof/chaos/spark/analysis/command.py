@@ -19,7 +19,7 @@ SUMMARY, PAGE = "analysis.json", "analysis.html"
 _NOTHING = 2
 
 
-@click.command(name="analyze", short_help="What groups did, from traces of any size: rebalances, owners, zombies, sessions.")
+@click.command(name="analyze", short_help="What groups did, from traces of any size.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "analysis"), show_default=True, help="Where results go."
