@@ -31,13 +31,17 @@ def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | Non
     """
     from groupproof.harness.diagnosis.explaining import rebalances_of
     from groupproof.harness.diagnosis.telling import epoch_ms_of, explanation_to_json
+    from groupproof.harness.diagnosis.watching import tell_waves, waves_of
     from groupproof.harness.importing.reading import read_any
 
     documents = []
     for trace in read_any(files, ports=ports):
         found = [each for each in rebalances_of(trace) if not groups or each.group in groups]
-        documents.append(explanation_to_json(found, epoch_ms_of(trace)))
-        if not as_json:
+        waves = [each for each in waves_of(trace) if not groups or each.group in groups]
+        documents.append(explanation_to_json(found, epoch_ms_of(trace)) | ({"watched": [each.to_json() for each in waves]} if waves else {}))
+        if not as_json and waves:
+            click.echo("\n".join(tell_waves(waves)))
+        if not as_json and (found or not waves):
             _show(found, trace)
         if output is not None:
             _draw(found, trace, output)

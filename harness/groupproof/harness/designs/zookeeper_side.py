@@ -6,21 +6,24 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import trio
 
 from groupproof.clients.consumer import now_ms
-from groupproof.clients.outputs import Node
+from groupproof.clients.outputs import Node, Partition
 from groupproof.clients.zookeeper.driver import ZooKeeperConsumer
 from groupproof.clients.zookeeper.kazoo_session import KazooSession
-from groupproof.clients.zookeeper.outputs import AttemptBegan, BeforeReleasing, Closed, Committed, Failed, Owned, Telling
+from groupproof.clients.zookeeper.outputs import AttemptBegan, AttemptEnded, BeforeReleasing, Closed, Committed, Failed, Owned, Released, Telling
 from groupproof.clients.zookeeper.paths import BROKERS, TOPICS, broker_data, broker_path, consumer_id, parent_of, topic_data, topic_path
 from groupproof.clients.zookeeper.settings import ConsumerSettings
 from groupproof.clients.zookeeper.streams import Record
 from groupproof.harness.designs.ledger import Ledger
 from groupproof.harness.designs.side import GROUP, TOPIC, Common, ConnectOf
+from groupproof.harness.diagnosis.watching import WATCHED
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.protocol.trace import Recorder
 from groupproof.protocol.zookeeper import Answer, Code, Create, Operation, SessionState
 
 __all__ = ["ZooKeeperSide", "registered_brokers"]
@@ -34,7 +37,16 @@ class ZooKeeperSide:
 
     design: str = "zookeeper"
 
-    def __init__(self, common: Common, nursery: trio.Nursery, ledger: Ledger, *, hosts_of: Callable[[str], str], connect_of: ConnectOf) -> None:
+    def __init__(
+        self,
+        common: Common,
+        nursery: trio.Nursery,
+        ledger: Ledger,
+        *,
+        hosts_of: Callable[[str], str],
+        connect_of: ConnectOf,
+        recorder: Recorder | None = None,
+    ) -> None:
         self.ledger = ledger
         self.rebalances = self.failures = 0
         self.failed: list[Failed] = []
@@ -43,6 +55,7 @@ class ZooKeeperSide:
         self._gone: Counter[str] = Counter()
         self._gone_heard = 0
         self._begun = trio.Event()
+        self._recorder = recorder
         self._settings = ConsumerSettings(
             group=GROUP, topics={TOPIC: 1}, zookeeper_session_timeout_ms=common.session_ms, auto_commit_interval_ms=common.commits_ms,
             auto_offset_reset="smallest", rebalance_max_retries=common.retries, rebalance_backoff_ms=common.backoff_ms,
@@ -71,11 +84,13 @@ class ZooKeeperSide:
 
     async def leave(self, name: str) -> None:
         await self._consumers[name].close()
+        self._record(name, "gone", how="left")
         self._forget(name)
 
     async def kill(self, name: str) -> None:
         self._begun = trio.Event()
         self._consumers[name].vanish()
+        self._record(name, "gone", how="was killed")
         self._forget(name)
         await self._begun.wait()
 
@@ -95,7 +110,27 @@ class ZooKeeperSide:
         self._gone_heard += gone.session.heard
         self.ledger.lets_go(name, now_ms())
 
+    def _record(self, name: str, what: str, partitions: frozenset[Partition] = frozenset(), **body: Any) -> None:
+        if self._recorder is not None:
+            told = {"name": WATCHED, "what": what, **body}
+            self._recorder.record("event", who="member", client=name, group=GROUP, partitions=tuple(sorted(partitions)), body=told)
+
+    def _recorded(self, name: str, told: Telling) -> None:
+        """Write down what the diagnosis reads."""
+        match told:
+            case AttemptBegan(attempt=attempt, cause=cause):
+                self._record(name, "attempt-began", attempt=attempt, cause=cause)
+            case AttemptEnded(attempt=attempt, error=error, is_conflict=is_conflict):
+                self._record(name, "attempt-ended", attempt=attempt, error=error, is_conflict=is_conflict)
+            case Owned(partitions=partitions):
+                self._record(name, "owned", partitions)
+            case Released(partitions=partitions):
+                self._record(name, "released", partitions)
+            case Failed(error=error):
+                self._record(name, "failed", error=error)
+
     def _told(self, name: str, told: Telling) -> None:
+        self._recorded(name, told)
         match told:
             case AttemptBegan(attempt=0):
                 self.rebalances += 1

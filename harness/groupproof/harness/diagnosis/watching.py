@@ -1,0 +1,126 @@
+"""Why a group on ZooKeeper rebalanced, and what came of it: from what its members told in a trace, for nobody else knows. Pure.
+
+No one decides here: each member begins by itself when a watch of its own fires. What belongs together is what overlaps; it ends when the last one has
+ended, and whether all partitions have an owner then, no member knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["WATCHED", "Wave", "tell_waves", "waves_of"]
+
+WATCHED: Final = "zookeeper"
+"""The name of the events that consumers on ZooKeeper are seen by; `what` in their body says which."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Wave:
+    """Rebalances of one group that overlap. `causes` in words; `conflicts` are attempts that found another's owner node; `failures` who gave up.
+
+    `unowned` are the partitions that somebody owned before and nobody does at its end; `ended_ms` is None where the trace ends before.
+    """
+
+    group: str
+    started_ms: float
+    ended_ms: float | None = None
+    causes: list[str] = field(default_factory=list)
+    members: list[str] = field(default_factory=list)
+    attempts: int = 0
+    conflicts: int = 0
+    failures: list[str] = field(default_factory=list)
+    unowned: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class _Group:
+    """One group, told of what its members tell."""
+
+    def __init__(self, group: str) -> None:
+        self.waves: list[Wave] = []
+        self._group = group
+        self._busy: set[str] = set()
+        self._owners: dict[tuple[str, int], str] = {}
+        self._known: set[tuple[str, int]] = set()
+        self._gone: list[str] = []
+
+    def feed(self, seen: Observation) -> None:
+        what, name = seen.body.get("what"), seen.client or ""
+        if what == "attempt-began":
+            self._began(seen, name)
+        elif what == "attempt-ended" and self.waves:
+            self._ended(seen, name)
+        elif what == "owned":
+            self._owners |= dict.fromkeys(seen.partitions, name)
+            self._known |= set(seen.partitions)
+        elif what in ("released", "gone"):
+            self._release(name, seen, is_gone=what == "gone")
+        elif what == "failed" and self.waves:
+            self.waves[-1].failures.append(name)
+            self._rest(name, seen.at_ms)
+
+    def _began(self, seen: Observation, name: str) -> None:
+        if not self._busy:
+            self.waves.append(Wave(group=self._group, started_ms=seen.at_ms, causes=self._gone))
+            self._gone = []
+        wave = self.waves[-1]
+        self._busy.add(name)
+        wave.attempts += 1
+        if name not in wave.members:
+            wave.members.append(name)
+        cause = {"start": f"{name} started", "session": f"{name} came back with a new session"}.get(str(seen.body.get("cause")))
+        if cause is not None and cause not in wave.causes:
+            wave.causes.append(cause)
+
+    def _ended(self, seen: Observation, name: str) -> None:
+        self.waves[-1].conflicts += bool(seen.body.get("is_conflict"))
+        if not seen.body.get("error"):
+            self._rest(name, seen.at_ms)
+
+    def _rest(self, name: str, at_ms: float) -> None:
+        self._busy.discard(name)
+        if not self._busy:
+            self.waves[-1].ended_ms = at_ms
+            self.waves[-1].unowned = [f"{topic}-{number}" for topic, number in sorted(self._known - self._owners.keys())]
+
+    def _release(self, name: str, seen: Observation, *, is_gone: bool) -> None:
+        self._owners = {each: owner for each, owner in self._owners.items() if owner != name}
+        if is_gone:
+            self._gone.append(f"{name} {seen.body.get('how', 'went')}")
+            if name in self._busy:
+                self._rest(name, seen.at_ms)
+
+
+def waves_of(trace: Trace) -> list[Wave]:
+    """Return the rebalances of every group on ZooKeeper in the trace, in the order in which they began."""
+    groups: dict[str, _Group] = {}
+    for seen in _watched(trace):
+        groups.setdefault(seen.group or "", _Group(seen.group or "")).feed(seen)
+    return sorted((wave for group in groups.values() for wave in group.waves), key=lambda wave: wave.started_ms)
+
+
+def _watched(trace: Iterable[Observation]) -> Iterator[Observation]:
+    return (seen for seen in trace if seen.kind == "event" and seen.body.get("name") == WATCHED)
+
+
+def tell_waves(waves: Iterable[Wave]) -> list[str]:
+    """Return what a person reads of them."""
+    lines: list[str] = []
+    for each in waves:
+        cause = ", ".join(each.causes) or "watches fired: a member's session ended, or a topic changed"
+        took = "not over at the end of the trace" if each.ended_ms is None else f"{each.ended_ms - each.started_ms:.0f} ms"
+        lines.append(f"{each.started_ms / 1000:9.3f} s  group {each.group} on ZooKeeper: {cause}")
+        lines.append(
+            f"{'':13}{len(each.members)} members rebalanced, each by itself, in {each.attempts} attempts, {each.conflicts} in conflict; {took}"
+        )
+        if each.failures:
+            lines.append(f"{'':13}given up by {', '.join(each.failures)} after the retries (rebalance.max.retries): nobody tells the others")
+        if each.unowned:
+            lines.append(f"{'':13}left without an owner until the next watch fires: {', '.join(each.unowned)}")
+    return lines
