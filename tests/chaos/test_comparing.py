@@ -8,6 +8,8 @@ from tests.clients.zookeeper.real_world import NEEDS_JAVA
 from groupproof.chaos.comparing import Order, compare, simulated
 from groupproof.clients.store import default_cache
 from groupproof.harness.brokers.kinds import subject_named
+from groupproof.harness.diagnosis.watching import waves_of
+from groupproof.protocol.trace import read_trace
 
 
 def test_simulated_rows_are_of_both_designs_and_for_each_churn() -> None:
@@ -35,7 +37,15 @@ def test_without_real_members_no_process_is_started(tmp_path: Path) -> None:
 @pytest.mark.parametrize("broker", ["groupproof", "apache-kafka@1.1.0"])
 def test_real_members_of_both_designs_go_through_the_same_churn(tmp_path: Path, broker: str) -> None:
     order = Order(
-        real=(3,), simulated=(), runs=0, seed=1, broker=subject_named(broker, logs=tmp_path), cache=default_cache(), say=print, logs=tmp_path
+        real=(3,),
+        simulated=(),
+        runs=0,
+        seed=1,
+        broker=subject_named(broker, logs=tmp_path),
+        cache=default_cache(),
+        say=print,
+        logs=tmp_path,
+        traces=tmp_path / "traces",
     )
     comparison = compare(order)
     assert [(each.design, each.churn) for each in comparison.rows] == [
@@ -43,3 +53,6 @@ def test_real_members_of_both_designs_go_through_the_same_churn(tmp_path: Path, 
     ]
     assert all(each.stable_ms is not None for each in comparison.rows)
     assert comparison.parts["brokers"].startswith(broker)
+    waves = waves_of(list(read_trace((tmp_path / "traces" / "zookeeper-3.ndjson").read_text("utf-8").splitlines())))
+    assert any("m0003-late started" in wave.causes for wave in waves)
+    assert any("left" in cause for wave in waves for cause in wave.causes)

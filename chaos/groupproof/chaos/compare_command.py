@@ -42,7 +42,7 @@ def _sizes(value: str) -> tuple[int, ...]:
 def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, broker: str, seed: int, output: Path, as_json: bool) -> int:
     """Run the consumer that Kafka had before the coordinator, on ZooKeeper, beside a coordinator's group; draw what both make of the same churn.
 
-    Writes comparison.html, comparison.svg and comparison.json. Real members need Java, Toxiproxy and kazoo (pip install 'groupproof[zookeeper]').
+    Writes comparison.html, comparison.svg and comparison.json, and a trace of each group on ZooKeeper for groupproof trace explain. Real members need Java, Toxiproxy and kazoo (pip install 'groupproof[zookeeper]').
     """
     from groupproof.chaos.comparing import Order, compare
     from groupproof.clients.store import default_cache
@@ -53,7 +53,16 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
     def say(line: str) -> None:
         click.echo(f"groupproof: {line}", err=True)
 
-    order = Order(real=real, simulated=simulated, runs=runs, seed=seed, broker=subject_named(broker, say=say), cache=default_cache(), say=say)
+    order = Order(
+        real=real,
+        simulated=simulated,
+        runs=runs,
+        seed=seed,
+        broker=subject_named(broker, say=say),
+        cache=default_cache(),
+        say=say,
+        traces=output / "traces",
+    )
     comparison = compare(order)
     output.mkdir(parents=True, exist_ok=True)
     written = json.dumps(comparison.to_json(), ensure_ascii=False, indent=1)

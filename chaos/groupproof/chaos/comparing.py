@@ -25,6 +25,7 @@ from groupproof.harness.designs.ledger import Ledger
 from groupproof.harness.designs.side import TOPIC, Common, Side
 from groupproof.harness.designs.zookeeper_side import ZooKeeperSide, registered_brokers
 from groupproof.harness.simulator.zookeeper.growth import CHURNS, grow
+from groupproof.protocol.trace import Recorder, Trace, write_trace
 
 __all__ = ["Order", "compare", "simulated"]
 
@@ -36,7 +37,10 @@ _RECORDS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is wanted: sizes of real and of simulated groups, and how many runs of each partial failure; 0 for none. `broker` keeps the log."""
+    """What is wanted: sizes of real and of simulated groups, and how many runs of each partial failure; 0 for none. `broker` keeps the log.
+
+    What members on ZooKeeper do is written to the folder `traces`, for `groupproof trace explain`.
+    """
 
     real: tuple[int, ...]
     simulated: tuple[int, ...]
@@ -46,6 +50,7 @@ class Order:
     cache: Path
     say: Say
     logs: Path | None = None
+    traces: Path | None = None
 
 
 def compare(order: Order) -> Comparison:
@@ -112,10 +117,17 @@ class _Work:
             if design == ZOOKEEPER:
                 await stack.enter_async_context(registered_brokers(hosts, dict(enumerate(running.addresses)), partitions))
             nursery = await stack.enter_async_context(trio.open_nursery())
-            side = _side(design, common, nursery, ledger, hosts, running)
+            recorder = _recorder()
+            side = _side(design, common, nursery, ledger, hosts, running, recorder)
             async for row in churned(side, members, partitions, self._order.seed):
                 self.rows.append(row)
             nursery.cancel_scope.cancel()
+        self._keep(f"{design}-{members}", recorder.trace)
+
+    def _keep(self, name: str, trace: Trace) -> None:
+        if self._order.traces is not None and trace:
+            self._order.traces.mkdir(parents=True, exist_ok=True)
+            (self._order.traces / f"{name}.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), "utf-8")
 
     async def _split(self, zookeeper: RunningZooKeeper) -> None:
         order = self._order
@@ -127,7 +139,10 @@ class _Work:
             async def one(design: str, fault: str, seed: int) -> None:
                 async with at_once:
                     order.say(f"members are {'cut off' if fault == 'cut' else 'late'}, seed {seed}, design {design}")
-                    self.splits.append(await split(design, fault, seed, zookeeper=zookeeper.address, toxiproxy=toxiproxy))
+                    recorder = _recorder()
+                    found = await split(design, fault, seed, zookeeper=zookeeper.address, toxiproxy=toxiproxy, recorder=recorder)
+                    self.splits.append(found)
+                    self._keep(f"{design}-{fault}-{seed}", recorder.trace)
 
             for seed in range(order.seed, order.seed + order.runs):
                 for fault in FAULTS:
@@ -136,7 +151,14 @@ class _Work:
         self.splits.sort(key=lambda each: (each.fault, each.seed, each.design))
 
 
-def _side(design: str, common: Common, nursery: trio.Nursery, ledger: Ledger, hosts: str, running: RunningCluster) -> Side:
+def _recorder() -> Recorder:
+    began = trio.current_time()
+    return Recorder(lambda: round((trio.current_time() - began) * 1e9))
+
+
+def _side(design: str, common: Common, nursery: trio.Nursery, ledger: Ledger, hosts: str, running: RunningCluster, recorder: Recorder) -> Side:
     if design == COORDINATOR:
         return CoordinatorSide(common, nursery, ledger, connect_of=lambda _: (running.connect, running.addresses))
-    return ZooKeeperSide(common, nursery, ledger, hosts_of=lambda _: hosts, connect_of=lambda _: (running.connect, running.addresses))
+    return ZooKeeperSide(
+        common, nursery, ledger, hosts_of=lambda _: hosts, connect_of=lambda _: (running.connect, running.addresses), recorder=recorder
+    )

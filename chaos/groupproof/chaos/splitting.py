@@ -73,8 +73,11 @@ def course_of(fault: str, seed: int) -> Course:
     return Course(struck=struck, toxics=chance.choice(((down(),), black_hole)), after_s=chance.uniform(0.3, 1.8), for_s=7.5)
 
 
-async def split(design: str, fault: str, seed: int, *, zookeeper: Address, toxiproxy: Toxiproxy) -> Split:
-    """Form a group of four and strike it; raise `BrokenEnvironment` where it does not even form."""
+async def split(design: str, fault: str, seed: int, *, zookeeper: Address, toxiproxy: Toxiproxy, recorder: Recorder | None = None) -> Split:
+    """Form a group of four and strike it; raise `BrokenEnvironment` where it does not even form.
+
+    Members on ZooKeeper tell `recorder` what they do.
+    """
     course = course_of(fault, seed)
     common = _OF_CUT if fault == CUT else _OF_LATE
     key = f"{design}-{fault}-{seed}"
@@ -85,7 +88,7 @@ async def split(design: str, fault: str, seed: int, *, zookeeper: Address, toxip
         ledger = Ledger((TOPIC, each) for each in range(PARTITIONS))
         ways = _Ways(toxiproxy, stack, key)
         if design == ZOOKEEPER:
-            side: AnySide = await _on_zookeeper(common, nursery, ledger, ways, stack, addresses, zookeeper, course.struck)
+            side: AnySide = await _on_zookeeper(common, nursery, ledger, ways, stack, addresses, zookeeper, course.struck, recorder)
         else:
             side = await _on_coordinator(common, nursery, ledger, ways, addresses, cluster.coordinator_node(GROUP), course.struck)
         return await _Trial(side, course, fault, seed, ways, common).go()
@@ -140,7 +143,7 @@ class _Ways:
 
 async def _on_zookeeper(
     common: Common, nursery: trio.Nursery, ledger: Ledger, ways: _Ways, stack: AsyncExitStack, addresses: dict[int, Address], zookeeper: Address,
-    struck: Sequence[str],
+    struck: Sequence[str], recorder: Recorder | None,
 ) -> ZooKeeperSide:  # fmt: skip
     root = f"/{ways.key}"
     await stack.enter_async_context(registered_brokers(f"{zookeeper[0]}:{zookeeper[1]}{root}", addresses, PARTITIONS))
@@ -150,7 +153,9 @@ async def _on_zookeeper(
         host, port = doors.get(member, zookeeper)
         return f"{host}:{port}{root}"
 
-    return ZooKeeperSide(common, nursery, ledger, hosts_of=hosts_of, connect_of=lambda _: (trio.open_tcp_stream, list(addresses.values())))
+    return ZooKeeperSide(
+        common, nursery, ledger, hosts_of=hosts_of, connect_of=lambda _: (trio.open_tcp_stream, list(addresses.values())), recorder=recorder
+    )
 
 
 async def _on_coordinator(
