@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 
 from groupproof.chaos.compare_command import command
 from groupproof.harness.designs.comparison import Comparison
+from groupproof.harness.troubles import BrokenEnvironment
 
 ARGUMENTS = ["--real", "", "--simulated", "4", "--runs", "0"]
 
@@ -32,3 +34,17 @@ def test_what_is_no_size_is_refused(sizes: str, said: str) -> None:
     called = CliRunner().invoke(command, ["--simulated", sizes])
     assert called.exit_code == 2
     assert said in called.output
+
+
+def test_a_library_that_is_missing_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [
+        each for each in sys.modules if each == "kazoo" or each.startswith(("kazoo.", "groupproof.chaos.comparing", "groupproof.harness.designs"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "groupproof.clients.zookeeper.kazoo_session", raising=False)
+    monkeypatch.delitem(sys.modules, "groupproof.clients.zookeeper.driver", raising=False)
+    monkeypatch.delitem(sys.modules, "groupproof.chaos.splitting", raising=False)
+    monkeypatch.setitem(sys.modules, "kazoo", None)
+    called = CliRunner().invoke(command, ARGUMENTS)
+    assert isinstance(called.exception, BrokenEnvironment)
+    assert "needs kazoo, which is not installed: pip install" in str(called.exception)

@@ -44,7 +44,10 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
 
     Writes comparison.html, comparison.svg and comparison.json, and a trace of each group on ZooKeeper for groupproof trace explain. Real members need Java, Toxiproxy and kazoo (pip install 'groupproof[zookeeper]').
     """
-    from groupproof.chaos.comparing import Order, compare
+    try:
+        from groupproof.chaos.comparing import Order, compare
+    except ModuleNotFoundError as missing:
+        raise _absent(missing) from missing
     from groupproof.clients.store import default_cache
     from groupproof.harness.brokers.kinds import subject_named
     from groupproof.harness.designs.comparison_page import page
@@ -74,6 +77,12 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
     else:
         _print(comparison, output)
     return 0
+
+
+def _absent(missing: ModuleNotFoundError) -> Exception:
+    from groupproof.harness.troubles import BrokenEnvironment
+
+    return BrokenEnvironment(f"groupproof compare needs {missing.name}, which is not installed: pip install 'groupproof[chaos,zookeeper]'")
 
 
 def _print(comparison: Comparison, output: Path) -> None:

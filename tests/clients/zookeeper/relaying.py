@@ -35,7 +35,11 @@ class Relay:
         self._scopes.discard(scope)
 
     async def _join(self, near: trio.SocketStream, scope: trio.CancelScope) -> None:
-        async with await trio.open_tcp_stream(*self._upstream) as far, trio.open_nursery() as nursery:
+        try:
+            opened = await trio.open_tcp_stream(*self._upstream)
+        except OSError:
+            return
+        async with opened as far, trio.open_nursery() as nursery:
             nursery.start_soon(_pass, near, far, scope)
             nursery.start_soon(_pass, far, near, scope)
 

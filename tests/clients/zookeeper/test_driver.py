@@ -14,6 +14,7 @@ from groupproof.clients.zookeeper.driver import ZooKeeperConsumer
 from groupproof.clients.zookeeper.outputs import Closed, Committed, Owned, Released, Streaming, Telling
 from groupproof.clients.zookeeper.paths import broker_data, broker_path, consumer_id, topic_data, topic_path
 from groupproof.clients.zookeeper.settings import ConsumerSettings
+from groupproof.harness.brokers.zookeeper import RunningZooKeeper
 from groupproof.harness.network import MemoryNetwork
 from groupproof.protocol.zookeeper import Answer, Children, Create, Get
 
@@ -25,7 +26,8 @@ PARTITIONS = 4
 class Group:
     """Consumers with one thread each; what they told and took by name."""
 
-    def __init__(self, hosts: str, network: MemoryNetwork, nursery: trio.Nursery) -> None:
+    def __init__(self, hosts: str, network: MemoryNetwork, nursery: trio.Nursery, server: RunningZooKeeper) -> None:
+        self.server = server
         self.consumers: dict[str, ZooKeeperConsumer] = {}
         self.told: dict[str, list[Telling]] = {}
         self.took: dict[str, list[tuple[int, int]]] = {}
@@ -65,7 +67,7 @@ async def a_group(logs: Path) -> AsyncIterator[tuple[Group, RealClient]]:
             await looker.ask(Create(broker_path(node), broker_data(Node(node_id=node, host=f"broker-{node}", port=9092), 0), is_ephemeral=True))
         await looker.ask(Create(topic_path("t"), topic_data({each: [cluster.nodes[0]] for each in range(PARTITIONS)})))
         async with trio.open_nursery() as nursery:
-            yield Group(f"{server.address[0]}:{server.address[1]}/kafka", network, nursery), looker
+            yield Group(f"{server.address[0]}:{server.address[1]}/kafka", network, nursery, server), looker
             nursery.cancel_scope.cancel()
 
 
@@ -120,5 +122,26 @@ def test_offsets_in_kafka_take_the_place_of_those_in_zookeeper(tmp_path: Path) -
             await wait_until(lambda: any(isinstance(each, Owned) and len(each.partitions) == PARTITIONS for each in group.told["b"]))
             assert group.took["b"] == []
             assert (await _asked(looker, Children("/consumers/g/ids"))).children == (group.consumers["b"].machine.consumer_id,)
+
+    trio.run(live)
+
+
+@pytest.mark.soak
+def test_a_zookeeper_that_is_killed_and_started_again_finds_its_consumers_at_work(tmp_path: Path) -> None:
+    async def live() -> None:
+        async with a_group(tmp_path) as (group, looker):
+            a, b = await group.begin("a"), await group.begin("b")
+            await wait_until(lambda: group.owns(a=2, b=2))
+            owned = {"a": a.machine.owned, "b": b.machine.owned}
+            await group.server.order("kill")
+            await wait_until(lambda: "disconnected" in looker.seen)
+            # Nobody rebalances without ZooKeeper, and nobody stops reading.
+            assert {"a": a.machine.owned, "b": b.machine.owned} == owned
+            await group.server.order("start")
+            await group.server.wait_until_up()
+            await wait_until(lambda: looker.seen[-1] == "connected")
+            await wait_until(lambda: group.owns(a=2, b=2))
+            assert len((await _asked(looker, Children("/consumers/g/ids"))).children) == 2
+            assert (await _asked(looker, Children("/consumers/g/owners/t"))).children == ("0", "1", "2", "3")
 
     trio.run(live)
