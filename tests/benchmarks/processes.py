@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cpu_s", "listening_on"]
+__all__ = ["cpu_of_tree_s", "cpu_s", "listening_on"]
 
 _LISTENS = "0A"
 
@@ -35,5 +35,34 @@ def _inode_of(port: int) -> str | None:
 
 def cpu_s(process: int) -> float:
     """Return the seconds of processor time, in and out of the kernel, that a process has had."""
-    columns = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(columns[11]) + int(columns[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(_columns(process)[11:13]) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_of_tree_s(root: int) -> float:
+    """Return the processor time of a process and of all that came of it, those that have ended too."""
+    found, left = 0, [root]
+    parents = {process: parent for process in _processes() if (parent := _parent(process)) is not None}
+    while left:
+        process = left.pop()
+        left += [each for each, parent in parents.items() if parent == process]
+        try:
+            found += sum(_columns(process)[11:15])
+        except OSError:
+            continue
+    return found / os.sysconf("SC_CLK_TCK")
+
+
+def _columns(process: int) -> list[int]:
+    said = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return [0, *map(int, said[1:])]
+
+
+def _processes() -> list[int]:
+    return [int(each) for each in os.listdir("/proc") if each.isdigit()]
+
+
+def _parent(process: int) -> int | None:
+    try:
+        return _columns(process)[1]
+    except OSError:
+        return None

@@ -1,7 +1,8 @@
 """What judging a fleet costs by its rows, its members and its groups, in one process and by Spark; and how traces of any length are made.
 
 What is judged is simulated: virtual members, observations as Parquet. A row of the table is one trace: so many rows, in so many groups of so many
-members, and the seconds that `trace check` takes on it in one process and on Spark (`local[2]`, its session up and warm), as people see them.
+members, and the seconds that `trace check` takes on it in one process and on Spark (`local[2]`, its session up and warm), as people see them and as
+processor time of all that works on it, which a busy machine blurs less.
 
 python -m tests.benchmarks.scale measure [--only rows|members|groups] [--output FILE]   # adds to FILE, from which the picture is drawn
 python -m tests.benchmarks.scale draw FILE PICTURE
@@ -16,15 +17,19 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from tests.benchmarks.processes import cpu_of_tree_s
 from tests.benchmarks.scale_picture import picture
 
 from groupproof.chaos.spark.checking import check_by_spark
+from groupproof.chaos.spark.session import session
 from groupproof.harness.catalogue import CASES
 from groupproof.harness.checking import Checked, check_files
 from groupproof.harness.judges import UNIVERSAL
@@ -38,13 +43,14 @@ ROWS_A_MEMBER_S: Final = 1.6
 """Heartbeats every 3 s and commits every 5 s, of each three observations: asked, taken up, answered."""
 SWEEPS: Final[dict[str, tuple[tuple[int, int, int], ...]]] = {
     "rows": tuple((rows, 100, 1) for rows in (25_000, 50_000, 100_000, 200_000, 400_000)),
-    "members": tuple((50_000, members, 1) for members in (10, 100, 1_000)),
-    "groups": tuple((50_000, 5, groups) for groups in (1, 10, 100, 1_000)),
+    "members": tuple((30_000, members, 1) for members in (10, 100, 1_000)),
+    "groups": tuple((30_000, 5, groups) for groups in (1, 10, 100, 1_000)),
 }
 """Rows, members of a group, and groups."""
 PIECE_ROWS: Final = 1_000_000
 _PIECE_MEMBERS: Final = 100
 _BASE_ROWS: Final = 100_000
+_SEEDS: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +63,18 @@ class Cost:
     groups: int
     process_s: float
     spark_s: float
+    process_cpu_s: float
+    spark_cpu_s: float
 
     @property
     def ratio(self) -> float:
         """How many times as fast as one process Spark was."""
         return self.process_s / self.spark_s
+
+    @property
+    def cpu_ratio(self) -> float:
+        """How many rows a second of processor time judges by Spark, for one in one process."""
+        return self.process_cpu_s / self.spark_cpu_s
 
 
 def simulated(folder: Path, *, rows: int, members: int, seed: int = 1) -> Path:
@@ -72,16 +85,19 @@ def simulated(folder: Path, *, rows: int, members: int, seed: int = 1) -> Path:
 
 
 def copied(piece: Path, folder: Path, runs: int) -> Path:
-    """Write a piece as so many runs of one trace, and return the file."""
+    """Write a piece as so many runs of one trace, one after the other, and return the file."""
     table = pq.read_table(piece)
-    at = table.schema.get_field_index("run")
+    run, seq = table.schema.get_field_index("run"), table.schema.get_field_index("seq")
+    seqs = table.column(seq)
+    step = pc.max(seqs).as_py() + 1
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "trace.parquet"
     unfinished = folder / ".trace.parquet.part"
     with pq.ParquetWriter(unfinished, table.schema, compression="zstd") as writer:
         for number in range(runs):
             named = pa.array([f"run-{number:04}"] * table.num_rows, pa.string())
-            writer.write_table(table.set_column(at, table.schema.field(at), named))
+            numbered = table.set_column(seq, table.schema.field(seq), pc.add(seqs, number * step))
+            writer.write_table(numbered.set_column(run, table.schema.field(run), named))
     unfinished.rename(file)
     return file
 
@@ -91,23 +107,36 @@ def _trace(folder: Path, rows: int, members: int, groups: int) -> Path:
     return copied(simulated(folder / "base", rows=rows // runs, members=members), folder, runs)
 
 
-def _timed(check: Callable[[], Checked]) -> tuple[float, Checked]:
-    began = time.perf_counter()
+def _timed(check: Callable[[], Checked], jvm: int | None = None) -> tuple[float, float, Checked]:
+    """Return the seconds, the seconds of processor time, with those of Spark where its JVM is named, and what was found."""
+    began, used_s = time.perf_counter(), _used_s(jvm)
     found = check()
-    return time.perf_counter() - began, found
+    return time.perf_counter() - began, _used_s(jvm) - used_s, found
+
+
+def _used_s(jvm: int | None) -> float:
+    return time.process_time() + (0.0 if jvm is None else cpu_of_tree_s(jvm))
 
 
 def measured(sweep: str, points: tuple[tuple[int, int, int], ...]) -> Iterator[Cost]:
     """Yield what each trace costs on both engines, which say the same of it."""
     with tempfile.TemporaryDirectory() as scratch:
         check_by_spark([_trace(Path(scratch, "warm"), 2_000, 5, 2)], url=MASTER)
+        jvm = _jvm()
         for number, (rows, members, groups) in enumerate(points):
             file = _trace(Path(scratch, str(number)), rows, members, groups)
-            spark_s, by_spark = _timed(lambda file=file: check_by_spark([file], url=MASTER))  # type: ignore[misc]  # called at once
-            process_s, here = _timed(lambda file=file: check_files([file], CASES, UNIVERSAL))  # type: ignore[misc]  # called at once
+            spark_s, spark_cpu_s, by_spark = _timed(partial(check_by_spark, [file], url=MASTER), jvm)
+            process_s, process_cpu_s, here = _timed(partial(check_files, [file], CASES, UNIVERSAL))
             assert _told(by_spark) == _told(here)
-            there = pq.read_metadata(file).num_rows
-            yield Cost(sweep=sweep, rows=there, members=members, groups=groups, process_s=process_s, spark_s=spark_s)
+            yield Cost(
+                sweep=sweep, rows=pq.read_metadata(file).num_rows, members=members, groups=groups,
+                process_s=round(process_s, 2), spark_s=round(spark_s, 2), process_cpu_s=round(process_cpu_s, 2), spark_cpu_s=round(spark_cpu_s, 2),
+            )  # fmt: skip
+
+
+def _jvm() -> int:
+    process: int = session("scale", master=MASTER).sparkContext._gateway.proc.pid  # type: ignore[union-attr]  # it was started here
+    return process
 
 
 def _told(checked: Checked) -> list[tuple[str, str, str]]:
@@ -118,13 +147,15 @@ def _told(checked: Checked) -> list[tuple[str, str, str]]:
 
 
 def written(folder: Path, rows: int) -> Iterator[Path]:
-    """Yield pieces of about a million rows each, made where they are not there yet; each is ten runs of one simulation of its own seed."""
+    """Yield pieces of about a million rows each, made where they are not there yet: each is ten runs of one of ten simulations."""
     for number in range(rows // PIECE_ROWS):
         place = folder / f"piece={number:04}"
         if not (place / "trace.parquet").is_file():
-            with tempfile.TemporaryDirectory() as scratch:
-                base = simulated(Path(scratch), rows=_BASE_ROWS, members=_PIECE_MEMBERS, seed=number % 10 + 1)
-                copied(base, place, PIECE_ROWS // _BASE_ROWS)
+            seed = number % _SEEDS + 1
+            base = piece_of(folder / ".simulated", seed)
+            if not base.is_file():
+                simulated(folder / ".simulated", rows=_BASE_ROWS, members=_PIECE_MEMBERS, seed=seed)
+            copied(base, place, PIECE_ROWS // _BASE_ROWS)
         yield place / "trace.parquet"
 
 
@@ -133,7 +164,7 @@ def judged(folder: Path) -> Iterator[dict[str, Any]]:
     for piece in sorted(folder.glob("piece=*/trace.parquet")):
         kept = piece.with_name("judged.json")
         if not kept.is_file():
-            took_s, found = _timed(lambda piece=piece: check_by_spark([piece], url=MASTER))  # type: ignore[misc]  # called at once
+            took_s, _, found = _timed(partial(check_by_spark, [piece], url=MASTER))
             rows = pq.read_metadata(piece).num_rows
             broken = sum(each.case.id.startswith("laws/") and each.ruling.verdict.value != "OK" for each in found.results)
             kept.write_text(json.dumps({"rows": rows, "seconds": round(took_s, 2), "groups": len(found.results) // 2, "broken": broken}))
@@ -157,11 +188,12 @@ def measure(only: str | None, output: Path) -> None:
         kept = [each for each in kept if each["sweep"] != sweep]
         for cost in measured(sweep, SWEEPS[sweep]):
             kept.append(asdict(cost))
+            output.write_text(json.dumps(kept, indent=1) + "\n")
             click.echo(
                 f"{sweep:8} {cost.rows:9,} rows, {cost.groups:5,} groups of {cost.members:5,}: one process {cost.rows / cost.process_s:7,.0f} rows/s, "
-                f"Spark {cost.rows / cost.spark_s:7,.0f} rows/s, {cost.ratio:.2f} x"
+                f"Spark {cost.rows / cost.spark_s:7,.0f} rows/s, {cost.ratio:.2f} x; "
+                f"by a processor second {cost.rows / cost.process_cpu_s:7,.0f} and {cost.rows / cost.spark_cpu_s:7,.0f}, {cost.cpu_ratio:.2f} x"
             )
-    output.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 @main.command()

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["picture"]
 
 _WIDE, _HIGH, _GAP, _LEFT, _TOP = 250, 210, 70, 60, 60
-_LINES: Final = {"process_s": ("one process", COLOURS["link"][0], ""), "spark_s": ("Spark, 2 cores, warm", COLOURS["preparing"][0], "6 3")}
+_LINES: Final = {"process_cpu_s": ("one process", COLOURS["link"][0], ""), "spark_cpu_s": ("Spark, 2 cores, warm", COLOURS["preparing"][0], "6 3")}
 _TITLES: Final = {
-    "rows": "rows (one group of 100 in each run)",
-    "members": "members of one group (50,000 rows)",
-    "groups": "groups of 5 (50,000 rows)",
+    "rows": "rows (groups of 100 members)",
+    "members": "members of one group (30,000 rows)",
+    "groups": "groups of 5 (30,000 rows)",
 }
 _INK, _SOFT, _LINE = (COLOURS[name][0] for name in ("ink", "soft", "line"))
 
@@ -35,7 +35,7 @@ def picture(costs: Sequence[Cost]) -> str:
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif" font-size="12" role="img">'
-        f"<title>Seconds that judging a trace takes, by its rows, members and groups</title>"
+        f"<title>Processor seconds that judging a trace takes, by its rows, members and groups</title>"
         f'<rect width="{width}" height="{height}" fill="{COLOURS["paper"][0]}"/>{legend}{"".join(panels)}</svg>\n'
     )
 
@@ -54,7 +54,12 @@ def _panel(costs: Sequence[Cost], sweep: str, left: float) -> str:
         _line([at(float(getattr(each, sweep)), float(getattr(each, name))) for each in costs], colour, dash)
         for name, (_, colour, dash) in _LINES.items()
     )
-    return grid + lines + _text(left, _TOP - 12, "seconds", _SOFT) + _text(left + _WIDE / 2, _TOP + _HIGH + 40, _TITLES[sweep], _INK, "middle")
+    return (
+        grid
+        + lines
+        + _text(left, _TOP - 12, "seconds of processor time", _SOFT)
+        + _text(left + _WIDE / 2, _TOP + _HIGH + 40, _TITLES[sweep], _INK, "middle")
+    )
 
 
 def _decades(values: Iterable[float]) -> tuple[int, int]:

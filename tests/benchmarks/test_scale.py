@@ -18,7 +18,16 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def cost(sweep: str, size: int) -> Cost:
-    return Cost(sweep=sweep, rows=1_000 * size, members=size, groups=size, process_s=2.0 * size, spark_s=1.0 * size)
+    return Cost(
+        sweep=sweep,
+        rows=1_000 * size,
+        members=size,
+        groups=size,
+        process_s=2.0 * size,
+        spark_s=1.0 * size,
+        process_cpu_s=2.0 * size,
+        spark_cpu_s=3.0 * size,
+    )
 
 
 def test_a_simulated_trace_has_about_the_rows_that_were_asked_for(tmp_path: Path) -> None:
