@@ -22,8 +22,7 @@ def test_what_is_missing_is_told_with_its_reason_and_its_ids() -> None:
 
     for gap in gaps():
         assert f"**{len(gap.ids)}, for want of {gap.needs}.** {gap.why}" in document
-        assert gap.ids[0] in document
-        assert gap.ids[-1] in document
+    assert document.endswith("## Without a witness\n\nNothing.\n") is not bool(gaps())
 
 
 def test_ids_of_a_family_that_follow_each_other_are_told_as_a_range(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,8 @@ def coverage_markdown() -> str:
     lines += [_HEAD.format(count=count, all=len(requirements()), readings=readings, all_readings=len(READINGS))]
     lines += table(("section", "requirements", "with a witness", "with a rule of the tables"), _sections())
     lines += ["## Without a witness", ""]
+    if not gaps():
+        lines += ["Nothing.", ""]
     for gap in gaps():
         lines += [f"**{len(gap.ids)}, for want of {gap.needs}.** {gap.why}", "", _ids(gap), ""]
     return "\n".join(lines).rstrip() + "\n"

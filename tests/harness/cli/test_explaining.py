@@ -4,6 +4,8 @@ import pytest
 from tests.harness.cli.calling import Call
 
 from groupproof.harness.suites import CASES
+from groupproof.protocol.spec import coverage
+from groupproof.protocol.spec.coverage import Gap
 
 
 @pytest.mark.parametrize(
@@ -11,7 +13,7 @@ from groupproof.harness.suites import CASES
     [
         ("heartbeat/classic/unknown-member-id", ["CLIENT-48 (MUST)", "Start m0", "Needs of the shim\n  classic", "recovers:", "--only heartbeat/classic/unknown-member-id"]),
         ("HB-03", ["Heartbeat in Empty MUST be answered UNKNOWN_MEMBER_ID(25).", "Source:", "Level:", "tests/coordinator/test_heartbeats.py::test_"]),
-        ("ZK-01", ["Tests that fail if it is not met", "none: They speak of the consumer that Kafka had before"]),
+        ("ZK-01", ["Tests that fail if it is not met", "tests/clients/zookeeper/test_thread_assignors.py::test_"]),
         ("HB-02", ["Heartbeat/Dead/dead  (kafka-1.1 to kafka-2.2)"]),
         ("client-30", ["Observed by the wire: first HB after SYNC"]),
         ("client-48", ["CLIENT-48", "heartbeat/classic/unknown-member-id"]),
@@ -24,6 +26,12 @@ def test_one_thing_is_told_in_full(name: str, said: list[str], groupproof: Call)
 
     assert called.code == 0
     assert [each for each in said if each not in called.out] == []
+
+
+def test_a_requirement_without_a_witness_says_why(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "gaps", lambda: (Gap(needs="time", why="There was none.", ids=("HB-03",)),))
+
+    assert "none: There was none." in groupproof("explain", "HB-03").out
 
 
 def test_every_case_can_be_explained(groupproof: Call) -> None:
