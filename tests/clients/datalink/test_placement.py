@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,8 @@ from groupproof.clients.datalink.tasks import Task
 from groupproof.protocol.datalink import WorkerStatus, decode_status, encode_status
 
 
-def _worker(name: str, *held: str, running: tuple[str, ...] = (), generation: int = 1, **more: object) -> Candidate:
-    status = WorkerStatus(url=name, config_version=1, generation=generation, held=held, running=running, version=1, **more)  # type: ignore[arg-type]
+def _worker(name: str, *held: str, running: tuple[str, ...] = (), generation: int = 1, **more: Any) -> Candidate:
+    status = WorkerStatus(url=name, config_version=1, generation=generation, held=held, running=running, version=1, **more)
     return Candidate(member_id=f"{name}-id", status=status)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from groupproof.clients.datalink.placement import ASSIGNORS
@@ -13,9 +15,9 @@ from groupproof.harness.datalink.churn import KINDS, Event, drawn
 from groupproof.harness.datalink.world import Course, Outcome, World, run
 
 
-def _course(seed: int, *kinds: str, events: int = 8, **given: object) -> Course:
+def _course(seed: int, *kinds: str, events: int = 8, **given: Any) -> Course:
     happens = drawn(seed, kinds=kinds or tuple(KINDS), events=events, every_ms=60_000, workers=5)
-    return Course(seed=seed, workers=5, tasks=17, events=happens, **given)  # type: ignore[arg-type]
+    return Course(seed=seed, workers=5, tasks=17, events=happens, **given)
 
 
 def _longest(outcome: Outcome) -> int:

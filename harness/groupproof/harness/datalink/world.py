@@ -94,9 +94,11 @@ class World:
             group=GROUP, bootstrap=(("manager-0", 8899), ("manager-1", 8899)), name=f"w{number}", assignor=course.assignor, hand_over=course.hand_over,
             fences=course.fences, **drifting(self._streams.named("pace", number)),
         )  # fmt: skip
-        read: Callable[[], Configs] = lambda: self.board.configs(GROUP)  # noqa: E731
         random = self._streams.named("worker", number)
-        return Bay(settings, heap=self.heap, managers=self.managers, ledger=self.ledger, random=random, times=course.times, read=read)
+        return Bay(settings, heap=self.heap, managers=self.managers, ledger=self.ledger, random=random, times=course.times, read=self._read)
+
+    def _read(self) -> Configs:
+        return self.board.configs(GROUP)
 
     def add_task(self) -> None:
         name = f"t{self._tasks}"
