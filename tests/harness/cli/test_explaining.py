@@ -14,7 +14,7 @@ from groupproof.protocol.spec.coverage import Gap
         ("heartbeat/classic/unknown-member-id", ["CLIENT-48 (MUST)", "Start m0", "Needs of the shim\n  classic", "recovers:", "--only heartbeat/classic/unknown-member-id"]),
         ("HB-03", ["Heartbeat in Empty MUST be answered UNKNOWN_MEMBER_ID(25).", "Source:", "Level:", "tests/coordinator/test_heartbeats.py::test_"]),
         ("ZK-01", ["Tests that fail if it is not met", "tests/clients/zookeeper/test_thread_assignors.py::test_"]),
-        ("HB-02", ["Heartbeat/Dead/dead  (kafka-1.1 to kafka-2.2)"]),
+        ("HB-02", ["Heartbeat/Dead/dead  (kafka-1.1 to kafka-2.2, "]),
         ("client-30", ["Observed by the wire: first HB after SYNC"]),
         ("client-48", ["CLIENT-48", "heartbeat/classic/unknown-member-id"]),
         ("kafka-2.4", ["release 2.4", "JoinGroup 0–6", "group.initial.rebalance.delay.ms"]),
