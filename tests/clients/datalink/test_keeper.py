@@ -1,4 +1,4 @@
-"""The program around a worker: tasks that really run, over the wire, before a Manager in this process."""
+"""The program around a worker: tasks that really run, over the wire, before a Manager in this process, under trio's MockClock."""
 
 from __future__ import annotations
 
