@@ -1,4 +1,4 @@
-"""The picture of what judging costs: a panel for rows, members and groups, both axes logarithmic, one line for each engine."""
+"""The picture of what judging costs: by rows in all, by members and groups for a row; axes are logarithmic, and each engine has its line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _WIDE, _HIGH, _GAP, _LEFT, _TOP = 250, 210, 70, 60, 60
 _LINES: Final = {"process_cpu_s": ("one process", COLOURS["link"][0], ""), "spark_cpu_s": ("Spark, 2 cores, warm", COLOURS["preparing"][0], "6 3")}
 _TITLES: Final = {
     "rows": "rows (groups of 100 members)",
-    "members": "members of one group (30,000 rows)",
-    "groups": "groups of 5 (30,000 rows)",
+    "members": "members of one group",
+    "groups": "groups of 5 members",
 }
+_HEIGHTS: Final = {"rows": "seconds of processor time"}
 _INK, _SOFT, _LINE = (COLOURS[name][0] for name in ("ink", "soft", "line"))
 
 
@@ -42,7 +43,7 @@ def picture(costs: Sequence[Cost]) -> str:
 
 def _panel(costs: Sequence[Cost], sweep: str, left: float) -> str:
     xs = [float(getattr(each, sweep)) for each in costs]
-    ys = [float(getattr(each, name)) for each in costs for name in _LINES]
+    ys = [_height(each, name) for each in costs for name in _LINES]
     across, up = _decades(xs), _decades(ys)
 
     def at(x: float, y: float) -> tuple[float, float]:
@@ -51,15 +52,20 @@ def _panel(costs: Sequence[Cost], sweep: str, left: float) -> str:
     grid = "".join(_rule(*at(10.0**each, 10.0 ** up[0]), _said(each), is_across=True) for each in range(across[0], across[1] + 1))
     grid += "".join(_rule(*at(10.0 ** across[0], 10.0**each), _said(each), is_across=False) for each in range(up[0], up[1] + 1))
     lines = "".join(
-        _line([at(float(getattr(each, sweep)), float(getattr(each, name))) for each in costs], colour, dash)
-        for name, (_, colour, dash) in _LINES.items()
+        _line([at(float(getattr(each, sweep)), _height(each, name)) for each in costs], colour, dash) for name, (_, colour, dash) in _LINES.items()
     )
     return (
         grid
         + lines
-        + _text(left, _TOP - 12, "seconds of processor time", _SOFT)
+        + _text(left, _TOP - 12, _HEIGHTS.get(sweep, "processor µs a row"), _SOFT)
         + _text(left + _WIDE / 2, _TOP + _HIGH + 40, _TITLES[sweep], _INK, "middle")
     )
+
+
+def _height(cost: Cost, name: str) -> float:
+    """Return what a line shows: the whole cost by rows, and that of one row by what else there is of."""
+    seconds = float(getattr(cost, name))
+    return seconds if cost.sweep in _HEIGHTS else 1e6 * seconds / cost.rows
 
 
 def _decades(values: Iterable[float]) -> tuple[int, int]:
