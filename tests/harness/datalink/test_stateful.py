@@ -47,6 +47,10 @@ class Histories(RuleBasedStateMachine):
     def a_network_breaks_or_mends(self, who: int, is_cut: bool) -> None:
         self.world.bays[who].is_cut = is_cut
 
+    @rule(who=WHO, is_stale=st.booleans())
+    def a_worker_is_shown_old_configurations_or_today_s(self, who: int, is_stale: bool) -> None:
+        self.world.bays[who].stale = self.world.board.configs("g") if is_stale else None
+
     @rule(ends=st.booleans(), without_ms=st.sampled_from((0, 500, 20_000)))
     def the_managers_switch(self, ends: bool, without_ms: int) -> None:
         self.world.managers.restore()
@@ -99,7 +103,7 @@ class Histories(RuleBasedStateMachine):
         world = self.world
         world.managers.restore()
         for bay in world.bays:
-            bay.is_cut = False
+            bay.is_cut, bay.stale = False, None
             bay.start()
         until_ms = world.heap.now_ms + HEALED_WITHIN_MS
         while world.unsettled() and world.heap.now_ms < until_ms:

@@ -157,6 +157,24 @@ def test_who_is_parked_at_the_manager_is_joining_while_it_prepares_and_syncing_w
     assert seen == {("JoinGroup", "Joining", "PreparingRebalance"), ("SyncGroup", "Syncing", "CompletingRebalance")}
 
 
+@pytest.mark.requirement("WTASK-06", "WTASK-07")
+@pytest.mark.parametrize("who", range(5))
+def test_a_worker_that_is_shown_old_configurations_starts_nothing_until_it_has_caught_up(who: int) -> None:
+    world = World(_course(16, events=0))
+    world.go()
+    bay = world.bays[who]
+    bay.stale = world.board.configs("g")
+    world.add_task()
+    world.heap.run(world.heap.now_ms + 30_000)
+    assert world.unsettled() != ""
+    assert not world.ledger.runners("t17") or bay.name not in world.ledger.runners("t17")
+
+    bay.stale = None
+    world.heap.run(world.heap.now_ms + 15_000)
+
+    assert world.unsettled() == ""
+
+
 @pytest.mark.requirement("WTASK-05", "MGR-02")
 def test_no_worker_runs_a_task_of_another_group() -> None:
     world = World(_course(15, events=0))

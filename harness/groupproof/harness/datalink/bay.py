@@ -34,7 +34,7 @@ class TaskTimes:
 
 
 class Bay:
-    """A process of one worker: `is_up` while it runs, `is_cut` while its network to the Managers is gone."""
+    """A process of one worker: `is_up` while it runs, `is_cut` while its network to the Managers is gone; `stale` are the configurations that it is shown in place of today's."""
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class Bay:
         self.name = settings.name
         self.is_up = self.is_cut = False
         self.failure: str | None = None
+        self.stale: Configs | None = None
         self._heap, self._managers, self._ledger, self._random, self._times, self._read = heap, managers, ledger, random, times, read
         self._life = 0
         self._tokens = itertools.count()
@@ -67,7 +68,7 @@ class Bay:
             self._starting.clear()
             self._ran_here.clear()
             self.worker = Worker(self.settings, random=self._random)
-            self._perform(self.worker.start(self._read(), self._heap.now_ms))
+            self._perform(self.worker.start(self._configs(), self._heap.now_ms))
             self._poll(self._life)
 
     def kill(self) -> None:
@@ -82,11 +83,14 @@ class Bay:
         if self.is_up:
             self._perform(self.worker.close(self._heap.now_ms))
 
+    def _configs(self) -> Configs:
+        return self._read() if self.stale is None else self.stale
+
     # Time
 
     def _poll(self, life: int) -> None:
         if life == self._life:
-            configs = self._read()
+            configs = self._configs()
             if configs is not self.worker.configs:
                 self._perform(self.worker.polled(configs))
             self._heap.after(self.settings.tick_ms, self._poll, life)
@@ -130,7 +134,7 @@ class Bay:
                 self._stop_task(output.task.name)
                 self._later(self._times.stop_ms, lambda: self._restarted(output.task.name))
             case RefreshConfigs():
-                self._later(self._latency_ms(), lambda: self.worker.refreshed(self._read(), self._heap.now_ms))
+                self._later(self._latency_ms(), lambda: self.worker.refreshed(self._configs(), self._heap.now_ms))
             case Failed() | Left():
                 self.failure = output.message if isinstance(output, Failed) else None
                 self.is_up, self._life = False, self._life + 1
