@@ -36,8 +36,7 @@ class Process:
 
     def make_feeds(self, topics: dict[str, int]) -> None:
         """Connect threads with streams, by topic; those that there are stay (ZK-59)."""
-        found = by_topic_and_thread(self.consumer_id, self.registration, self.streams, topics)
-        self.feeds = {**found, **self.feeds}
+        self.feeds |= by_topic_and_thread(self.consumer_id, self.registration, self.streams, topics)
 
     def clear_queues(self, topics: frozenset[str] | None) -> None:
         """Clear the queues of these topics (None: all), and the chunks that are iterated now."""

@@ -102,7 +102,6 @@ class Threads:
         """End the threads of that name where they are."""
         for thread in [thread for thread in self._alive if thread.name == name]:
             self._alive.remove(thread)
-            self._parked = {ask_id: parked for ask_id, parked in self._parked.items() if parked is not thread}
             thread.body.close()
 
     def answer(self, ask_id: int, reply: Reply) -> None:
