@@ -75,3 +75,16 @@ def test_what_it_does_otherwise_than_kafka_can_be_asked(groupproof: Call) -> Non
     told = groupproof("explain", "--profile", "datalink", "--against", "kafka-1.1").out
 
     assert "Forced" in told
+
+
+@pytest.mark.requirement("MGR-32", "PLAN-05")
+def test_the_coordinator_suite_fails_nothing_and_leaves_out_what_the_manager_has_not(groupproof: Call, tmp_path: Path) -> None:
+    called = groupproof(
+        "certify", "coordinator", "groupproof", "--profile", "datalink", "--only", "heartbeat", "--json", "--output", str(tmp_path / "out")
+    )  # fmt: skip
+
+    totals = called.json["totals"]
+    assert called.code == 2
+    assert totals["FAILED"] == totals["NON_STRICT"] == 0
+    assert totals["OK"] > 5
+    assert totals["UNIMPLEMENTED"] > 5
