@@ -12,6 +12,7 @@ from typing import Final
 import trio
 
 from groupproof.chaos.splitting import DESIGNS, FAULTS, split
+from groupproof.chaos.toxiproxy import Toxiproxy
 from groupproof.chaos.toxiproxy_server import provision_toxiproxy, running_toxiproxy
 from groupproof.clients.store import Say
 from groupproof.harness.brokers.cluster import BrokerSubject, RunningCluster
@@ -24,7 +25,9 @@ from groupproof.harness.designs.coordinator_side import CoordinatorSide
 from groupproof.harness.designs.ledger import Ledger
 from groupproof.harness.designs.side import TOPIC, Common, Side
 from groupproof.harness.designs.zookeeper_side import ZooKeeperSide, registered_brokers
+from groupproof.harness.runner import trouble_in
 from groupproof.harness.simulator.zookeeper.growth import CHURNS, grow
+from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.trace import Recorder, Trace, write_trace
 
 __all__ = ["Order", "compare", "simulated"]
@@ -33,6 +36,7 @@ _AT_ONCE: Final = 4
 _LARGE: Final = 64
 _MANY: Final = 1_000
 _RECORDS: Final = 20
+_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +59,12 @@ class Order:
 
 def compare(order: Order) -> Comparison:
     """Do all of it; raise `BrokenEnvironment` where a part can't be had. Must be called outside trio."""
-    rows = list(simulated(order.simulated, order.seed, order.say))
     work = _Work(order)
     if order.real or order.runs:
         trio.run(work.go)
+    rows = simulated(order.simulated, order.seed, order.say)
     parts = {**work.parts, "processors": str(os.cpu_count() or 1)}
-    return Comparison(seed=order.seed, parts=parts, rows=(*work.rows, *rows), splits=tuple(work.splits), notes=tuple(_notes(order)))
+    return Comparison(seed=order.seed, parts=parts, rows=(*work.rows, *rows), splits=tuple(work.splits), notes=(*_notes(order), *work.notes))
 
 
 def simulated(sizes: Iterable[int], seed: int, say: Say) -> Iterator[Row]:
@@ -91,6 +95,7 @@ class _Work:
         self.rows: list[Row] = []
         self.splits: list[Split] = []
         self.parts: dict[str, str] = {}
+        self.notes: list[str] = []
         self._order = order
 
     async def go(self) -> None:
@@ -124,6 +129,24 @@ class _Work:
             nursery.cancel_scope.cancel()
         self._keep(f"{design}-{members}", recorder.trace)
 
+    async def _try_to_split(self, design: str, fault: str, seed: int, zookeeper: RunningZooKeeper, toxiproxy: Toxiproxy) -> None:
+        """Do it again where the group does not even form: on ZooKeeper that happens, and is the end of a group that nobody looks after."""
+        for number in range(_TRIES):
+            recorder = _recorder()
+            try:
+                found = await split(
+                    design, fault, seed, zookeeper=zookeeper.address, toxiproxy=toxiproxy, recorder=recorder, key=f"{design}-{fault}-{seed}-{number}"
+                )
+            except (BrokenEnvironment, BaseExceptionGroup) as error:
+                trouble = trouble_in(error)
+                if not isinstance(trouble, BrokenEnvironment):
+                    raise
+                self.notes.append(f"{fault}, seed {seed}, design {design}: {trouble}; it was begun anew.")
+                continue
+            self.splits.append(found)
+            self._keep(f"{design}-{fault}-{seed}", recorder.trace)
+            return
+
     def _keep(self, name: str, trace: Trace) -> None:
         if self._order.traces is not None and trace:
             self._order.traces.mkdir(parents=True, exist_ok=True)
@@ -139,10 +162,7 @@ class _Work:
             async def one(design: str, fault: str, seed: int) -> None:
                 async with at_once:
                     order.say(f"members are {'cut off' if fault == 'cut' else 'late'}, seed {seed}, design {design}")
-                    recorder = _recorder()
-                    found = await split(design, fault, seed, zookeeper=zookeeper.address, toxiproxy=toxiproxy, recorder=recorder)
-                    self.splits.append(found)
-                    self._keep(f"{design}-{fault}-{seed}", recorder.trace)
+                    await self._try_to_split(design, fault, seed, zookeeper, toxiproxy)
 
             for seed in range(order.seed, order.seed + order.runs):
                 for fault in FAULTS:

@@ -73,20 +73,21 @@ def course_of(fault: str, seed: int) -> Course:
     return Course(struck=struck, toxics=chance.choice(((down(),), black_hole)), after_s=chance.uniform(0.3, 1.8), for_s=7.5)
 
 
-async def split(design: str, fault: str, seed: int, *, zookeeper: Address, toxiproxy: Toxiproxy, recorder: Recorder | None = None) -> Split:
+async def split(
+    design: str, fault: str, seed: int, *, zookeeper: Address, toxiproxy: Toxiproxy, recorder: Recorder | None = None, key: str = ""
+) -> Split:
     """Form a group of four and strike it; raise `BrokenEnvironment` where it does not even form.
 
-    Members on ZooKeeper tell `recorder` what they do.
+    Members on ZooKeeper tell `recorder` what they do; `key` names the group's root and its proxies, of which no two are alike on one server.
     """
     course = course_of(fault, seed)
     common = _OF_CUT if fault == CUT else _OF_LATE
-    key = f"{design}-{fault}-{seed}"
     async with AsyncExitStack() as stack:
         cluster, addresses = await stack.enter_async_context(_cluster(seed))
         nursery = await stack.enter_async_context(_nursery())
         nursery.start_soon(_feed, addresses)
         ledger = Ledger((TOPIC, each) for each in range(PARTITIONS))
-        ways = _Ways(toxiproxy, stack, key)
+        ways = _Ways(toxiproxy, stack, key or f"{design}-{fault}-{seed}")
         if design == ZOOKEEPER:
             side: AnySide = await _on_zookeeper(common, nursery, ledger, ways, stack, addresses, zookeeper, course.struck, recorder)
         else:
