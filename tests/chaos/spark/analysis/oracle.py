@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+from duckdb.func import SPECIAL
 
 from groupproof.chaos.spark.analysis.query import Query
 from groupproof.harness.diagnosis.causes import Cause
@@ -46,10 +47,9 @@ class Oracle:
 
     def __init__(self, sides: Sequence[Side]) -> None:
         self._duck = duckdb.connect()
-        special = duckdb.func.FunctionNullHandling.SPECIAL
         text, flag = duckdb.sqltypes.VARCHAR, duckdb.sqltypes.BOOLEAN
-        self._duck.create_function("cause_of", _cause, [text, text, flag], text, null_handling=special)
-        self._duck.create_function("left_because", _left, [text], text, null_handling=special)
+        self._duck.create_function("cause_of", _cause, [text, text, flag], text, null_handling=SPECIAL)
+        self._duck.create_function("left_because", _left, [text], text, null_handling=SPECIAL)
         parts = " UNION ALL BY NAME ".join(self._read(*side) for side in sides)
         self._duck.execute(f"CREATE TABLE trace AS {parts}")
         self._duck.execute((Path(__file__).parent / "oracle.sql").read_text())
