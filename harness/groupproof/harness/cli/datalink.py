@@ -108,7 +108,7 @@ def measure(**given: Any) -> int:
 @_with(_SEED, _workers(6), _ASSIGNOR, _HAND_OVER, _FENCES, _PROFILE, _READING, _JSON)
 @click.option("--tasks", type=click.IntRange(0, 10_000), default=30, show_default=True, help="How many tasks the group has.")
 @click.option("--seeds", type=seeds_of, metavar="A..B", help="Run each of these seeds instead.")
-@click.option("--real", "is_real", is_flag=True, help="On real ports, by the clock on the wall (about half a minute).")
+@click.option("--real", "is_real", is_flag=True, help="On real ports, by the clock on the wall (40 s).")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write the trace and the outcome there.")
 def switch(**given: Any) -> int:
     """Let workers run tasks, kill the active Manager, and report how long tasks ran twice or not at all until all is well.

@@ -30,7 +30,8 @@ from groupproof.protocol.trace import write_trace
 __all__ = ["compared", "ran", "simulated", "switched"]
 
 BROKEN: Final = 1
-_ITEM_S: Final = 0.1
+_BEFORE_S: Final = {True: 15.0, False: 60.0}
+"""How long workers work before the switch, by whether that is real time: long enough for their heartbeats to have drifted apart."""
 
 
 # Virtual time --------------------------------------------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ def switched(*, seed: int, seeds: range | None, output: Path | None, as_json: bo
         check_output(output)
     found = []
     for each in seeds or [seed]:
-        found.append(play(Switching(seed=each, reading=reading, **given)))
+        found.append(play(Switching(seed=each, reading=reading, before_s=_BEFORE_S[given["is_real"]], **given)))
         _tell_switch(found[-1], as_json=as_json)
     rows = [_switch_row(each) for each in found]
     if output is not None:
