@@ -76,7 +76,9 @@ def copy_pinned(artifacts: Mapping[str, str], folder: Path) -> None:
         jar = folder / f"{name}-{version}.jar"
         came = hashlib.sha256(jar.read_bytes()).hexdigest() if jar.is_file() else "no file"
         if came != pinned:
-            raise ProvisionError(f"{each} is not the file that was pinned: its SHA-256 is {came}, not {pinned}; is the Maven repository a faithful one?")
+            raise ProvisionError(
+                f"{each} is not the file that was pinned: its SHA-256 is {came}, not {pinned}; is the Maven repository a faithful one?"
+            )
 
 
 def compile_java(source: Path, jars: Path, classes: Path) -> None:

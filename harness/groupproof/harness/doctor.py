@@ -63,7 +63,10 @@ def examine() -> Iterator[Part]:
     yield Part(name="zookeeper", found=_zookeeper(), needed_for="consumers on ZooKeeper (groupproof compare)", remedy=_ZOOKEEPER_REMEDY)
     yield Part(name="spark", found=_spark(), needed_for="groupproof load and judging by Spark", remedy=_SPARK_REMEDY)
     yield Part(
-        name="spark-kafka", found=_spark_kafka(), needed_for="Spark's own Kafka source: groupproof chaos spark", remedy="install Maven (Debian: maven)"
+        name="spark-kafka",
+        found=_spark_kafka(),
+        needed_for="Spark's own Kafka source: groupproof chaos spark",
+        remedy="install Maven (Debian: maven)",
     )
 
 

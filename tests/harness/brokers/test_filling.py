@@ -55,9 +55,9 @@ def test_a_partition_whose_leader_is_another_by_now_is_filled_at_the_next(monkey
     append = filling._append
     turns: list[int] = []
 
-    async def refused_once(connect: Connect, leader: Address, led: set[tuple[str, int]], records: int) -> dict[tuple[str, int], int]:
+    async def refused_once(connect: Connect, leader: Address, led: set[tuple[str, int]], records: int, at_ms: int) -> dict[tuple[str, int], int]:
         turns.append(len(led))
-        return {("t", 0): 6} if ("t", 0) in led and len(turns) <= 2 else await append(connect, leader, led, records)
+        return {("t", 0): 6} if ("t", 0) in led and len(turns) <= 2 else await append(connect, leader, led, records, at_ms)
 
     async def story(cluster: RunningCluster) -> None:
         await create_topics(cluster.connect, cluster.addresses[0], {"t": 1}, replicas=1)

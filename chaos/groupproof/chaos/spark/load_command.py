@@ -114,7 +114,10 @@ def conf_of(value: str) -> tuple[str, str]:
     "--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where tasks reach this process, for a cluster of several machines."
 )
 @click.option(
-    "--output", metavar="DIR|URI", default=str(Path("reports", "load")), show_default=True,
+    "--output",
+    metavar="DIR|URI",
+    default=str(Path("reports", "load")),
+    show_default=True,
     help="Where the trace goes: a folder, or what pyarrow reaches by a URI (s3://BUCKET/FOLDER, gs://, abfs://, hdfs://).",
 )
 @click.option("--list", "lists", is_flag=True, help="List the plans of churn, and do nothing.")
