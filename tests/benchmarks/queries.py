@@ -111,7 +111,7 @@ def _fastest(ask: Callable[[], list[Any]], repeats: int) -> tuple[float, list[An
 
 
 def _plain(rows: Iterable[Iterable[Any]]) -> list[tuple[str, ...]]:
-    return sorted(tuple(f"{value:.4f}" if isinstance(value, float) else str(value) for value in row) for row in rows)
+    return sorted(tuple(f"{value:.9g}" if isinstance(value, float) else str(value) for value in row) for row in rows)
 
 
 def _threads() -> int:

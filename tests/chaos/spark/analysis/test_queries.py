@@ -42,6 +42,17 @@ def test_queries_have_names_and_say_what_they_answer() -> None:
     assert named("storms").worst == "rebalances"
 
 
+def test_some_queries_answer_as_the_oracle_does_of_a_stream_that_arrived_badly(spark: SparkSession, tmp_path: Path) -> None:
+    trace, badly = arrived_badly(planted_groups())
+    write_parquet(tmp_path / "planted.parquet", trace)
+
+    facts = agreed(spark, [(tmp_path / "planted.parquet", "", None)], [named(name) for name in ("stream", "zombie-commits", "heartbeat-jitter")])
+
+    assert found(facts["zombie-commits"], "outcome") == {("zombie", "accepted"): 1, ("refused zombie", "refused"): 1}
+    (met,) = facts["stream"]
+    assert {name: met[name] for name in badly} == badly
+
+
 @pytest.mark.soak
 def test_every_query_answers_as_the_oracle_does_and_finds_what_was_planted_and_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
     trace, badly = arrived_badly(planted_groups())
