@@ -45,7 +45,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     groups. Said again with the same --output it goes on where it stood.
     """
     _wait_for(path, idle)
-    from groupproof.chaos.spark.session import session
+    from groupproof.chaos.spark.session import session, settings_for
     from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started, stopped
     from groupproof.harness.report.writing import check_folder
 
@@ -55,7 +55,9 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     def say(line: str) -> None:
         click.echo(line, err=as_json)
 
-    spark = session("groupproof trace watch", master=url)
+    # Spark looks for the end of its own interruption in a message of pages, by a regular expression that needs a deep stack.
+    deep: dict[str, Any] = {"spark.driver.extraJavaOptions": f"{settings_for(url)['spark.driver.extraJavaOptions']} -Xss32m"}
+    spark = session("groupproof trace watch", master=url, **deep)
     try:
         watcher = Watcher(output / ALERTS, lambda alert: say(_told(alert)))
         if watcher.alerts:
