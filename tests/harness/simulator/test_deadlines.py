@@ -15,6 +15,7 @@ from groupproof.harness.simulator.heap import Heap
 from groupproof.harness.simulator.running import run
 from groupproof.harness.simulator.schedule import Happening, Schedule
 from groupproof.harness.simulator.simulation import Broken, Outcome
+from groupproof.protocol.messages import CommittedPartition, CommittedTopic, OffsetCommitRequest, OffsetCommitResponse
 from groupproof.protocol.vocabulary import GroupState
 
 AT_MS = 8_000
@@ -143,6 +144,23 @@ def test_a_member_that_is_gone_without_a_reason_breaks_a_law() -> None:
     deadlines._members = {**deadlines._members, "m9-x": AT_MS - 100}
 
     with pytest.raises(Broken, match="m9-x was evicted in Stable though it was heard of 100 ms ago"):
+        deadlines.settled(None)
+
+
+def test_the_answer_to_a_commit_of_nothing_does_not_tell_that_the_coordinator_heard_of_the_member() -> None:
+    run_ = ran(calm(), AT_MS)
+    deadlines = run_.invariants.deadlines
+    commit = OffsetCommitRequest(group_id="g", generation_id=1, member_id="m9-x")
+    long_ago_ms = AT_MS - 30_000
+    deadlines._members = {**deadlines._members, "m9-x": long_ago_ms}
+
+    deadlines.answered(OffsetCommitResponse(), taken(commit), was_parked=False)  # another broker's, which refused it: there is no place for a code
+    deadlines.settled(None)
+
+    deadlines._members = {**deadlines._members, "m9-x": long_ago_ms}
+    committed = CommittedTopic(name="t", partitions=(CommittedPartition(partition_index=0, error_code=0),))
+    deadlines.answered(OffsetCommitResponse(topics=(committed,)), taken(commit), was_parked=False)
+    with pytest.raises(Broken, match="m9-x was evicted in Stable though it was heard of 0 ms ago"):
         deadlines.settled(None)
 
 

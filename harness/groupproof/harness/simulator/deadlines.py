@@ -112,7 +112,7 @@ class Deadlines:
         if isinstance(message, SyncGroupResponse):
             if was_parked:  # 4.0 and later do not count one that is answered at once (SYNC-14 is the older rule)
                 self._heard_ms[cast(SyncGroupRequest, taken.request).member_id] = self._heap.now_ms
-        elif isinstance(message, OffsetCommitResponse) and not error_of(message):
+        elif isinstance(message, OffsetCommitResponse) and message.topics and not error_of(message):  # nothing committed, no code in the answer
             self._heard_ms[cast(OffsetCommitRequest, taken.request).member_id] = self._heap.now_ms
 
     # How long a phase lasts
