@@ -28,18 +28,19 @@ def test_two_who_read_at_a_time_are_owners_only_as_far_as_their_commits_were_acc
     assert figures.read_twice == 11
 
 
-def test_a_commit_counts_for_the_last_holding_that_got_so_far() -> None:
+def test_a_commit_counts_for_the_holding_that_a_member_has_now_though_it_read_farther_in_one_that_it_lost() -> None:
     ledger = Ledger([P])
     ledger.holds("a", [P], 0)
     _read(ledger, "a", first=0, at_ms=0, count=11)
-    ledger.lets_go("a", 100)
-    ledger.holds("b", [P], 100)
-    ledger.read("b", P, 0, 50)
+    ledger.holds("b", [P], 40)
+    _read(ledger, "b", first=0, at_ms=50, count=11)
+    ledger.lets_go("a", 200)
     ledger.lets_go("b", 200, [P])
+    ledger.accepted("b", {P: 11}, 200)
     ledger.holds("a", [P], 300)
-    _read(ledger, "a", first=0, at_ms=300, count=11)
     ledger.accepted("a", {P: 11}, 400)
 
+    assert ledger.figures(0, 500).two_readers_ms > 0
     assert ledger.figures(0, 500).two_owners_ms == 0
 
 

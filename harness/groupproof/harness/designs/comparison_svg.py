@@ -32,6 +32,11 @@ def _count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def _short(label: Callable[[float], str], value: float) -> str:
+    """Return what an axis says: millions in a word."""
+    return f"{value / 1e6:,.0f} M" if label is _count and value >= 1e6 else label(value)
+
+
 _Measure = tuple[str, Callable[[Row], float | None], Callable[[float], str]]
 _MEASURES: Final[tuple[_Measure, ...]] = (
     ("requests until the group is stable", _requests, _count),
@@ -101,7 +106,7 @@ def _axes(panel: _Panel) -> list[str]:
         _, y = panel.at(panel.sizes[0], value)
         found += [
             element("line", cls="grid", x1=panel.x, x2=panel.x + PANEL, y1=y, y2=y),
-            text(panel.x - 6, y + 4, panel.label(value), "soft", anchor="end"),
+            text(panel.x - 6, y + 4, _short(panel.label, value), "soft", anchor="end"),
         ]
     for size in _decades(*panel.sizes):
         x, _ = panel.at(size, panel.values[0])
@@ -160,7 +165,7 @@ def _bar_panel(
 def _bounds(values: Iterable[float]) -> tuple[float, float]:
     """Return whole decades around the values."""
     told = list(values)
-    return 10.0 ** math.floor(math.log10(max(1.0, min(told)))), 10.0 ** max(1, math.ceil(math.log10(max(told) + 1)))
+    return 10.0 ** math.floor(math.log10(max(1.0, min(told)))), 10.0 ** max(1, math.ceil(math.log10(max(told) * 0.999)))
 
 
 def _decades(low: float, high: float) -> list[float]:

@@ -78,11 +78,14 @@ class Ledger:
             holding.reads.append((at_ms, offset + 1))
 
     def accepted(self, member: str, offsets: Mapping[Partition, int], at_ms: int) -> None:
-        """Note that a commit of its own was accepted: what it read up to there, in its last holding that got so far, stands."""
+        """Note that a commit of its own was accepted: what it read up to there, in the holding that it has or had last, stands.
+
+        A member that came back commits for its new holding, though it may have read farther in the one that it lost.
+        """
         for partition, offset in offsets.items():
-            holdings = [each for each in self._held[partition] if each.member == member and any(behind >= offset for _, behind in each.reads)]
-            if holdings:
-                holdings[-1].stands = max(holdings[-1].stands, offset)
+            holding = next((each for each in reversed(self._held[partition]) if each.member == member), None)
+            if holding is not None:
+                holding.stands = max(holding.stands, offset)
             if offset < self._offsets.get(partition, offset):
                 self._back.append(at_ms)
             self._offsets[partition] = offset

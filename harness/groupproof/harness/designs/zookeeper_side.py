@@ -14,7 +14,18 @@ from groupproof.clients.consumer import now_ms
 from groupproof.clients.outputs import Node, Partition
 from groupproof.clients.zookeeper.driver import ZooKeeperConsumer
 from groupproof.clients.zookeeper.kazoo_session import KazooSession
-from groupproof.clients.zookeeper.outputs import AttemptBegan, AttemptEnded, BeforeReleasing, Closed, Committed, Failed, Owned, Released, Telling
+from groupproof.clients.zookeeper.outputs import (
+    AttemptBegan,
+    AttemptEnded,
+    BeforeReleasing,
+    Closed,
+    Committed,
+    Failed,
+    Owned,
+    Released,
+    Streaming,
+    Telling,
+)
 from groupproof.clients.zookeeper.paths import BROKERS, TOPICS, broker_data, broker_path, consumer_id, parent_of, topic_data, topic_path
 from groupproof.clients.zookeeper.settings import ConsumerSettings
 from groupproof.clients.zookeeper.streams import Record
@@ -54,6 +65,7 @@ class ZooKeeperSide:
         self._consumers: dict[str, ZooKeeperConsumer] = {}
         self._gone: Counter[str] = Counter()
         self._gone_heard = 0
+        self._started: set[str] = set()
         self._begun = trio.Event()
         self._recorder = recorder
         self._settings = ConsumerSettings(
@@ -95,6 +107,8 @@ class ZooKeeperSide:
         await self._begun.wait()
 
     def is_settled(self) -> bool:
+        if not self._started.issuperset(self._consumers):
+            return False
         owned = [each.machine.owned for each in self._consumers.values()]
         is_parted = sum(map(len, owned)) == len(frozenset().union(*owned)) == self._common.partitions
         return is_parted and all(each.machine.is_idle for each in self._consumers.values())
@@ -141,7 +155,10 @@ class ZooKeeperSide:
                 self.ledger.holds(name, partitions, now_ms())
             case Committed(offsets=offsets):
                 self.ledger.accepted(name, offsets, now_ms())
+            case Streaming():
+                self._started.add(name)
             case Failed():
+                self._started.add(name)
                 self.failures += 1
                 self.failed.append(told)
 
