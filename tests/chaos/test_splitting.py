@@ -79,6 +79,6 @@ def test_members_that_are_cut_off_make_two_owners_on_zookeeper_and_never_under_a
 @NEEDS_JAVA
 @NEEDS_GO
 def test_a_rebalance_that_a_late_member_holds_up_is_given_up_on_zookeeper_and_leaves_partitions_to_nobody(tmp_path: Path) -> None:
-    found = _splits(tmp_path, LATE, range(1, 5))
+    found = _splits(tmp_path, LATE, range(1, 7))
     assert _of(found, ZOOKEEPER, lambda each: each.failures > 0 and each.unowned > 0) >= 3
     assert _of(found, COORDINATOR, lambda each: each.failures > 0 or each.unowned > 0) == 0

@@ -51,7 +51,8 @@ class Row:
 class Split:
     """One run of one design in which some members were cut off from whoever keeps the group, or reached it late; `fault` is `cut` or `late`.
 
-    `unowned` are partitions without a holder when the fault was over and the group had had its time; `failures` rebalances given up meanwhile.
+    `unowned` are partitions without a holder: of a cut when it was healed and the group had had its time, of a late member 14 s after the join;
+    `failures` are rebalances given up meanwhile.
     """
 
     design: str
