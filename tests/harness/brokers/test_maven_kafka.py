@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.harness.brokers.programs import folders_in, program
 
-from groupproof.harness.brokers.folders import Folders
 from groupproof.harness.brokers.layout import Layout, Node
 from groupproof.harness.brokers.maven_kafka import is_fetched, provision_maven
 from groupproof.harness.brokers.process import Command
@@ -25,35 +25,14 @@ FORMAT = """case "$*" in
 esac"""
 
 
-@pytest.fixture
-def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Only programs of this folder are found."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    return folder
-
-
-def _program(folder: Path, name: str, script: str) -> None:
-    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-    (folder / name).chmod(0o755)
-
-
-def _folders(tmp_path: Path) -> Folders:
-    made = Folders(data=tmp_path / "data", logs=tmp_path / "logs")
-    made.data.mkdir()
-    return made
-
-
 def _guarded(command: Command) -> tuple[list[str], list[str]]:
     plan = json.loads(command.argv[-1])
     return plan["argv"], plan["remove"]
 
 
 def test_a_release_is_fetched_and_formatted_once(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", FORMAT)
-    _program(bin_folder, "mvn", f"echo fetched >> {tmp_path}/calls")
+    program(bin_folder, "java", FORMAT)
+    program(bin_folder, "mvn", f"echo fetched >> {tmp_path}/calls")
     said: list[str] = []
     first = provision_maven("4.1.0", tmp_path / "cache", said.append)
 
@@ -66,9 +45,9 @@ def test_a_release_is_fetched_and_formatted_once(bin_folder: Path, tmp_path: Pat
 
 
 def test_a_node_gets_storage_under_its_own_ids(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", FORMAT)
-    _program(bin_folder, "mvn", "exit 0")
-    own = _folders(tmp_path)
+    program(bin_folder, "java", FORMAT)
+    program(bin_folder, "mvn", "exit 0")
+    own = folders_in(tmp_path)
     node = Node(node_id=7, data=own.data / "broker-7", port=9001, controller_port=9002)
     layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
     command = provision_maven("4.1.0", tmp_path / "cache", print).node(layout, node, own)
@@ -84,9 +63,9 @@ def test_a_node_gets_storage_under_its_own_ids(bin_folder: Path, tmp_path: Path)
 
 
 def test_a_node_whose_disk_can_be_slowed_has_the_library_before_its_own(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", FORMAT)
-    _program(bin_folder, "mvn", "exit 0")
-    own = _folders(tmp_path)
+    program(bin_folder, "java", FORMAT)
+    program(bin_folder, "mvn", "exit 0")
+    own = folders_in(tmp_path)
     node = Node(node_id=7, data=own.data / "broker-7", port=9001, controller_port=9002)
     layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
     jars = replace(provision_maven("4.1.0", tmp_path / "cache", print), slowing=Path("/slow_disk.so"))
@@ -98,9 +77,9 @@ def test_a_node_whose_disk_can_be_slowed_has_the_library_before_its_own(bin_fold
 
 
 def test_a_release_with_zookeeper_has_one_of_its_own(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", FORMAT)
-    _program(bin_folder, "mvn", "exit 0")
-    own = _folders(tmp_path)
+    program(bin_folder, "java", FORMAT)
+    program(bin_folder, "mvn", "exit 0")
+    own = folders_in(tmp_path)
     jars = provision_maven("1.1.0", tmp_path / "cache", print)
     argv, _ = _guarded(jars.zookeeper(2181, own))
 
@@ -116,39 +95,39 @@ def test_without_java_it_is_said_what_to_install(bin_folder: Path, tmp_path: Pat
 
 
 def test_a_jdk_that_is_too_old_is_told(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", """echo 'openjdk version "11.0.2"' >&2""")
+    program(bin_folder, "java", """echo 'openjdk version "11.0.2"' >&2""")
 
     with pytest.raises(BrokenEnvironment, match=r"apache-kafka@4\.1\.0 needs Java >=17, this is 11\.0\.2"):
         provision_maven("4.1.0", tmp_path, print)
 
 
 def test_without_maven_it_is_said_what_to_install(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", FORMAT)
+    program(bin_folder, "java", FORMAT)
 
     with pytest.raises(BrokenEnvironment, match="no mvn on PATH: install Maven"):
         provision_maven("4.1.0", tmp_path, print)
 
 
 def test_a_release_that_the_repository_lacks_is_wrong_usage(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", FORMAT)
-    _program(bin_folder, "mvn", "echo '[ERROR] Could not find artifact org.apache.kafka:kafka_2.13:jar:4.9.9 in central'; exit 1")
+    program(bin_folder, "java", FORMAT)
+    program(bin_folder, "mvn", "echo '[ERROR] Could not find artifact org.apache.kafka:kafka_2.13:jar:4.9.9 in central'; exit 1")
 
     with pytest.raises(WrongUsage, match=r"apache-kafka has no release 4\.9\.9: .*known are 1\.1\.0"):
         provision_maven("4.9.9", tmp_path, print)
 
 
 def test_a_storage_that_cannot_be_formatted_is_told_with_what_was_said(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", """case "$*" in *version*) echo 'openjdk version "17.0.1"' >&2;; *) echo 'no such option'; exit 1;; esac""")
-    _program(bin_folder, "mvn", "exit 0")
+    program(bin_folder, "java", """case "$*" in *version*) echo 'openjdk version "17.0.1"' >&2;; *) echo 'no such option'; exit 1;; esac""")
+    program(bin_folder, "mvn", "exit 0")
 
     with pytest.raises(BrokenEnvironment, match=r"StorageTool could not format a folder \(status 1\): no such option"):
         provision_maven("4.1.0", tmp_path / "cache", print)
 
 
 def test_a_training_broker_writes_the_archive_that_later_ones_read(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", FORMAT)
-    _program(bin_folder, "mvn", "exit 0")
-    own = _folders(tmp_path)
+    program(bin_folder, "java", FORMAT)
+    program(bin_folder, "mvn", "exit 0")
+    own = folders_in(tmp_path)
     node = Node(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
     layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
     jars = provision_maven("4.1.0", tmp_path / "cache", print)
@@ -164,7 +143,7 @@ def test_a_training_broker_writes_the_archive_that_later_ones_read(bin_folder: P
 
 
 def test_an_old_jvm_is_not_trained(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", FORMAT.replace("17.0.1", "11.0.2"))
-    _program(bin_folder, "mvn", "exit 0")
+    program(bin_folder, "java", FORMAT.replace("17.0.1", "11.0.2"))
+    program(bin_folder, "mvn", "exit 0")
 
     assert provision_maven("1.1.0", tmp_path / "cache", print).is_trained

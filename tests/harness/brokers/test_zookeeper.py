@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import trio
+from tests.harness.brokers.programs import folders_in, program
 
 from groupproof.clients.installers import java_tool
 from groupproof.clients.store import default_cache
 from groupproof.harness.brokers import zookeeper
-from groupproof.harness.brokers.folders import Folders
 from groupproof.harness.brokers.zookeeper import (
     Provided,
     RunningZooKeeper,
@@ -25,39 +25,24 @@ from groupproof.harness.troubles import BrokenEnvironment
 
 
 @pytest.fixture
-def bin_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bare(bin_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Only programs of this folder are found, no package of Debian's, and no choice for containers."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv("GROUPPROOF_PROVIDER", raising=False)
     table = {**zookeeper._table(), "debian_jar": str(tmp_path / "debian.jar")}
     monkeypatch.setattr(zookeeper, "_table", lambda: table)
-    return folder
+    return bin_folder
 
 
-def _program(folder: Path, name: str, script: str) -> None:
-    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
-    (folder / name).chmod(0o755)
-
-
-def _own(tmp_path: Path) -> Folders:
-    made = Folders(data=tmp_path / "data", logs=tmp_path / "logs")
-    made.data.mkdir()
-    return made
-
-
-def test_jars_that_are_not_those_pinned_are_not_kept(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", "echo 'openjdk version \"17.0.1\"' >&2")
-    _program(bin_folder, "mvn", "exit 0")
+def test_jars_that_are_not_those_pinned_are_not_kept(bare: Path, tmp_path: Path) -> None:
+    program(bare, "java", "echo 'openjdk version \"17.0.1\"' >&2")
+    program(bare, "mvn", "exit 0")
     with pytest.raises(BrokenEnvironment, match="is not the file that was pinned"):
         provision_zookeeper(tmp_path / "cache", print)
     assert zookeeper_at_hand(tmp_path / "cache") is None
 
 
-def test_jars_in_the_cache_go_before_debians_and_debians_before_fetching(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", "echo 'openjdk version \"17.0.1\"' >&2")
+def test_jars_in_the_cache_go_before_debians_and_debians_before_fetching(bare: Path, tmp_path: Path) -> None:
+    program(bare, "java", "echo 'openjdk version \"17.0.1\"' >&2")
     (tmp_path / "debian.jar").touch()
     cache = tmp_path / "cache"
     debians = provision_zookeeper(cache, print)
@@ -69,15 +54,15 @@ def test_jars_in_the_cache_go_before_debians_and_debians_before_fetching(bin_fol
     assert zookeeper_at_hand(cache) == cached.provided_by == f"maven (zookeeper {zookeeper_release()})"
 
 
-def test_without_java_it_is_said_what_to_install(bin_folder: Path, tmp_path: Path) -> None:
-    assert bin_folder.is_dir()
+def test_without_java_it_is_said_what_to_install(bare: Path, tmp_path: Path) -> None:
+    assert bare.is_dir()
     with pytest.raises(BrokenEnvironment, match="no java here: install a JDK"):
         provision_zookeeper(tmp_path, print)
     assert zookeeper_at_hand(tmp_path) is None
 
 
-def test_a_java_that_is_too_old_is_told(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", "echo 'java version \"1.7.0\"' >&2")
+def test_a_java_that_is_too_old_is_told(bare: Path, tmp_path: Path) -> None:
+    program(bare, "java", "echo 'java version \"1.7.0\"' >&2")
     with pytest.raises(BrokenEnvironment, match=r"ZooKeeper needs Java >=8, this is 1\.7\.0"):
         provision_zookeeper(tmp_path, print)
 
@@ -85,7 +70,7 @@ def test_a_java_that_is_too_old_is_told(bin_folder: Path, tmp_path: Path) -> Non
 def test_where_containers_are_wanted_it_is_the_official_image_or_nothing(docker: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GROUPPROOF_PROVIDER", "docker")
     provided = provision_zookeeper(tmp_path / "cache", print)
-    command = provided.command(9001, _own(tmp_path))
+    command = provided.command(9001, folders_in(tmp_path))
     plan = json.loads(command.argv[-1])
 
     assert provided.provided_by == f"docker (zookeeper:{zookeeper_release()})"
@@ -101,7 +86,7 @@ def test_where_containers_are_wanted_it_is_the_official_image_or_nothing(docker:
 
 
 def test_its_configuration_lets_sessions_be_a_second_long_and_its_counters_be_asked_for(tmp_path: Path) -> None:
-    command = Provided(provided_by="x", java="/j/java", classpath="/jars/*").command(9001, _own(tmp_path))
+    command = Provided(provided_by="x", java="/j/java", classpath="/jars/*").command(9001, folders_in(tmp_path))
     plan = json.loads(command.argv[-1])
     config = dict(line.split("=", 1) for line in (tmp_path / "data" / "zookeeper.cfg").read_text().splitlines())
 
@@ -111,9 +96,9 @@ def test_its_configuration_lets_sessions_be_a_second_long_and_its_counters_be_as
     assert set(plan["remove"]) == {str(tmp_path / "data" / "zookeeper"), str(tmp_path / "data" / "zookeeper.cfg")}
 
 
-def test_one_that_does_not_start_is_told_with_its_last_words(bin_folder: Path, tmp_path: Path) -> None:
-    _program(bin_folder, "java", "echo 'Error: no heap'; exit 1")
-    provided = Provided(provided_by="x", java=str(bin_folder / "java"), classpath="/jars/*")
+def test_one_that_does_not_start_is_told_with_its_last_words(bare: Path, tmp_path: Path) -> None:
+    program(bare, "java", "echo 'Error: no heap'; exit 1")
+    provided = Provided(provided_by="x", java=str(bare / "java"), classpath="/jars/*")
 
     async def start() -> None:
         async with running_zookeeper(provided, cache=tmp_path / "cache", logs=tmp_path / "logs"):
