@@ -27,6 +27,6 @@ def test_group_by_and_window_take_at_most_eight_times_as_long_as_in_duckdb(tmp_p
 
     written(tmp_path, 10_000_000)
 
-    found = list(measured(session("groupproof benchmark", master="local[*]"), tmp_path, 2))
+    found = list(measured(session("groupproof benchmark", master="local[*]", is_long=True), tmp_path, 2))
 
     assert all(spark_s <= RATIO_MAX * duck_s for _, duck_s, spark_s in found), found

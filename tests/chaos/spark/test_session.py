@@ -25,6 +25,14 @@ def test_a_local_session_listens_on_loopback_and_compiles_with_c1() -> None:
     assert settings["spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures"] == "1"
 
 
+def test_a_session_for_long_jobs_has_the_whole_compiler() -> None:
+    settings = settings_for("local[2]", is_long=True)
+
+    for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
+        assert "TieredStopAtLevel" not in settings[name]
+        assert "-XX:+UseParallelGC" in settings[name]
+
+
 def test_a_cluster_keeps_its_own_addresses() -> None:
     settings = settings_for("spark://cluster:7077")
 

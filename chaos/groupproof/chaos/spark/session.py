@@ -1,7 +1,8 @@
 """One Spark session for a process, tuned for jobs of seconds on one machine, and as its user configures it on a cluster.
 
 A JVM that compiles with C1 alone, collects serially and begins with an archive of Spark's classes is up in about half the time
-(`tests/benchmarks/spark_start.py`). On a local master everything listens on loopback. A barrier stage that finds too few slots fails at once instead of waiting for ten minutes.
+(`tests/benchmarks/spark_start.py`). Jobs over millions of rows are long: the whole compiler and the parallel collector take half of the time then
+(`tests/benchmarks/queries.py`). On a local master everything listens on loopback. A barrier stage that finds too few slots fails at once instead of waiting for ten minutes.
 """
 
 from __future__ import annotations
@@ -21,18 +22,19 @@ from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["EXTRA", "JVM_OPTIONS", "is_local", "session", "settings_for"]
+__all__ = ["EXTRA", "JVM_OPTIONS", "LONG_JVM_OPTIONS", "is_local", "session", "settings_for"]
 
 EXTRA: Final = "groupproof[spark]"
 
 JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+LONG_JVM_OPTIONS: Final = "-XX:+UseParallelGC -Xshare:auto"
 
 _DOCTOR: Final = "groupproof doctor says what is there"
 _LOOPBACK: Final = "127.0.0.1"
 
 
-def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), **conf: Any) -> SparkSession:
-    """Return the session of this process, made if there is none; `conf` are Spark's settings, as `**{"spark.…": …}`.
+def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), is_long: bool = False, **conf: Any) -> SparkSession:
+    """Return the session of this process, made if there is none, for jobs of seconds or (`is_long`) of minutes; `conf` are Spark's settings, as `**{"spark.…": …}`.
 
     Raises `BrokenEnvironment` where PySpark or a Java that it runs on is missing or Spark does not come up, in one line that names `groupproof doctor`,
     and `KitFailure` where this process has a session with another master.
@@ -45,7 +47,7 @@ def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), **
         return _with_settings(present, conf)
     java = _set_environment(master)
     builder = sql.SparkSession.builder.appName(app).master(master)
-    for name, value in _with_archive(settings_for(master, jars, conf), java, master).items():
+    for name, value in _with_archive(settings_for(master, jars, conf, is_long=is_long), java, master).items():
         builder = builder.config(name, value)
     try:
         made: SparkSession = builder.getOrCreate()
@@ -54,13 +56,14 @@ def session(app: str, *, master: str = "local[*]", jars: Iterable[Path] = (), **
     return made
 
 
-def settings_for(master: str, jars: Iterable[Path] = (), conf: Mapping[str, Any] | None = None) -> dict[str, str]:
+def settings_for(master: str, jars: Iterable[Path] = (), conf: Mapping[str, Any] | None = None, *, is_long: bool = False) -> dict[str, str]:
     """Return Spark's settings for a session on `master`; what `conf` says wins."""
+    options = LONG_JVM_OPTIONS if is_long else JVM_OPTIONS
     log = f"-Dlog4j2.configurationFile=file:{files('groupproof.chaos.spark') / 'log4j2.properties'}"
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {log}",
+        "spark.driver.extraJavaOptions": f"{options} {log}",
         "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "1",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
@@ -68,7 +71,7 @@ def settings_for(master: str, jars: Iterable[Path] = (), conf: Mapping[str, Any]
         settings |= {
             "spark.driver.host": _LOOPBACK,
             "spark.driver.bindAddress": _LOOPBACK,
-            "spark.executor.extraJavaOptions": JVM_OPTIONS,
+            "spark.executor.extraJavaOptions": options,
             "spark.pyspark.python": sys.executable,
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         }

@@ -17,6 +17,7 @@ __all__ = ["PAGE", "SUMMARY", "command"]
 SUMMARY, PAGE = "analysis.json", "analysis.html"
 
 _NOTHING = 2
+_LONG_BYTES = 32 * 1024 * 1024  # of traces, from which on Spark has minutes to do
 
 
 @click.command(name="analyze", short_help="What groups did, from traces of any size.")
@@ -62,13 +63,17 @@ def _analyzed(files: tuple[Path, ...], output: Path, cluster: str, conf: dict[st
     sources_of(files)  # what is no trace is told before Spark is started
     with check_folder(output):
         pass
-    spark = session("groupproof analyze", master=cluster, **conf)
+    spark = session("groupproof analyze", master=cluster, is_long=_bytes_of(files) >= _LONG_BYTES, **conf)
     with console.status("Spark reads …") as status:
         results = analyzed(spark, files, output, say=status.update)
     with check_folder(output):
         write_text(output / SUMMARY, dumped(results))
         write_text(output / PAGE, page_of(results))
     return results
+
+
+def _bytes_of(files: tuple[Path, ...]) -> int:
+    return sum(each.stat().st_size for path in files for each in (path.rglob("*") if path.is_dir() else (path,)) if each.is_file())
 
 
 def _lines(results: Results, output: Path) -> list[str]:
