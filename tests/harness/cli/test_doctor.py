@@ -16,7 +16,8 @@ from groupproof.harness.doctor import Part
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Make a machine with Python and nothing else."""
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("GROUPPROOF_CACHE", str(tmp_path / "cache"))
 
 
@@ -46,7 +47,7 @@ def test_containers_of_killed_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_toxiproxy_is_found_as_a_run_would_take_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     there: dict[str, str] = {}
     monkeypatch.setattr(doctor, "_answer", lambda argv: there.get(argv[0]))
-    monkeypatch.setattr(shutil, "which", lambda name: there.get(name))
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: there.get(name))
     monkeypatch.setenv("GROUPPROOF_CACHE", str(tmp_path))
 
     def found() -> str | None:
@@ -87,7 +88,7 @@ def test_a_machine_on_which_nothing_can_be_certified_is_4(groupproof: Call, monk
 
 
 def test_a_cache_that_cannot_be_made_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
     monkeypatch.setenv("GROUPPROOF_CACHE", "/proc/groupproof")
 
     cache: Part = next(part for part in doctor.examine() if part.name == "cache")
@@ -98,6 +99,6 @@ def test_a_cache_that_cannot_be_made_is_missing(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize(("status", "said", "found"), [(0, "go 1.26\nmore", "go 1.26, /bin/go"), (1, "broken", None), (0, "", None)])
 def test_a_program_counts_when_it_answers(status: int, said: str, found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: f"/bin/{name}")
 
     assert doctor._answer(("go", "version"), lambda *_, **__: subprocess.CompletedProcess([], status, said, "")) == found
