@@ -26,7 +26,7 @@ def test_a_comparison_is_printed_drawn_and_written(tmp_path: Path) -> None:
 
 def test_with_json_stdout_holds_nothing_else(tmp_path: Path) -> None:
     called = CliRunner().invoke(command, [*ARGUMENTS, "--json", "--output", str(tmp_path)])
-    assert json.loads(called.stdout)["format"] == 1
+    assert json.loads(called.stdout)["schema"] == "groupproof.comparison/1"
 
 
 @pytest.mark.parametrize(("sizes", "said"), [("4,x", "are no sizes; write numbers"), ("1", "from 2 to 10,000"), ("4,20000", "from 2 to 10,000")])

@@ -1,7 +1,7 @@
 """The shipped JSON Schemas of what crosses the kit's edges, and one clear line when a value is not as they say.
 
-Names: report, analysis, bundle (a certificate's manifest), schedule, scenario, expectations, trace (one line), shim-event (hello included),
-shim-command and shim-answer. Source: the contract's sections of these names.
+Names: report, analysis, bundle (a certificate's manifest), comparison (of ZooKeeper and coordinator), schedule, scenario, spark-streaming (a report on
+Spark's Kafka source), expectations, trace (one line), shim-event (hello included), shim-command and shim-answer. Source: the contract's sections of these names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from jsonschema.exceptions import ValidationError, best_match
 
 __all__ = ["NAMES", "SchemaError", "schema", "validate"]
 
-NAMES: Final = ("analysis", "bundle", "expectations", "report", "scenario", "schedule", "shim-answer", "shim-command", "shim-event", "trace")
+NAMES: Final = (
+    "analysis", "bundle", "comparison", "expectations", "report", "scenario", "schedule", "shim-answer", "shim-command", "shim-event", "spark-streaming",
+    "trace",
+)  # fmt: skip
 
 _SHOWN_CHARS_MAX: Final = 200
 

@@ -17,6 +17,7 @@ from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.templates_env import environment
 from groupproof.harness.report.writing import check_folder, write_text
+from groupproof.protocol.schemas import validate
 from groupproof.protocol.trace import write_trace
 
 __all__ = ["SCHEMA", "TRACE", "judged", "write_streaming_report"]
@@ -40,6 +41,7 @@ def write_streaming_report(output: Path, head: Mapping[str, Any], had: Sequence[
         {"outcome": outcome, "colour": VERDICT_COLOURS[outcome.verdict], "picture": drawn(played, outcome.given, partitions)}
         for played, outcome in had
     ]
+    validate("spark-streaming", value)
     template = (files("groupproof.chaos.spark") / "streaming_report.html.j2").read_text("utf-8")
     with check_folder(output):
         write_text(output / "report.html", environment().from_string(template).render(head=head, outcomes=shown))

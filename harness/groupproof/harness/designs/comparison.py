@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from groupproof.harness.designs.ledger import Figures
+from groupproof.protocol.schemas import validate
 
 __all__ = ["COORDINATOR", "ZOOKEEPER", "Comparison", "Row", "Split"]
 
 ZOOKEEPER: Final = "zookeeper"
 COORDINATOR: Final = "coordinator"
-FORMAT: Final = 1
+SCHEMA: Final = "groupproof.comparison/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +98,14 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "format": FORMAT, "seed": self.seed, "parts": dict(self.parts), "notes": list(self.notes),
+            "schema": SCHEMA, "seed": self.seed, "parts": dict(self.parts), "notes": list(self.notes),
             "rows": [each.to_json() for each in self.rows], "splits": [each.to_json() for each in self.splits],
         }  # fmt: skip
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Comparison:
-        """Raise `ValueError` for another format."""
-        if value.get("format") != FORMAT:
-            raise ValueError(f"this is no comparison of format {FORMAT}")
+        """Raise `SchemaError` for what is no comparison."""
+        validate("comparison", value)
         return cls(
             seed=value["seed"], parts=value["parts"], notes=tuple(value["notes"]), rows=_rows(value["rows"]),
             splits=tuple(Split.from_json(each) for each in value["splits"]),

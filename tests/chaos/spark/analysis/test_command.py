@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from click.testing import CliRunner
 from tests.chaos.spark.analysis.planted import planted_groups
 from tests.chaos.spark.conftest import MASTER
 
+from groupproof.chaos.spark import session as session_module
+from groupproof.chaos.spark.analysis import command as command_module
 from groupproof.chaos.spark.analysis.command import PAGE, SUMMARY, command
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.protocol.columns import write_parquet
@@ -45,6 +47,19 @@ def test_a_trace_of_no_group_ends_with_2(spark: SparkSession, tmp_path: Path) ->
 
     assert ran.return_value == 2, ran.output
     assert json.loads(ran.stdout)["rebalances"]["formed"] == 0
+
+
+@pytest.mark.parametrize(("bytes_at_least", "is_long"), [(1, True), (1 << 40, False)])
+def test_many_rows_have_a_session_for_minutes(bytes_at_least: int, is_long: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_session(app: str, *, is_long: bool, **_: object) -> NoReturn:
+        raise BrokenEnvironment(f"long: {is_long}")
+
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "trace.ndjson").write_text("\n".join(write_trace(planted_groups()[:3])))
+    monkeypatch.setattr(command_module, "_LONG_BYTES", bytes_at_least)
+    monkeypatch.setattr(session_module, "session", no_session)
+
+    assert str(refused(tmp_path / "traces", "--output", tmp_path / "out")) == f"long: {is_long}"
 
 
 def refused(*arguments: object) -> BaseException | None:
