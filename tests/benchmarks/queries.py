@@ -35,7 +35,7 @@ _MADE: Final = """
 COPY (
   SELECT 2 * i + side AS seq, i * 10000 + side * (200000 + (hash(i) % 800000)::BIGINT) AS at_ns, 'load-' || (i % 4)::VARCHAR AS run, '' AS "case", 1::BIGINT AS seed, 'wall' AS clock,
          'coordinator' AS who, 0 AS node, i % 10000 AS connection, 'm' || (i % 10000)::VARCHAR AS client, CASE side WHEN 0 THEN 'request' ELSE 'response' END AS kind,
-         CASE WHEN hash(i // 10000) % 20 = 0 THEN 'OffsetCommit' ELSE 'Heartbeat' END AS api, 4 AS version, (i // 10000)::INT AS correlation, 'g' || (i % 100)::VARCHAR AS "group",
+         CASE WHEN hash(i // 10000) % 20 = 0 THEN 'OffsetCommit' ELSE 'Heartbeat' END AS api, 4 AS version, i // 10000 AS correlation, 'g' || (i % 100)::VARCHAR AS "group",
          'm' || (i % 10000)::VARCHAR || '-id' AS member, 1 + (i // 1000000)::INT AS generation, CASE WHEN side = 1 THEN CASE WHEN hash(i) % 50 = 0 THEN 27 ELSE 0 END END AS error,
          '{{}}' AS body
   FROM range({first}, {last}) r(i), (VALUES (0), (1)) s(side) ORDER BY seq
