@@ -61,9 +61,9 @@ def moves_of(trace: Trace) -> list[tuple[Any, ...]]:
 
 
 def calls_of(trace: Trace) -> dict[str, list[tuple[Any, ...]]]:
-    """Return what each application was told, in its order: which callback, in which generation, of how many partitions."""
+    """Return what each application was told, in its order and over all its lives: which callback, in which generation, of how many partitions."""
     told: dict[str, list[tuple[Any, ...]]] = {}
     for seen in trace:
         if seen.who == "shim" and seen.client is not None:
-            told.setdefault(seen.client, []).append((seen.body["name"], seen.body["generation"], len(seen.partitions)))
+            told.setdefault(seen.client.partition(".")[0], []).append((seen.body["name"], seen.body["generation"], len(seen.partitions)))
     return told

@@ -129,6 +129,7 @@ class Brokers:
             self.network.answer(connection, request_id, self._told(request))
             return
         repeats = connection.path.repeats
+        connection.owed.add(request_id)
         connection.taken_up = self._handle(connection, request_id, request)
         while repeats:
             self._handle(connection, request_id, request)
@@ -178,8 +179,11 @@ class Brokers:
                 self._invariants.moved(output)
 
     def _send_back(self, taken: Taken, reply: Reply) -> None:
+        """Send an answer; the second to a request that was taken up twice goes nowhere."""
         connection = taken.connection
-        self.network.answer(connection, taken.request_id, reply.message)
+        if taken.request_id in connection.owed:
+            connection.owed.discard(taken.request_id)
+            self.network.answer(connection, taken.request_id, reply.message)
         if connection.taken_up == reply.token:
             self._go_on(connection)
 

@@ -78,6 +78,7 @@ class Connection:
     taken_up: int | None = None
     inbox: deque[tuple[int, Request]] = field(default_factory=deque)
     waiting: dict[int, None] = field(default_factory=dict)  # requests without an answer
+    owed: set[int] = field(default_factory=set)  # requests that the broker took up and has not answered
 
 
 class Network:

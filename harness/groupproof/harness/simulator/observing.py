@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,28 +29,33 @@ _TIMERS: Final = frozenset(on.value for on in (On.SESSION_END, On.INITIAL_DELAY_
 
 
 class Observer:
-    """Writes what happens to a recorder; nothing is decided by it. `versions` are those in which the brokers are asked."""
+    """Writes what happens to a recorder; nothing is decided by it. `versions` are those in which the brokers are asked.
+
+    A program that is started again calls itself otherwise (`m3`, then `m3.2`), as its application's lines could not be told from the first one's.
+    """
 
     def __init__(self, recorder: Recorder, versions: Mapping[type, int]) -> None:
         self._recorder, self._versions = recorder, versions
         self._numbers: dict[Connection, int] = {}
+        self._clients: dict[Connection, str] = {}
+        self._lives: Counter[str] = Counter()
 
     def arrived(self, connection: Connection, request_id: int, request: Request) -> None:
         if not isinstance(request, AskTopics | FindCoordinatorRequest):
-            who, what = request_columns(request.api, body_of(request))
-            self._recorder.record("request", **self._frame(connection, request_id, request), **who, **what)
+            frame, what = self._frame(connection, request_id, request)
+            self._recorder.record("request", **frame, **what)
 
     def taken_up(self, taken: Taken, applied: Applied) -> None:
-        frame = self._frame(taken.connection, taken.request_id, taken.request)
-        self._recorder.record("processed", **frame, group=GROUP, rule=applied.rule, body={"requirement": applied.requirement})
+        frame, _ = self._frame(taken.connection, taken.request_id, taken.request)
+        self._recorder.record("processed", **frame, rule=applied.rule, body={"requirement": applied.requirement})
 
     def answered(self, taken: Taken, answer: GroupResponse) -> None:
-        """Tell of an answer; one that no connection takes any more is none."""
-        if not taken.connection.is_open or taken.connection.is_reset:
+        """Tell of an answer; one that no connection takes any more is none, nor is the second to a request that a fault repeats."""
+        connection = taken.connection
+        if not connection.is_open or connection.is_reset or taken.request_id not in connection.owed:
             return
-        frame = self._frame(taken.connection, taken.request_id, taken.request)
-        columns = response_columns(taken.request.api, body_of(taken.request), body_of(answer))
-        self._recorder.record("response", **frame, group=GROUP, **columns)
+        frame, _ = self._frame(connection, taken.request_id, taken.request)
+        self._recorder.record("response", **frame | response_columns(taken.request.api, body_of(taken.request), body_of(answer)))
 
     def closed(self, connection: Connection, by: str) -> None:
         """Tell of a connection that ended, closed by the `client` or cut by a fault."""
@@ -77,23 +83,31 @@ class Observer:
 
     def called(self, name: str, callback: Callback) -> None:
         told = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
-        self._recorder.record("event", who="shim", client=name, partitions=tuple(sorted(callback.partitions)), body=told)
+        self._recorder.record("event", who="shim", client=self._client(name), group=GROUP, partitions=tuple(sorted(callback.partitions)), body=told)
 
     def process(self, name: str, what: str) -> None:
         """Tell what happens to a program: it starts, ends, freezes, thaws."""
         told = {"starts": {"name": "command", "command": "subscribe"}, "ends": {"name": "exit", "how": "ended"}}
-        self._recorder.record("event", who="kit", client=name, body=told.get(what, {"name": what}))
+        self._lives[name] += what == "starts"
+        self._recorder.record("event", who="kit", client=self._client(name), group=GROUP, body=told.get(what, {"name": what}))
 
     def fault(self, index: int, happening: Happening, *, is_over: bool) -> None:
-        client = happening.who[0] if len(happening.who) == 1 and happening.who[0].startswith("m") else None
+        client = self._client(happening.who[0]) if len(happening.who) == 1 and happening.who[0].startswith("m") else None
         body: dict[str, Any] = {"action": "lasts" if happening.for_ms else "strikes", "who": list(happening.who), **happening.how}
         self._recorder.record(
             "fault", who="kit", client=client, fault=f"{happening.kind} {index}", detail="healed" if is_over else "delivered", body=body
         )  # fmt: skip
 
-    def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> dict[str, Any]:
+    def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the columns that a request's every row has, the answer's too, and those that tell what was asked."""
         number = self._numbers.setdefault(connection, len(self._numbers) + 1)
-        return {
-            "node": connection.node, "connection": number, "client": connection.owner.name, "api": request.api.title, "correlation": request_id,
-            "version": self._versions.get(type(request)),
+        client = self._clients.setdefault(connection, self._client(connection.owner.name))
+        who, what = request_columns(request.api, body_of(request))
+        frame = {
+            "node": connection.node, "connection": number, "client": client, "api": request.api.title, "correlation": request_id,
+            "version": self._versions.get(type(request)), **who,
         }  # fmt: skip
+        return frame, what
+
+    def _client(self, name: str) -> str:
+        return name if self._lives[name] < 2 else f"{name}.{self._lives[name]}"
