@@ -77,8 +77,8 @@ class Lives:
     _newest: int = -1
 
     def follow(self, seen: Observation) -> None:
-        if seen.kind == "transition" and seen.state_before is None:
-            self._generations.clear()
+        if seen.kind == "transition":
+            self._moved(seen)
         elif seen.api != _JOIN or seen.client is None:
             return
         elif seen.kind == "request":
@@ -86,6 +86,12 @@ class Lives:
                 self.instances.setdefault(seen.client, set()).add(instance)
         elif seen.kind == "response":
             self._answered(seen, seen.client)
+
+    def _moved(self, seen: Observation) -> None:
+        """Forget generations when the group is made anew, or goes on elsewhere from before one that was not stored: their numbers come again."""
+        if seen.state_before is None or (seen.generation is not None and seen.generation < self._newest):
+            self._generations.clear()
+            self._newest = -1 if seen.generation is None else seen.generation
 
     def _answered(self, seen: Observation, client: str) -> None:
         if not error_of(seen) and seen.generation is not None:
