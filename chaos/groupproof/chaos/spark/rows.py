@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupproof.harness.trace_files import is_parquet, reading
-from groupproof.harness.troubles import WrongUsage
+from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.protocol.columns import NotColumns, from_batch, parquet_files, to_batch, trace_schema
 from groupproof.protocol.trace import Observation
 
@@ -32,18 +32,26 @@ _FILE: Final = "file"
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Turn what a task met in a trace into one line for who named it."""
+    """Turn what a task met in a trace into one line for who named it (`WrongUsage`), and what Spark is short of into another (`BrokenEnvironment`)."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except PySparkException as error:
-        if (told := _UNREADABLE.search(str(error))) is None:
-            raise
-        raise WrongUsage(f"a trace can't be read: {told[0]}") from error
+    except (PySparkException, Py4JError) as error:
+        if (told := _UNREADABLE.search(str(error))) is not None:
+            raise WrongUsage(f"a trace can't be read: {told[0]}") from error
+        if (lacks := _LACKS.search(str(error))) is not None:
+            raise BrokenEnvironment(
+                f"Spark can't go on: {lacks[0]}; look at the disk and the memory that it has (spark.local.dir, spark.driver.memory)"
+            ) from error
+        raise
 
 
-_UNREADABLE: Final = re.compile(r"(?<=ValueError: )a line is no observation: [^\n]*|(?<=NotColumns: )[^\n]*|\[CAST_[A-Z_]+\] [^\n]*")
+_UNREADABLE: Final = re.compile(r"(?<=ValueError: )a line is no observation: [^\n]*|(?<=NotColumns: )[^\n]*|\[(?:CAST|FAILED_READ)_[A-Z_.]+\] [^\n]*")
+_LACKS: Final = re.compile(
+    r"No space left on device|Disk quota exceeded|java\.lang\.OutOfMemoryError[^\n]*|java\.(?:nio\.file|io)\.\w+Exception: [^\n]*|SparkContext was shut down"
+)
 
 
 def frame_of(spark: SparkSession, files: Sequence[Path], *, is_placed: bool = False) -> DataFrame:

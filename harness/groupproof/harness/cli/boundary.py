@@ -18,6 +18,7 @@ __all__ = ["INTERRUPTED", "run"]
 WRONG_USAGE = 3
 INTERRUPTED = 130
 _CLOSED_OUTPUT = 4
+_SHOWN_CHARS_MAX = 400
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -75,7 +76,9 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def _line_of(trouble: Trouble) -> str:
-    return " ".join(str(trouble).split())
+    """Return what is the matter; of what another library makes of it the beginning, as the file has it whole."""
+    line = " ".join(str(trouble).split())
+    return line if len(line) <= _SHOWN_CHARS_MAX or not isinstance(trouble, KitFailure) else f"{line[:_SHOWN_CHARS_MAX]} …"
 
 
 def _keep(error: BaseException) -> str:
