@@ -7,6 +7,7 @@ columns of the contract; a stream's place is kept in the query's checkpoint, and
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,16 +88,21 @@ class _Reader(DataSourceReader):
 
 
 class _StreamReader(DataSourceStreamReader):
-    """The trace as it grows. Spark keeps offsets as JSON, in its own order of keys; here they are one text, so that equal ones are equal to it."""
+    """The trace as it grows. Spark keeps offsets as JSON, in its own order of keys; here they are one text, so that equal ones are equal to it.
+
+    An offset tells the reader too: a query that goes on with its checkpoint has a batch to begin with, though nothing may have come. Without one Spark
+    looks at no timeout, and what the state waits for would never end.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._reader = uuid.uuid4().hex
 
     def initialOffset(self) -> dict[str, Any]:
-        return {"stand": "{}"}
+        return {"stand": "{}", "reader": ""}
 
     def latestOffset(self) -> dict[str, Any]:
-        return {"stand": json.dumps(Growing(self._path).stand(), sort_keys=True)}
+        return {"stand": json.dumps(Growing(self._path).stand(), sort_keys=True), "reader": self._reader}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         pieces = Growing(self._path).pieces(json.loads(start["stand"]), json.loads(end["stand"]))
