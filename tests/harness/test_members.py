@@ -65,6 +65,16 @@ def test_a_connection_on_which_nobody_joined_is_by_itself_where_names_are_shared
     assert names(story)[-1] == "app@3"
 
 
+def test_a_client_id_of_which_an_application_tells_is_one_process() -> None:
+    story = Story()
+    join(story, 1, "a")
+    join(story, 2, "b")
+    story.said(Api.LEAVE_GROUP, "app", member="b", connection=3)
+    story.partitions("assigned", ("t", 0), client="app")
+
+    assert names(story) == ["app", "app", "app"]
+
+
 def test_an_administrators_leave_group_is_no_clients() -> None:
     story = Story()
     join(story, 1, "a")

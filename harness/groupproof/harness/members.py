@@ -1,7 +1,8 @@
 """Who is who on the wire, where client ids do not tell: one name for each member process, from its connections and member ids. Pure.
 
 A connection belongs to one process. A process is known again on a new connection by the member id that it names first there; one that is
-known already and names another's id is not the other: that is for the judges.
+known already and names another's id is not the other: that is for the judges. An application's lines name no connection: whose lines there are is
+known by its client id alone.
 """
 
 from __future__ import annotations
@@ -46,13 +47,15 @@ class _Processes:
 def told_apart(trace: Trace) -> Trace:
     """Return the trace of one group with client ids that each mean one process: `app` stays where it is alone, else `app#1`, `app#2`, …
 
-    A connection on which nobody joined is a process of its own; a LeaveGroup there is an administrator's and no client's.
+    A connection on which nobody joined is a process of its own; a LeaveGroup there is an administrator's and no client's. A client id of which an
+    application's lines tell is one process.
     """
+    lines = {seen.client for seen in trace if seen.kind == "event" and seen.connection is None}
     processes = _Processes()
     for seen in trace:
         processes.follow(seen)
     names = _names(processes.clients)
-    return [replace(seen, client=_name(seen, processes, names)) for seen in trace]
+    return [seen if seen.client in lines else replace(seen, client=_name(seen, processes, names)) for seen in trace]
 
 
 def _names(clients: list[str]) -> Mapping[int, str]:

@@ -41,6 +41,28 @@ def test_what_comes_before_a_member_is_named_is_the_connections_own() -> None:
     assert names(story) == ["app@5", "app", "app@6", "app"]
 
 
+def test_a_process_of_which_its_application_tells_is_known_again_by_its_client_id() -> None:
+    story = Story()
+    story.kit("command", "app", command="subscribe")
+    join(story, 1, "a")
+    story.see("event", who="link", connection=1, body={"name": "closed"})
+    story.said(Api.LEAVE_GROUP, "app", member="a", connection=2)
+    join(story, 2, "b")
+
+    assert names(story) == ["app", "app", "app"]
+
+
+def test_of_two_that_joined_before_an_application_told_each_keeps_its_own_member_id() -> None:
+    story = Story()
+    join(story, 1, "a")
+    join(story, 2, "b")
+    story.partitions("assigned", ("t", 0), client="app")
+    story.beat("app", member="b", connection=3)
+    join(story, 4, "c")
+
+    assert names(story) == ["app", "app#2", "app#2", "app"]
+
+
 def test_a_leave_group_of_nobodys_is_an_administrators() -> None:
     story = Story()
     join(story, 1, "a")

@@ -98,6 +98,28 @@ def test_the_last_generation_is_tolerated_on_its_way_and_not_for_long() -> None:
     assert verdict(generations_are_those_given, story) is Verdict.NON_STRICT
 
 
+@pytest.mark.parametrize(("connection", "expected"), [(1, Verdict.OK), (2, Verdict.NON_STRICT)])
+def test_what_comes_of_a_connection_that_was_closed_was_sent_before_and_waited_on_its_way(connection: int, expected: Verdict) -> None:
+    story = Story().member()
+    story.see("event", who="link", connection=1, body={"name": "closed", "by": "client"})
+    asked = story.request(Api.JOIN_GROUP, member=ID, connection=2)
+    story.answer(asked, member=ID, generation=2, body={"member_id": ID, "generation_id": 2, "leader": ID})
+    story.answer(story.request(Api.SYNC_GROUP, member=ID, generation=2, connection=2))
+    story.at(2_000).beat(generation=1, connection=connection)
+
+    assert verdict(generations_are_those_given, story) is expected
+
+
+@pytest.mark.parametrize(("connection", "expected"), [(1, Verdict.OK), (2, Verdict.NON_STRICT)])
+def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_goodbye(connection: int, expected: Verdict) -> None:
+    story = Story().member()
+    story.see("event", who="link", connection=1, body={"name": "closed", "by": "client"})
+    story.said(Api.LEAVE_GROUP, member=ID, connection=2, body={"members": [{"member_id": ID}]})
+    story.at(2_000).beat(connection=connection)
+
+    assert verdict(nothing_after_leaving, story) is expected
+
+
 @pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (25, Verdict.NON_STRICT)])
 def test_a_members_commit_without_membership_is_as_grave_as_its_answer(error: int, expected: Verdict) -> None:
     story = Story().member()

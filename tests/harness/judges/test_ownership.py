@@ -69,6 +69,23 @@ def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
     assert findings(owners_never_overlap, shared(revoked_at=None, generation=1)) == []
 
 
+@pytest.mark.parametrize(("overtaken", "expected"), [(True, Verdict.OK), (False, Verdict.FAILED)])
+def test_a_member_whose_assignment_was_long_under_way_cannot_know_that_the_group_went_on(overtaken: bool, expected: Verdict) -> None:
+    story = Story()
+    story.join()
+    story.join("m1", gets=OTHER)
+    story.sync(gets=[T0, T1])  # which m0 gets to know of when generation 2 has given them to m1
+    if not overtaken:
+        story.join(member=ID, generation=2)
+    story.join("m1", member=OTHER, gets=OTHER, generation=2)
+    story.at(1_000).sync("m1", member=OTHER, generation=2, gets=[T0, T1])
+    story.partitions("assigned", T0, T1, client="m1")
+    story.at(2_000).partitions("assigned", T0, T1)
+    story.at(3_000).partitions("lost", T0, T1)
+
+    assert verdict(owners_never_overlap, story.end(4_000)) is expected
+
+
 def test_a_twin_that_was_replaced_cannot_know() -> None:
     assert findings(owners_never_overlap, shared(revoked_at=None, instance="i0")) == []
 

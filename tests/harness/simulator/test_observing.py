@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
+from tests.harness.simulator.made import JOIN, Client
 from tests.harness.simulator.runs import calm, short
 
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.simulator.running import run
+from groupproof.harness.simulator.network import Connection, Path
+from groupproof.harness.simulator.observing import Observer
+from groupproof.harness.simulator.running import Run, run
 from groupproof.harness.simulator.schedule import Happening, Schedule
 from groupproof.harness.simulator.simulation import Outcome, Simulation
+from groupproof.protocol.messages import HeartbeatRequest
 from groupproof.protocol.schemas import validate
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.vocabulary import Api
@@ -40,6 +45,20 @@ def test_every_request_is_in_the_trace_with_its_row_and_its_answer() -> None:
     assert evidence.responses(Api.SYNC_GROUP, "m0")[0].partitions == (("t", 0), ("t", 1))
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_of_a_connection_that_was_closed_before_anything_came_of_it_the_end_is_told_too(is_open: bool) -> None:
+    recorder = Recorder(lambda: 0, run="simulation", clock="virtual")
+    observer = Observer(recorder, {})
+    owner = next(iter(Run(calm()).world.processes.values()))
+    connection = Connection(owner, 0, "group", Path(), is_open=is_open)
+    observer.opened(connection)
+    for number in (1, 2):
+        observer.arrived(connection, number, HeartbeatRequest(group_id="g", generation_id=1, member_id="m0-1"))
+
+    told = [(seen.kind, seen.connection, seen.body.get("by")) for seen in recorder.trace]
+    assert told == [("request", 1, None), *([] if is_open else [("event", 1, "client")]), ("request", 1, None)]
+
+
 def test_transitions_timers_faults_and_callbacks_are_in_the_trace() -> None:
     crash = Happening(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000)
     outcome, trace = observed(calm(), Schedule(happenings=(crash,)))
@@ -51,6 +70,21 @@ def test_transitions_timers_faults_and_callbacks_are_in_the_trace() -> None:
     ]
     assert any(seen.kind == "timer" and seen.rule == "SessionEnd/Stable/session-ends" and seen.member for seen in trace)
     assert {"partitions_assigned", "partitions_revoked", "command", "exit"} <= {seen.body.get("name") for seen in trace if seen.kind == "event"}
+
+
+def test_a_frame_that_arrives_late_is_of_the_program_that_opened_its_connection() -> None:
+    recorder = Recorder(lambda: 0)
+    observer = Observer(recorder, {})
+    first, second = (Connection(Client("m0"), 0, "group", Path()) for _ in range(2))
+    observer.process("m0", "starts")
+    observer.opened(first)
+    observer.process("m0", "ends")
+    observer.process("m0", "starts")
+    observer.opened(second)
+    for connection in (first, second):
+        observer.arrived(connection, 1, JOIN)
+
+    assert [seen.client for seen in recorder.trace if seen.kind == "request"] == ["m0", "m0.2"]
 
 
 def test_the_trace_is_as_its_schema_says_and_in_order() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupproof.harness.folds.claim import Claim
-from groupproof.harness.folds.fold import Fold, Numbers, UnderWay, Waiting
+from groupproof.harness.folds.fold import Fold, Newest, Numbers, UnderWay, Waiting
 from groupproof.harness.folds.membership import joins_of
 from groupproof.harness.folds.reading import GROUP_REQUESTS, SLACK_MS, error_of, instance_of
 from groupproof.harness.verdicts import Finding, Verdict
@@ -24,6 +24,9 @@ IN_FLIGHT_MS: Final = 1_000
 
 STORM_PER_SECOND: Final = 20
 """More requests of one kind in a second than any backoff allows."""
+
+_CLOSED_KEPT: Final = 1_000
+"""Of the connections that were closed the newest are known."""
 
 _ID_RULE: Final = {
     Api.JOIN_GROUP: "CLIENT-10",
@@ -93,6 +96,21 @@ def _is_unmanaged(commit: Observation) -> bool:
     return commit.generation is None or commit.generation < 0
 
 
+class _Closed:
+    """Connections that were closed: what still arrives there was sent before, and waited on its way for as long as that was silent."""
+
+    def __init__(self) -> None:
+        self._newest: Newest[int | None, float] = Newest(_CLOSED_KEPT)
+
+    def follow(self, seen: Observation) -> None:
+        if seen.who == "link" and seen.body.get("name") == "closed":
+            self._newest.set(seen.connection, seen.at_ms)
+
+    def carried(self, request: Observation) -> bool:
+        """Tell whether a request is of such a connection."""
+        return self._newest.get(request.connection) is not None
+
+
 class GenerationsGiven(Fold):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
@@ -103,10 +121,12 @@ class GenerationsGiven(Fold):
         self._given: dict[tuple[str, str], Numbers] = {}
         self._adopted: dict[tuple[str, str], _Adopted] = {}
         self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
+        self._closed = _Closed()
 
     def step(self, seen: Observation) -> Iterator[Finding]:
         for request, is_old in self._waiting.due(seen.at_ms):
             yield from self._judge(request, is_old=is_old)
+        self._closed.follow(seen)
         if seen.client is None:
             return
         if (given := joins_of(seen)) is not None:
@@ -114,8 +134,11 @@ class GenerationsGiven(Fold):
         elif seen.kind == "response" and seen.api == _SYNC and not error_of(seen):
             self._adopted.setdefault((seen.client, seen.member or ""), _Adopted()).follow(seen)
         elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member and not (seen.api == _COMMIT and _is_unmanaged(seen)):
-            adopted = self._adopted.get((seen.client, seen.member))
-            self._waiting.add(seen.at_ms, (seen, adopted is not None and (seen.generation or 0) < adopted.by(seen.at_ms - IN_FLIGHT_MS)))
+            self._waiting.add(seen.at_ms, (seen, self._is_old(seen) and not self._closed.carried(seen)))
+
+    def _is_old(self, request: Observation) -> bool:
+        adopted = self._adopted.get((request.client or "", request.member or ""))
+        return adopted is not None and (request.generation or 0) < adopted.by(request.at_ms - IN_FLIGHT_MS)
 
     def end(self) -> Iterator[Finding]:
         for request, is_old in self._waiting.rest():
@@ -199,16 +222,18 @@ class NothingAfterLeaving(Fold):
     def __init__(self) -> None:
         self._leaving: UnderWay[frozenset[str]] = UnderWay()
         self._gone_ms: dict[tuple[str, str], float] = {}
+        self._closed = _Closed()
 
     def step(self, seen: Observation) -> Iterator[Finding]:
         self._leaving.closed(seen)
+        self._closed.follow(seen)
         if seen.client is None:
             return
         if seen.api == _LEAVE:
             self._leave(seen, seen.client)
         elif seen.kind == "request" and seen.api in _WITH_GENERATION:
             gone_ms = self._gone_ms.get((seen.client, seen.member or ""))
-            if gone_ms is not None and seen.at_ms - gone_ms > IN_FLIGHT_MS:
+            if gone_ms is not None and seen.at_ms - gone_ms > IN_FLIGHT_MS and not self._closed.carried(seen):
                 claim = Claim(requirement="LEAVE-55", expected="After its LeaveGroup a client sends nothing more as that member.")
                 yield claim.tolerated(f"{seen.api} named the membership that had ended.", seen)
 

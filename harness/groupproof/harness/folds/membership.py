@@ -9,7 +9,7 @@ from groupproof.harness.folds.reading import Given, error_of, given_by, gives, i
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["GENERATIONS_KEPT", "Assigned", "Given", "Joined", "Lives", "joins_of"]
+__all__ = ["GENERATIONS_KEPT", "Assigned", "Assignment", "Given", "Joined", "Lives", "joins_of"]
 
 GENERATIONS_KEPT = 8
 """How many generations back it is known who led and what was assigned, client by client; who names an older one is not judged by it."""
@@ -39,25 +39,29 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class _Assignment:
+class Assignment:
+    """What one SyncGroup answer assigned."""
+
     seq: int
     at_ms: float
+    generation: int | None
     partitions: frozenset[Partition]
 
 
 @dataclass(slots=True)
 class Assigned:
-    """What SyncGroup answers assigned to one client, by generation; `latest` holds the newest answer for each partition."""
+    """What SyncGroup answers assigned to one client, by generation; `latest` holds the newest answer that gave it each partition."""
 
-    by_generation: Newest[int | None, list[_Assignment]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
-    latest: dict[Partition, int | None] = field(default_factory=dict)
+    by_generation: Newest[int | None, list[Assignment]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
+    latest: dict[Partition, Assignment] = field(default_factory=dict)
 
     def follow(self, seen: Observation) -> None:
         """Take note of a SyncGroup answer without error."""
         told = self.by_generation.get(seen.generation) or []
-        self.by_generation.set(seen.generation, [*told[-3:], _Assignment(seen.seq, seen.at_ms, frozenset(seen.partitions))])
+        answer = Assignment(seen.seq, seen.at_ms, seen.generation, frozenset(seen.partitions))
+        self.by_generation.set(seen.generation, [*told[-3:], answer])
         for partition in seen.partitions:
-            self.latest[partition] = seen.generation
+            self.latest[partition] = answer
 
     def at(self, request: Observation, slack_ms: float) -> frozenset[Partition] | None:
         """Return what the client knew at `request` to be assigned in the generation that it names; None where that is forgotten."""

@@ -2,6 +2,9 @@
 
 It is what `members.told_apart` tells of a whole trace, for whoever can't wait for its end: the first process of a client id keeps that, later ones are
 numbered. Before a connection has named a member, what comes on it is that connection's own, unless one process alone has that client id.
+
+An application's lines name no connection. Whose lines there are is known by its client id alone: a join without a member id on a new connection is
+then the same process that comes back, not another one.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ class Naming:
     """Processes by name; each connection has one, and each member id the one that it was given to first."""
 
     _of_connection: dict[int, str] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
     _of_member: dict[tuple[str, str], str] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
@@ -29,7 +33,11 @@ class Naming:
         """Return the observation with the name of its process for a client id; a LeaveGroup of nobody's is an administrator's and has none."""
         if seen.who == "link" and seen.body.get("name") == "closed" and seen.connection is not None:
             self._of_connection.pop(seen.connection, None)
-        if seen.client is None or seen.connection is None:
+        if seen.client is None:
+            return seen
+        if seen.connection is None:
+            if seen.kind == "event":
+                self._told.add(seen.client)
             return seen
         if seen.api in _NAMING:
             self._follow(seen, seen.client, seen.connection)
@@ -43,12 +51,16 @@ class Naming:
             self._of_member.setdefault((client, seen.member), self._of_connection[connection])
 
     def _new(self, client: str) -> str:
+        if client in self._told:
+            return client
         self._counts[client] = self._counts.get(client, 0) + 1
         return client if self._counts[client] == 1 else f"{client}#{self._counts[client]}"
 
     def _name(self, seen: Observation, client: str, connection: int) -> str | None:
         if (process := self._of_connection.get(connection)) is not None:
             return process
+        if seen.client in self._told:
+            return seen.client
         if seen.api == _LEAVE:
             return None
         return client if self._counts.get(client) == 1 and seen.api != _FIND else f"{client}@{connection}"

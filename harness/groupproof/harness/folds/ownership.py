@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from groupproof.harness.folds.claim import Claim, elapsed_ms
 from groupproof.harness.folds.fold import Fold, Waiting
 from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY, Hands, Holding, told_of
-from groupproof.harness.folds.membership import Assigned, Lives, Partition
+from groupproof.harness.folds.membership import Assigned, Assignment, Lives, Partition
 from groupproof.harness.folds.reading import SLACK_MS
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.trace import Observation
@@ -26,7 +26,7 @@ _UNTOLD_MAX = 16
 
 @dataclass(slots=True, eq=False)
 class _Pair:
-    """Two clients that hold a partition at once; `knows` tells whether the earlier one knew better, once that is certain."""
+    """Two clients that hold a partition at once; `knows` tells whether both were in the newer of the generations that gave it to them, once that is certain."""
 
     earlier: Holding
     later: Holding
@@ -69,12 +69,21 @@ class OwnersNeverOverlap(Fold):
                 self._waiting.add(later.since.at_ms, pair)
 
     def _ask(self, pair: _Pair) -> None:
-        """Tell whether the earlier owner took part in the generation that gave its partition away, and not as a twin that was replaced."""
-        earlier, later = pair.earlier, pair.later
-        assigned = self._assigned.get(later.client)
-        known = assigned is not None and later.partition in assigned.latest
-        generation = assigned.latest[later.partition] if assigned is not None and known else None
-        pair.knows = generation is not None and self._lives.was_in(earlier.client, generation)
+        """Tell whether who was assigned the partition before took part in the generation that gave it to the other.
+
+        Who takes it later may be who was assigned it before: its answer was under way for long, and the group has gone on without it since.
+        """
+        earlier, later = self._assignment(pair.earlier), self._assignment(pair.later)
+        if later is None:
+            return
+        newer, other = later, pair.earlier
+        if earlier is not None and earlier.seq > later.seq:
+            newer, other = earlier, pair.later
+        pair.knows = newer.generation is not None and self._lives.was_in(other.client, newer.generation)
+
+    def _assignment(self, holding: Holding) -> Assignment | None:
+        assigned = self._assigned.get(holding.client)
+        return None if assigned is None else assigned.latest.get(holding.partition)
 
     def _over(self, pair: _Pair, until: Observation) -> Iterator[Finding]:
         for each in (pair.earlier, pair.later):

@@ -91,7 +91,8 @@ class Network:
         self._draw = chance.random
         self._arrive, self._is_up = arrive, is_up
         self._paths: dict[tuple[str, int], Path] = {}
-        self.closed: Callable[[Connection, str], None] | None = None  # whoever wants to be told, and by what
+        self.opened: Callable[[Connection], None] | None = None  # whoever wants to be told
+        self.closed: Callable[[Connection, str], None] | None = None  # and by what
         self._open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
 
     # The client's side
@@ -124,6 +125,8 @@ class Network:
 
     def _opened(self, owner: Endpoint, node: int, lane: str) -> Connection:
         connection = Connection(owner, node, lane, self.path(owner.name, node))
+        if self.opened is not None:
+            self.opened(connection)
         way_ms = 2 * self._way_ms(connection.path)
         path = connection.path
         if path.silent_out or path.silent_back:

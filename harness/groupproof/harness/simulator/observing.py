@@ -40,10 +40,19 @@ class Observer:
         self._clients: dict[Connection, str] = {}
         self._lives: Counter[str] = Counter()
 
+    def opened(self, connection: Connection) -> None:
+        """Take note of whose connection it is: what was sent on it may arrive when that program has ended, and the next one has started."""
+        self._clients[connection] = self._client(connection.owner.name)
+
     def arrived(self, connection: Connection, request_id: int, request: Request) -> None:
-        if not isinstance(request, AskTopics | FindCoordinatorRequest):
-            frame, what = self._frame(connection, request_id, request)
-            self._recorder.record("request", **frame, **what)
+        """Tell of a request; of its connection's end too, where the client had closed it before anything arrived."""
+        if isinstance(request, AskTopics | FindCoordinatorRequest):
+            return
+        is_news = connection not in self._numbers
+        frame, what = self._frame(connection, request_id, request)
+        self._recorder.record("request", **frame, **what)
+        if is_news and not connection.is_open:
+            self.closed(connection, "client")
 
     def taken_up(self, taken: Taken, applied: Applied) -> None:
         frame, _ = self._frame(taken.connection, taken.request_id, taken.request)
@@ -101,10 +110,9 @@ class Observer:
     def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the columns that a request's every row has, the answer's too, and those that tell what was asked."""
         number = self._numbers.setdefault(connection, len(self._numbers) + 1)
-        client = self._clients.setdefault(connection, self._client(connection.owner.name))
         who, what = request_columns(request.api, body_of(request))
         frame = {
-            "node": connection.node, "connection": number, "client": client, "api": request.api.title, "correlation": request_id,
+            "node": connection.node, "connection": number, "client": self._clients[connection], "api": request.api.title, "correlation": request_id,
             "version": self._versions.get(type(request)), **who,
         }  # fmt: skip
         return frame, what

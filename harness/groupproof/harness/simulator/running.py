@@ -71,7 +71,8 @@ class Run:
         brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record)
         brokers.topics = {TOPIC: _told(simulation.partitions), OTHER_TOPIC: 2}
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
-        network.closed = None if observer is None else observer.closed
+        if observer is not None:
+            network.opened, network.closed = observer.opened, observer.closed
         self.world = World(processes=self._processes(network, streams), network=network, brokers=brokers)
         self._liveness = Liveness(simulation, self.world, self.invariants)
         self._injected: dict[int, Happening] = {}
