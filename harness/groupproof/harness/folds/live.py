@@ -19,6 +19,8 @@ __all__ = ["EXAMPLES_MAX", "MEMBERSHIP", "GroupFold", "GroupTold", "Sighting", "
 MEMBERSHIP: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
 EXAMPLES_MAX: Final = 3
 """So many findings of one kind are kept; all are counted."""
+_UNHEARD: Final = "processed"
+"""When a request was taken up says nothing of its member: that is for the laws of the group."""
 
 
 @dataclass(slots=True)
@@ -87,10 +89,12 @@ class GroupFold:
             self._observations += 1
         elif self._first is None and "settings" not in seen.body:
             return []  # what befell links and nodes before there was a group
-        found = _noted(self._broken, self._laws.step(seen))
-        named = self._naming.named(seen)
-        self._part(named)
-        return found + [each for fold in self._folds for each in _noted(self._members, fold.step(named))]
+        found = [_noted(self._broken, each) for each in self._laws.step(seen)]
+        if seen.kind != _UNHEARD:
+            named = self._naming.named(seen)
+            self._part(named)
+            found += [_noted(self._members, each) for fold in self._folds for each in fold.step(named)]
+        return found
 
     def _part(self, seen: Observation) -> None:
         if seen.kind == "request" and seen.api in MEMBERSHIP:
@@ -109,9 +113,10 @@ class GroupFold:
 
     def told(self) -> GroupTold:
         """Return what the group showed, when nothing follows. It is asked once."""
-        for fold in self._folds:
-            _noted(self._members, fold.end())
-        _noted(self._broken, self._laws.end())
+        for each in (found for fold in self._folds for found in fold.end()):
+            _noted(self._members, each)
+        for each in self._laws.end():
+            _noted(self._broken, each)
         goodbye, why = self._goodbye()
         run, case, group = self._key
         first, last = self._first, self._last
@@ -132,14 +137,12 @@ class GroupFold:
         return (Goodbye.CLEAN if any(each.has_left for each in joined.values()) else Goodbye.NONE), ""
 
 
-def _noted(sightings: dict[tuple[str, str, str], Sighting], found: Iterable[Finding]) -> list[Finding]:
-    findings = list(found)
-    for each in findings:
-        sighting = sightings.setdefault((each.verdict.value, each.requirement, each.observed), Sighting())
-        sighting.count += 1
-        if len(sighting.examples) < EXAMPLES_MAX:
-            sighting.examples.append(each)
-    return findings
+def _noted(sightings: dict[tuple[str, str, str], Sighting], found: Finding) -> Finding:
+    sighting = sightings.setdefault((found.verdict.value, found.requirement, found.observed), Sighting())
+    sighting.count += 1
+    if len(sighting.examples) < EXAMPLES_MAX:
+        sighting.examples.append(found)
+    return found
 
 
 def told_to_json(told: GroupTold) -> dict[str, Any]:
