@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import pytest
 from tests.harness.folds.stories import PLANTED, keeping
@@ -12,6 +13,7 @@ from groupproof.harness.folds.fleet import Fleet
 from groupproof.harness.folds.fold import findings_of
 from groupproof.harness.folds.laws import GroupLaws
 from groupproof.harness.suites import CASES
+from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 
@@ -73,10 +75,70 @@ def test_a_commit_that_came_in_time_may_be_answered_late() -> None:
     assert broken(story) == []
 
 
+def test_a_commit_of_nothing_is_answered_without_error_whatever_its_generation() -> None:
+    story = keeping()
+    story.rebalance(3, 8_000)
+    story.commit(client="m1", member="m1-1", generation=2)
+    assert broken(story) == []
+
+    story.commit(("t", 1, 7), client="m1", member="m1-1", generation=2)
+    assert broken(story) == ["COMMIT-06"]
+
+
 def test_a_static_member_that_comes_back_by_a_new_id_is_still_the_leader() -> None:
     story = Story()
     story.join("m0", gets="m0-1", instance="i0")
     story.join("m0", gets="m0-2", instance="i0", leader="m0-2", connection=3)
+
+    assert broken(story) == []
+
+
+LOST: Final[Mapping[str, Callable[[Story], object]]] = {
+    "is not answered": lambda story: returns(story),
+    "lost its connection": lambda story: (returns(story), story.see("event", who="link", connection=3, body={"name": "closed", "by": "client"})),
+    "was answered with an error": lambda story: story.answer(returns(story), error=-1),
+    "came twice": lambda story: came_twice(story),
+}
+
+
+def static_id(instance: str, number: int) -> str:
+    return f"{instance}-00000000-0000-0000-0000-{number:012}"
+
+
+def returns(story: Story) -> Observation:
+    return story.request(Api.JOIN_GROUP, "m0", instance="i0", connection=3)
+
+
+def came_twice(story: Story) -> None:
+    first = story.join("m0", gets=static_id("i0", 2), instance="i0", leader=static_id("i0", 1))
+    story.see("processed", api="JoinGroup", group="g", instance="i0", member="", connection=first.connection, correlation=first.correlation)
+
+
+def led_anew(leader: str, happens: Callable[[Story], object] | None) -> Story:
+    """Tell of a static leader, what happens to it, and then of a JoinGroup whose answer names `leader`."""
+    story = Story()
+    story.join("m0", gets=static_id("i0", 1), instance="i0")
+    if happens is not None:
+        happens(story)
+    story.join("m1", gets=static_id("i1", 1), instance="i1", leader=leader)
+    return story
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_a_static_leader_may_have_come_back_by_an_id_that_nobody_was_told(what: str) -> None:
+    assert broken(led_anew(static_id("i0", 9), LOST[what])) == []
+    assert broken(led_anew(static_id("i1", 9), LOST[what])) == ["JOIN-13"]
+
+
+def test_a_static_leader_that_did_not_come_back_has_the_id_that_it_was_told() -> None:
+    assert broken(led_anew(static_id("i0", 9), None)) == ["JOIN-13"]
+
+
+def test_a_leader_whose_joining_was_not_seen_is_known_by_its_other_requests() -> None:
+    story = Story()
+    story.join("m1", gets="m1-1", leader=static_id("i0", 1))
+    story.beat("m0", member=static_id("i0", 1), instance="i0")
+    story.join("m0", gets=static_id("i0", 2), instance="i0")
 
     assert broken(story) == []
 

@@ -100,6 +100,50 @@ def test_who_is_told_that_it_is_no_member_for_a_reason_was_not_evicted_early(way
     assert broken(story) == []
 
 
+def moved(*, is_loaded: bool, beats: bool = True) -> Story:
+    """Tell of a group that another broker has taken over, of which m1 was none any more, though its Heartbeat was answered without error."""
+    story = keeping()
+    story.at(20_000).moves("Stable", "Dead", 2, rule="Unloaded/Stable/unloaded")
+    story.at(30_000).beat("m1", member="m1-1", generation=2, connection=2, node=1)
+    if is_loaded:
+        story.said(Api.SYNC_GROUP, "m0", member="m0-1", generation=2, node=1)
+    if beats:
+        story.at(32_000).beat("m1", member="m1-1", generation=2, connection=2, node=1)
+    story.at(34_000).beat("m1", member="m1-1", generation=2, connection=2, node=1, error=25)
+    return story
+
+
+def test_what_a_loading_coordinator_answers_to_heartbeats_keeps_nobody_in_the_group() -> None:
+    assert broken(moved(is_loaded=False)) == []
+    assert broken(moved(is_loaded=True, beats=False)) == []
+    assert [each.requirement for each in broken(moved(is_loaded=True))] == ["HB-11"]
+
+
+@pytest.mark.parametrize(
+    ("way", "is_blamed"),
+    [
+        ("a commit of nothing", False), ("a refusal for the session timeout", False), ("a Heartbeat", False), ("nothing but faults", True),
+        ("a commit", True), ("a refused Heartbeat", True),
+    ],
+)  # fmt: skip
+def test_a_broker_that_ended_a_connection_may_load_until_it_answers_what_a_loading_one_would_not(way: str, is_blamed: bool) -> None:
+    story = keeping()
+    by = "fault" if way == "nothing but faults" else "upstream"
+    story.at(7_000).see("event", who="link", connection=9, body={"name": "closed", "by": by})
+    if way == "a commit of nothing":
+        story.commit(member="m0-1", generation=2)
+    elif way == "a commit":
+        story.said(Api.OFFSET_COMMIT, member="m0-1", generation=2, offsets=(("t", 0, 6),))
+    elif way == "a refusal for the session timeout":
+        story.join("m2", gets="", error=26, generation=-1)
+    else:
+        story.beat("m0", member="m0-1", generation=1, error=22 if way == "a refused Heartbeat" else 0)
+    story.at(8_000).beat("m1", member="m1-1", generation=2, connection=2)
+    story.at(9_000).beat("m1", member="m1-1", generation=2, connection=2, error=25)
+
+    assert [each.requirement for each in broken(story)] == ["HB-11"] * is_blamed
+
+
 def test_the_eviction_is_told_with_its_figures() -> None:
     (found,) = broken(PLANTED["HB-11"]())
 

@@ -78,10 +78,12 @@ class UnderWay(Generic[T]):
     def answered(self, answer: Observation) -> T | None:
         return self._asked.pop(key_of(answer), None)
 
-    def amend(self, seen: Observation, change: Callable[[T], T]) -> None:
-        """Change what is known of the request of `seen`, if it is under way."""
-        if (each := self._asked.get(key_of(seen))) is not None:
+    def amend(self, seen: Observation, change: Callable[[T], T]) -> bool:
+        """Change what is known of the request of `seen`; return whether it is under way."""
+        each = self._asked.get(key_of(seen))
+        if each is not None:
             self._asked[key_of(seen)] = change(each)
+        return each is not None
 
     def closed(self, seen: Observation) -> list[T]:
         """Return, and forget, what was asked on a connection of whose end `seen` tells; nothing for any other observation."""

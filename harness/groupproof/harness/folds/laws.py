@@ -128,14 +128,17 @@ class OneOwner(Law):
 
 
 class NoStaleCommit(Law):
-    """No commit of an older generation than the group's is taken (COMMIT-06): a zombie's would overwrite the progress of the new owner."""
+    """No commit of an older generation than the group's is taken (COMMIT-06): a zombie's would overwrite the progress of the new owner.
+
+    One of no offsets overwrites nothing; its answer has no place for an error.
+    """
 
     def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
         asked = standing.answered
         if seen.kind != "response" or seen.api != _COMMIT or error_of(seen) or asked is None:
             return
         named = asked.request.generation
-        if named is not None and 0 <= named < asked.generation and asked.epoch == standing.epoch:
+        if asked.request.offsets and named is not None and 0 <= named < asked.generation and asked.epoch == standing.epoch:
             claim = Claim(requirement="COMMIT-06", expected="A commit is taken only in the generation that the group is in.")
             yield claim.failed("A commit of an older generation was taken.", seen, detail=f"{named}, where the group was in {asked.generation}")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.harness.folds.fold import Newest, UnderWay
-from groupproof.harness.folds.reading import error_of, instance_of
+from groupproof.harness.folds.reading import GROUP_REQUESTS, error_of, instance_of
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.spec.terms import On
 from groupproof.protocol.trace import Observation
@@ -16,9 +17,16 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["Asked", "Law", "Standing"]
 
-_JOIN, _COMMIT = Api.JOIN_GROUP.title, Api.OFFSET_COMMIT.title
+_JOIN, _BEAT, _COMMIT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title
 _MOVES: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 _HAPPENS: Final = frozenset({"move", "stop", "start", "freeze", "thaw", "kill"})
+_LOADED: Final = frozenset({
+    ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.MEMBER_ID_REQUIRED,
+    ErrorCode.FENCED_INSTANCE_ID,
+})  # fmt: skip
+_MEMBERSHIP: Final = frozenset(api.title for api in GROUP_REQUESTS)
+_UUID_CHARS: Final = 37
+"""As many characters follow the instance id in the member id of a static member: a hyphen and a UUID (STATIC-01)."""
 _INITIAL_DELAY_MS: Final = 3_000
 _ENDED_KEPT: Final = 1_000
 """Of so many connections it is known that they have ended: what was on its way then arrives soon after."""
@@ -38,7 +46,8 @@ class Standing:
     """What every law asks.
 
     `epoch` counts how often the group was made anew, or may have been: its generations are compared within one epoch only. `disturbed_ms` is when something
-    last happened from outside that explains lateness and lost members: a fault, a broker that ends connections or gives the group away.
+    last happened from outside that explains lateness and lost members: a fault, a broker that ends connections or gives the group away. `loaded_seq` is
+    since when it is sure that the coordinator has loaded the group: one that has not answers every Heartbeat without error (FIND-10).
     """
 
     tells: bool = False
@@ -50,15 +59,21 @@ class Standing:
     rebalance_ms: float = 0.0
     initial_delay_ms: float = _INITIAL_DELAY_MS
     has_static: bool = False
+    loaded_seq: int | None = None
     now_ms: float = 0.0
     asked: UnderWay[Asked] = field(default_factory=UnderWay)
     answered: Asked | None = None
     _ended: Newest[int, int] = field(default_factory=lambda: Newest(_ENDED_KEPT))
     _instances: dict[str, str] = field(default_factory=dict)
+    _untold: Counter[str] = field(default_factory=Counter)
 
     def identity(self, member: str) -> str:
-        """Return the instance of a member id, or the id itself where it has none: the ids of a static member change."""
-        return self._instances.get(member, member)
+        """Return the instance of a member id, or the id itself where it has none: the ids of a static member change.
+
+        It is told by the answer that gave the id, or else, where such an answer was lost, by the id itself.
+        """
+        by_name = member[:-_UUID_CHARS]
+        return self._instances.get(member, by_name if self._untold[by_name] else member)
 
     def follow(self, seen: Observation) -> None:
         """Take the next observation, before the laws look at it; `answered` is then the request that it answers."""
@@ -68,13 +83,16 @@ class Standing:
             self._ended.set(seen.connection, seen.seq)
         if _disturbs(seen):
             self.disturbed_ms = seen.at_ms
+        if _unloads(seen):
+            self.loaded_seq = None
         if seen.kind == "request":
             self._request(seen)
         elif seen.kind == "response":
             self.answered = self.asked.answered(seen)
             self._response(seen)
         elif seen.kind == "processed":
-            self.asked.amend(seen, self._taken_up)
+            if not self.asked.amend(seen, self._taken_up):
+                self._joins_nameless(seen)  # it came twice: the second answer goes nowhere
         elif seen.who == "kit" and isinstance(seen.body.get("settings"), Mapping):
             self.initial_delay_ms = float(seen.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
 
@@ -86,7 +104,13 @@ class Standing:
             self.asked.ask(seen, Asked(seen, self.generation, self.epoch))
         if seen.api == _JOIN:
             self.has_static |= instance_of(seen) is not None
+            self._joins_nameless(seen)
             self.rebalance_ms = max(self.rebalance_ms, _rebalance_ms(seen.body))
+
+    def _joins_nameless(self, seen: Observation) -> None:
+        """Expect an answer that gives a static member a new id; until it comes, nobody need have been told the id."""
+        if seen.api == _JOIN and not seen.member and (instance := instance_of(seen)) is not None:
+            self._untold[instance] += 1
 
     def _response(self, seen: Observation) -> None:
         if error_of(seen) in _MOVES:
@@ -95,13 +119,22 @@ class Standing:
             if self.node is not None:
                 self._begin_epoch(seen.at_ms)
             self.node = seen.node
-        if seen.api == _JOIN and self.answered is not None and (instance := instance_of(self.answered.request)) is not None and seen.member:
-            self._instances[seen.member] = instance
+        if self.loaded_seq is None and _shows_loaded(seen, self.answered):
+            self.loaded_seq = seen.seq
+        if self.answered is not None and seen.member and (instance := instance_of(self.answered.request)) is not None:
+            self._named(seen, self.answered.request, instance)
+
+    def _named(self, seen: Observation, asked: Observation, instance: str) -> None:
+        if seen.api == _JOIN or not error_of(seen):
+            self._instances[seen.member or ""] = instance
+        if seen.api == _JOIN and not asked.member and not error_of(seen):
+            self._untold[instance] -= 1
 
     def _begin_epoch(self, at_ms: float) -> None:
         self.epoch += 1
         self.generation = -1
         self.disturbed_ms = at_ms
+        self.loaded_seq = None
 
     def moved(self, seen: Observation) -> None:
         """Take a transition, after the laws looked at it."""
@@ -109,6 +142,7 @@ class Standing:
         if seen.state_before is None or (seen.rule or "").startswith(f"{On.UNLOADED.value}/"):
             self.epoch += 1
             self.generation = -1
+            self.loaded_seq = None
         self.state = None if seen.state_after == GroupState.DEAD.value else seen.state_after
         if seen.generation is not None and not (seen.rule or "").startswith(f"{On.UNLOADED.value}/"):
             self.generation = max(self.generation, seen.generation)
@@ -122,10 +156,23 @@ class Standing:
 
 
 def _disturbs(seen: Observation) -> bool:
-    name = seen.body.get("name")
-    if seen.who == "link":
-        return name == "closed" and seen.body.get("by") in ("broker", "upstream", "tap", "fault", "kit")
-    return seen.kind == "fault" or (seen.who == "kit" and seen.client is None and name in _HAPPENS)
+    return seen.kind == "fault" or _unloads(seen) or _closed_by(seen, "tap", "fault", "kit")
+
+
+def _unloads(seen: Observation) -> bool:
+    """Tell whether something befell a broker after which another loads the group, or the same one anew."""
+    return _closed_by(seen, "broker", "upstream") or (seen.who == "kit" and seen.client is None and seen.body.get("name") in _HAPPENS)
+
+
+def _closed_by(seen: Observation, *whom: str) -> bool:
+    return seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") in whom
+
+
+def _shows_loaded(seen: Observation, asked: Asked | None) -> bool:
+    """Tell whether only a coordinator that knows the group answers so: not a Heartbeat without error, nor a commit of nothing."""
+    is_of_nothing = asked is None or (seen.api == _COMMIT and not asked.request.offsets)
+    is_said_to_all = not error_of(seen) and (seen.api == _BEAT or is_of_nothing)
+    return seen.api in _MEMBERSHIP and error_of(seen) in _LOADED and not is_said_to_all
 
 
 def _rebalance_ms(body: Mapping[str, Any]) -> float:

@@ -108,7 +108,8 @@ class NobodyEvictedEarly(Law):
     """Who is told that it is no member any more was silent for a session, missed a join phase, or left (HB-11).
 
     Only a Heartbeat without error, and a JoinGroup that let the member into a new generation, prove both that it was heard and that it had missed nothing:
-    one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on.
+    one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on. What a coordinator that is loading the group answers to a
+    Heartbeat proves nothing (FIND-10).
     """
 
     def __init__(self) -> None:
@@ -141,7 +142,7 @@ class NobodyEvictedEarly(Law):
             generation = -1 if seen.generation is None else seen.generation
             if known is None or known.epoch != standing.epoch or generation > known.generation:
                 self._joined(member, _Membership(limit_ms, instance_of(request), generation, seen.at_ms, standing.epoch))
-        elif known is not None:
+        elif known is not None and standing.loaded_seq is not None and standing.loaded_seq < request.seq:
             known.good_ms, known.epoch = max(known.good_ms, request.at_ms), standing.epoch
 
     def _joined(self, member: str, membership: _Membership) -> None:
