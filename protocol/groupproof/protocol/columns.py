@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -128,11 +129,14 @@ def _read(field: pa.Field, column: pa.Array) -> list[Any]:
     return [_DEFAULTS[field.name] if each is None else each for each in values] if field.name in _DEFAULTS and column.null_count else values
 
 
+_MARKED: Final = re.compile(r"b64:|txt:|\\u00")  # most bodies hold no bytes, and are as they were written
+
+
 def _body(text: str | None) -> dict[str, Any]:
     if not text or text == "{}":
         return {}
     try:
-        body = restored(json.loads(text))
+        body = restored(json.loads(text)) if _MARKED.search(text) else json.loads(text)
     except ValueError as error:
         raise NotColumns(f"its column body has a row that is no JSON: {error}") from error
     if not isinstance(body, dict):
