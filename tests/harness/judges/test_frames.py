@@ -110,6 +110,23 @@ def test_what_comes_of_a_connection_that_was_closed_was_sent_before_and_waited_o
     assert verdict(generations_are_those_given, story) is expected
 
 
+@pytest.mark.parametrize(
+    ("answers", "closed_at", "expected"), [(False, 2_000, Verdict.OK), (True, 2_000, Verdict.NON_STRICT), (False, 2_200, Verdict.NON_STRICT)]
+)
+def test_what_is_followed_by_the_end_of_its_connection_had_waited_unless_somebody_took_the_answer(
+    answers: bool, closed_at: float, expected: Verdict
+) -> None:
+    story = Story().member()
+    story.join(member=ID, generation=2)
+    story.sync(generation=2)
+    request = story.at(2_000).request(Api.HEARTBEAT, member=ID, generation=1, connection=3)
+    if answers:
+        story.answer(request, error=22)
+    story.at(closed_at).see("event", who="link", connection=3, body={"name": "closed"})
+
+    assert verdict(generations_are_those_given, story.end(3_000)) is expected
+
+
 @pytest.mark.parametrize(("connection", "expected"), [(1, Verdict.OK), (2, Verdict.NON_STRICT)])
 def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_goodbye(connection: int, expected: Verdict) -> None:
     story = Story().member()

@@ -96,19 +96,40 @@ def _is_unmanaged(commit: Observation) -> bool:
     return commit.generation is None or commit.generation < 0
 
 
-class _Closed:
-    """Connections that were closed: what still arrives there was sent before, and waited on its way for as long as that was silent."""
+class _Late:
+    """Requests that come too late to be right, held back a little: one that waited on its way, for as long as that was silent, is no fault.
+
+    Its client has long closed the connection: that is told before it arrives, or just after it, and nobody takes an answer any more.
+    """
 
     def __init__(self) -> None:
-        self._newest: Newest[int | None, float] = Newest(_CLOSED_KEPT)
+        self._closed: Newest[int | None, float] = Newest(_CLOSED_KEPT)
+        self._asked: UnderWay[Observation] = UnderWay()
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._waited: set[int] = set()
 
-    def follow(self, seen: Observation) -> None:
-        if seen.who == "link" and seen.body.get("name") == "closed":
-            self._newest.set(seen.connection, seen.at_ms)
+    def add(self, request: Observation) -> None:
+        if self._closed.get(request.connection) is None:
+            self._asked.ask(request, request)
+            self._waiting.add(request.at_ms, request)
 
-    def carried(self, request: Observation) -> bool:
-        """Tell whether a request is of such a connection."""
-        return self._newest.get(request.connection) is not None
+    def due(self, seen: Observation) -> Iterator[Observation]:
+        """Take the next observation; yield the requests of which it is certain by now that they were sent too late."""
+        yield from self._faulty(self._waiting.due(seen.at_ms))
+        if seen.kind == "response":
+            self._asked.answered(seen)
+        elif seen.who == "link" and seen.body.get("name") == "closed":
+            self._closed.set(seen.connection, seen.at_ms)
+            self._waited.update(request.seq for request in self._asked.closed(seen) if seen.at_ms - request.at_ms <= SLACK_MS)
+
+    def rest(self) -> Iterator[Observation]:
+        return self._faulty(self._waiting.rest())
+
+    def _faulty(self, requests: Iterator[Observation]) -> Iterator[Observation]:
+        for request in requests:
+            if request.seq not in self._waited:
+                yield request
+            self._waited.discard(request.seq)
 
 
 class GenerationsGiven(Fold):
@@ -120,13 +141,14 @@ class GenerationsGiven(Fold):
     def __init__(self) -> None:
         self._given: dict[tuple[str, str], Numbers] = {}
         self._adopted: dict[tuple[str, str], _Adopted] = {}
-        self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
-        self._closed = _Closed()
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._late = _Late()
 
     def step(self, seen: Observation) -> Iterator[Finding]:
-        for request, is_old in self._waiting.due(seen.at_ms):
-            yield from self._judge(request, is_old=is_old)
-        self._closed.follow(seen)
+        for request in self._waiting.due(seen.at_ms):
+            yield from self._judge(request)
+        for request in self._late.due(seen):
+            yield from self._relapsed(request)
         if seen.client is None:
             return
         if (given := joins_of(seen)) is not None:
@@ -134,28 +156,39 @@ class GenerationsGiven(Fold):
         elif seen.kind == "response" and seen.api == _SYNC and not error_of(seen):
             self._adopted.setdefault((seen.client, seen.member or ""), _Adopted()).follow(seen)
         elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member and not (seen.api == _COMMIT and _is_unmanaged(seen)):
-            self._waiting.add(seen.at_ms, (seen, self._is_old(seen) and not self._closed.carried(seen)))
+            self._waiting.add(seen.at_ms, seen)
+            if self._is_old(seen):
+                self._late.add(seen)
 
     def _is_old(self, request: Observation) -> bool:
         adopted = self._adopted.get((request.client or "", request.member or ""))
         return adopted is not None and (request.generation or 0) < adopted.by(request.at_ms - IN_FLIGHT_MS)
 
     def end(self) -> Iterator[Finding]:
-        for request, is_old in self._waiting.rest():
-            yield from self._judge(request, is_old=is_old)
+        for request in self._waiting.rest():
+            yield from self._judge(request)
+        for request in self._late.rest():
+            yield from self._relapsed(request)
 
-    def _judge(self, request: Observation, *, is_old: bool) -> Iterator[Finding]:
-        claim = Claim(
-            requirement="CLIENT-66" if request.api == _COMMIT else "CLIENT-11",
-            expected="Every request carries the generation that the coordinator gave this member.",
-        )
+    def _judge(self, request: Observation) -> Iterator[Finding]:
+        if self._is_strange(request):
+            said = f"{request.api} carried a generation that the member was never given."
+            yield _generations(request).failed(said, request, detail=f"generation {request.generation}")
+
+    def _relapsed(self, request: Observation) -> Iterator[Finding]:
+        if not self._is_strange(request):
+            yield _generations(request).tolerated(f"{request.api} carried an older generation than the one the member had adopted.", request)
+
+    def _is_strange(self, request: Observation) -> bool:
         mine = self._given.get((request.client or "", request.member or ""))
-        if mine and (request.generation == -1 or request.generation not in mine):
-            yield claim.failed(
-                f"{request.api} carried a generation that the member was never given.", request, detail=f"generation {request.generation}"
-            )
-        elif is_old:
-            yield claim.tolerated(f"{request.api} carried an older generation than the one the member had adopted.", request)
+        return mine is not None and (request.generation == -1 or request.generation not in mine)
+
+
+def _generations(request: Observation) -> Claim:
+    return Claim(
+        requirement="CLIENT-66" if request.api == _COMMIT else "CLIENT-11",
+        expected="Every request carries the generation that the coordinator gave this member.",
+    )
 
 
 class _Adopted:
@@ -222,20 +255,20 @@ class NothingAfterLeaving(Fold):
     def __init__(self) -> None:
         self._leaving: UnderWay[frozenset[str]] = UnderWay()
         self._gone_ms: dict[tuple[str, str], float] = {}
-        self._closed = _Closed()
+        self._late = _Late()
 
     def step(self, seen: Observation) -> Iterator[Finding]:
         self._leaving.closed(seen)
-        self._closed.follow(seen)
+        for request in self._late.due(seen):
+            yield _after_leaving(request)
         if seen.client is None:
             return
         if seen.api == _LEAVE:
             self._leave(seen, seen.client)
         elif seen.kind == "request" and seen.api in _WITH_GENERATION:
             gone_ms = self._gone_ms.get((seen.client, seen.member or ""))
-            if gone_ms is not None and seen.at_ms - gone_ms > IN_FLIGHT_MS and not self._closed.carried(seen):
-                claim = Claim(requirement="LEAVE-55", expected="After its LeaveGroup a client sends nothing more as that member.")
-                yield claim.tolerated(f"{seen.api} named the membership that had ended.", seen)
+            if gone_ms is not None and seen.at_ms - gone_ms > IN_FLIGHT_MS:
+                self._late.add(seen)
 
     def _leave(self, seen: Observation, client: str) -> None:
         if seen.kind == "request":
@@ -246,7 +279,12 @@ class NothingAfterLeaving(Fold):
                     self._gone_ms.setdefault((client, member), seen.at_ms)
 
     def end(self) -> Iterator[Finding]:
-        return iter(())
+        return (_after_leaving(request) for request in self._late.rest())
+
+
+def _after_leaving(request: Observation) -> Finding:
+    claim = Claim(requirement="LEAVE-55", expected="After its LeaveGroup a client sends nothing more as that member.")
+    return claim.tolerated(f"{request.api} named the membership that had ended.", request)
 
 
 # KIP-345: the version of each request that brought the instance id.
