@@ -55,6 +55,7 @@ def list_scenarios(*, as_json: bool) -> int:
     for each in shipped():
         click.echo(f"{each.name:{width}}  {each.title}  ({', '.join(each.requirements)})")
     click.echo(f"{len(shipped())} scenarios; run one with: groupproof chaos run NAME", err=True)
+    click.echo("of other groups: groupproof chaos datalink, groupproof chaos spark, groupproof compare (ZooKeeper)", err=True)
     return 0
 
 

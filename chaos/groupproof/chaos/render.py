@@ -46,6 +46,10 @@ whatever happened. Verdicts, exit codes, expectations and reports are those of `
 three times of three, and only where the kit itself was in time. A scenario is the case `chaos/classic/NAME`; what the
 registered clients made of them is in [chaos-matrix.md](chaos-matrix.md). A drawn plan that fails is shrunk, to `shrunk.json` beside its report.
 Each trace begins with the scenario that it is of: `groupproof trace check` judges it again by what that expected, wherever its file is by then.
+
+Those are of groups of consumers. Relatives have scenarios of their own: `groupproof chaos datalink` (workers and Managers, in virtual time,
+[site/datalink.md](site/datalink.md)), `groupproof chaos spark` (Spark's Kafka source, [site/spark.md](site/spark.md)) and `groupproof compare` (the consumer
+on ZooKeeper beside the coordinator's, some members cut off or late, [site/zookeeper.md](site/zookeeper.md)).
 """
 
 _FILE: Final = """\
