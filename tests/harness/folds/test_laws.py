@@ -55,6 +55,26 @@ def test_where_the_coordinator_may_have_moved_generations_are_not_compared() -> 
     assert broken(story) == []
 
 
+@pytest.mark.parametrize(("by", "laws"), [("upstream", []), ("client", ["JOIN-13"]), ("fault", ["JOIN-13"])])
+def test_a_broker_that_ended_connections_may_have_lost_a_generation_that_was_not_stored(by: str, laws: list[str]) -> None:
+    story = keeping().at(8_000)
+    story.enter("m0", "m0-1", 3, connection=1)
+    story.see("event", who="link", connection=1, body={"name": "closed", "by": by})
+    story.at(9_000).enter("m1", "m1-1", 3, connection=2, leader="m1-1")
+
+    assert broken(story) == laws
+
+
+def test_where_transitions_are_told_a_broken_connection_excuses_nothing() -> None:
+    story = keeping().at(8_000)
+    story.moves(None, "Empty", 2)
+    story.enter("m0", "m0-1", 3, connection=1)
+    story.see("event", who="link", connection=1, body={"name": "closed", "by": "upstream"})
+    story.at(9_000).enter("m1", "m1-1", 3, connection=2, leader="m1-1")
+
+    assert broken(story) == ["JOIN-13"]
+
+
 def test_by_the_coordinators_own_transitions_a_commit_is_stale_from_the_new_generation_on() -> None:
     story = keeping()
     for before, after, generation in (

@@ -45,7 +45,8 @@ class Asked:
 class Standing:
     """What every law asks.
 
-    `epoch` counts how often the group was made anew, or may have been: its generations are compared within one epoch only. `disturbed_ms` is when something
+    `epoch` counts how often the group was made anew, or may have been: its generations are compared within one epoch only, as the number of one that was
+    not stored comes again. `disturbed_ms` is when something
     last happened from outside that explains lateness and lost members: a fault, a broker that ends connections or gives the group away. `loaded_seq` is
     since when it is sure that the coordinator has loaded the group: one that has not answers every Heartbeat without error (FIND-10).
     """
@@ -85,6 +86,8 @@ class Standing:
             self.disturbed_ms = seen.at_ms
         if _unloads(seen):
             self.loaded_seq = None
+            if not self.tells:
+                self._begin_epoch(seen.at_ms)
         if seen.kind == "request":
             self._request(seen)
         elif seen.kind == "response":
