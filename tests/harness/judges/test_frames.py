@@ -127,6 +127,16 @@ def test_what_is_followed_by_the_end_of_its_connection_had_waited_unless_somebod
     assert verdict(generations_are_those_given, story.end(3_000)) is expected
 
 
+@pytest.mark.parametrize(("correlation", "expected"), [(2, Verdict.OK), (100, Verdict.NON_STRICT)])
+def test_what_others_have_overtaken_was_sent_before_them(correlation: int, expected: Verdict) -> None:
+    story = Story().member()
+    story.join(member=ID, generation=2)
+    story.sync(generation=2)
+    story.at(2_000).beat(generation=1, correlation=correlation)
+
+    assert verdict(generations_are_those_given, story.end(3_000)) is expected
+
+
 @pytest.mark.parametrize(("connection", "expected"), [(1, Verdict.OK), (2, Verdict.NON_STRICT)])
 def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_goodbye(connection: int, expected: Verdict) -> None:
     story = Story().member()

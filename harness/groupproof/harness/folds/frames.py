@@ -99,7 +99,8 @@ def _is_unmanaged(commit: Observation) -> bool:
 class _Late:
     """Requests that come too late to be right, held back a little: one that waited on its way, for as long as that was silent, is no fault.
 
-    Its client has long closed the connection: that is told before it arrives, or just after it, and nobody takes an answer any more.
+    Its client has long closed the connection: that is told before it arrives, or just after it, and nobody takes an answer any more. Or requests with
+    higher correlations have overtaken it, which TCP does not do and some proxies and simulated networks do.
     """
 
     def __init__(self) -> None:
@@ -107,19 +108,25 @@ class _Late:
         self._asked: UnderWay[Observation] = UnderWay()
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
         self._waited: set[int] = set()
+        self._highest: dict[int | None, int] = {}
 
     def add(self, request: Observation) -> None:
-        if self._closed.get(request.connection) is None:
+        """Take a request that is late; `due` was told of it before."""
+        is_overtaken = request.correlation is not None and request.correlation < self._highest.get(request.connection, request.correlation)
+        if self._closed.get(request.connection) is None and not is_overtaken:
             self._asked.ask(request, request)
             self._waiting.add(request.at_ms, request)
 
     def due(self, seen: Observation) -> Iterator[Observation]:
         """Take the next observation; yield the requests of which it is certain by now that they were sent too late."""
         yield from self._faulty(self._waiting.due(seen.at_ms))
-        if seen.kind == "response":
+        if seen.kind == "request" and seen.correlation is not None:
+            self._highest[seen.connection] = max(seen.correlation, self._highest.get(seen.connection, seen.correlation))
+        elif seen.kind == "response":
             self._asked.answered(seen)
         elif seen.who == "link" and seen.body.get("name") == "closed":
             self._closed.set(seen.connection, seen.at_ms)
+            self._highest.pop(seen.connection, None)
             self._waited.update(request.seq for request in self._asked.closed(seen) if seen.at_ms - request.at_ms <= SLACK_MS)
 
     def rest(self) -> Iterator[Observation]:
