@@ -22,9 +22,13 @@ def blamed(simulation: Simulation, folder: Path) -> dict[str, str]:
     return {each.requirement: each.observed for result in results for each in result.ruling.findings if each.verdict is not Verdict.OK}
 
 
-@pytest.mark.parametrize("seed", range(1, 13))
-def test_a_swarm_of_faults_is_nobodys_fault(seed: int, tmp_path: Path) -> None:
-    assert blamed(Simulation(seed=seed, members=8, duration_ms=60_000), tmp_path) == {}
+WERE_BLAMED = [(148, 8), (222, 8), (398, 8), (37, 6), (118, 6), (197, 6), (4206, 7), (62, 8), (193, 8), (489, 8), (169, 6), (558, 6), (535, 6)]
+"""Seeds and members of swarms in which a rule once forgot a legal course."""
+
+
+@pytest.mark.parametrize(("seed", "members"), [*((seed, 8) for seed in range(1, 9)), *WERE_BLAMED])
+def test_a_swarm_of_faults_is_nobodys_fault(seed: int, members: int, tmp_path: Path) -> None:
+    assert blamed(Simulation(seed=seed, members=members, duration_ms=60_000), tmp_path) == {}
 
 
 @pytest.mark.soak
