@@ -219,6 +219,26 @@ def test_too_many_commits_are_refused(bench: type[Bench]) -> None:
     assert ends(b)[0][0] == ERRANDS_MAX
 
 
+@pytest.mark.parametrize("is_sync", [True, False])
+def test_a_commit_of_no_offsets_is_done_without_a_request(bench: type[Bench], is_sync: bool) -> None:
+    b = bench()
+    b.stable(0)
+    b.do(b.member.commit(1, {}, b.now, is_sync=is_sync))
+
+    assert ends(b) == [(1, None)]
+    assert b.count(COMMIT) == 0
+
+
+def test_a_member_that_closes_without_a_position_commits_nothing(bench: type[Bench]) -> None:
+    b = bench(auto_commit=True)
+    b.stable(0)
+    b.do(b.member.close(b.now))
+    b.called()
+
+    assert b.count(COMMIT) == 0
+    assert b.count(Api.LEAVE_GROUP) == 1
+
+
 # Auto-commit
 
 

@@ -75,8 +75,14 @@ class Errands:
         return {each: offset + shift for each, offset in core.positions.items() if each in core.owned or core.policy.commits_unowned}
 
     def commit(self, token: Hashable, offsets: Mapping[Partition, int], now_ms: int, *, mode: str, timeout_ms: int | None = None) -> None:
-        """Commit `offsets`; ends in `Committed` (modes rebalance and close are the member's own and end in silence)."""
-        self._add(token, offsets, now_ms, mode, timeout_ms)
+        """Commit `offsets`; ends in `Committed` (modes rebalance and close are the member's own and end in silence), for none at once.
+
+        No offsets are no request (ConsumerCoordinator.commitOffsetsSync: `if (offsets.isEmpty())`).
+        """
+        if offsets:
+            self._add(token, offsets, now_ms, mode, timeout_ms)
+        else:
+            self._tell(_Errand(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
 
     def fetch(self, token: Hashable, partitions: frozenset[Partition], now_ms: int) -> None:
         """Ask for committed offsets; ends in `Fetched`."""
