@@ -52,6 +52,7 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
     from groupproof.harness.brokers.kinds import subject_named
     from groupproof.harness.designs.comparison_page import page
     from groupproof.harness.designs.comparison_svg import drawn
+    from groupproof.protocol.schemas import validate
 
     def say(line: str) -> None:
         click.echo(f"groupproof: {line}", err=True)
@@ -68,7 +69,9 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
     )
     comparison = compare(order)
     output.mkdir(parents=True, exist_ok=True)
-    written = json.dumps(comparison.to_json(), ensure_ascii=False, indent=1)
+    value = comparison.to_json()
+    validate("comparison", value)
+    written = json.dumps(value, ensure_ascii=False, indent=1)
     (output / "comparison.json").write_text(written + "\n", "utf-8")
     (output / "comparison.svg").write_text(drawn(comparison) + "\n", "utf-8")
     (output / "comparison.html").write_text(page(comparison), "utf-8")

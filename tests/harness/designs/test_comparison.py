@@ -6,7 +6,7 @@ import pytest
 
 from groupproof.harness.designs.comparison import COORDINATOR, ZOOKEEPER, Comparison, Row, Split
 from groupproof.harness.designs.ledger import Figures
-from groupproof.protocol.schemas import SchemaError
+from groupproof.protocol.schemas import SchemaError, validate
 
 ROW = Row(
     design=ZOOKEEPER, engine="real", members=4, partitions=8, churn="join", requests={"Get": 3, "Create": 1}, events=4, rebalances=5, failures=0,
@@ -23,14 +23,17 @@ def test_what_is_written_is_read_back() -> None:
 
     assert Comparison.from_json(json.loads(json.dumps(comparison.to_json()))) == comparison
     assert comparison.to_json()["rows"][0]["total"] == 4
+    validate("comparison", comparison.to_json())
 
 
 def test_what_is_no_comparison_is_refused() -> None:
     written = Comparison(seed=7, parts={}).to_json()
 
-    for change in ({"schema": "groupproof.comparison/2"}, {"rows": [{**ROW.to_json(), "churn": "sleeps"}]}, {"more": 1}):
+    with pytest.raises(ValueError, match=r"this is no groupproof\.comparison/1"):
+        Comparison.from_json({**written, "schema": "groupproof.comparison/2"})
+    for change in ({"rows": [{**ROW.to_json(), "churn": "sleeps"}]}, {"more": 1}):
         with pytest.raises(SchemaError):
-            Comparison.from_json({**written, **change})
+            validate("comparison", {**written, **change})
 
 
 def test_curves_go_by_design_engine_and_churn_in_the_order_of_sizes() -> None:
