@@ -35,7 +35,7 @@ def test_each_churn_of_real_members_costs_every_member_a_rebalance(tmp_path: Pat
                 assert all(row.rebalances >= row.members - (row.churn == "crash") for row in rows)
                 assert all(row.events >= 2 for row in rows)
                 assert rows[2].stable_ms is not None
-                assert rows[2].stable_ms >= 900
+                assert rows[2].stable_ms >= 600  # a session after its last ping, of which there is one every third of a session
 
                 assert await until_stable(side, 20, 0.2) is not None
                 side.commit()
