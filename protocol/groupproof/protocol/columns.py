@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "BATCH_ROWS", "EXTRA", "MissingArrow", "NotColumns", "from_batch", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
+    "BATCH_ROWS", "DEFAULTS", "EXTRA", "MissingArrow", "NotColumns", "from_batch", "parquet_files", "parquet_writer", "read_parquet", "to_batch", "trace_schema", "write_parquet",
 ]  # fmt: skip
 
 BATCH_ROWS: Final = 16_384
@@ -38,7 +38,8 @@ _TYPES: Final = {
     "error": "int32", "partitions": "partitions", "offsets": "offsets", "fault": "string", "body": "string", "raw": "binary", "detail": "string",
 }  # fmt: skip
 _NEEDED: Final = ("seq", "at_ns", "kind")
-_DEFAULTS: Final[Mapping[str, Any]] = {"run": "", "case": "", "seed": 0, "clock": "wall", "who": "coordinator"}
+DEFAULTS: Final[Mapping[str, Any]] = {"run": "", "case": "", "seed": 0, "clock": "wall", "who": "coordinator"}
+"""What a column that is missing, or a row without a value in it, is read as."""
 _SEEDS: Final = 1 << 64
 """Seeds that the kit derives have 64 bits and no sign, which Spark has no column for: the upper half of them is negative in a column."""
 
@@ -126,7 +127,7 @@ def _read(field: pa.Field, column: pa.Array) -> list[Any]:
     values: list[Any] = column.to_pylist()
     if field.name == "seed":
         values = [seed + _SEEDS if seed is not None and seed < 0 else seed for seed in values]
-    return [_DEFAULTS[field.name] if each is None else each for each in values] if field.name in _DEFAULTS and column.null_count else values
+    return [DEFAULTS[field.name] if each is None else each for each in values] if field.name in DEFAULTS and column.null_count else values
 
 
 _MARKED: Final = re.compile(r"b64:|txt:|\\u00")  # most bodies hold no bytes, and are as they were written

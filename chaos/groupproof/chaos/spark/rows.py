@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from groupproof.harness.trace_files import is_parquet, reading
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
-from groupproof.protocol.columns import NotColumns, from_batch, parquet_files, to_batch, trace_schema
+from groupproof.protocol.columns import DEFAULTS, NotColumns, from_batch, parquet_files, to_batch, trace_schema
 from groupproof.protocol.trace import Observation
 
 if TYPE_CHECKING:
@@ -84,12 +84,11 @@ def _parquet(spark: SparkSession, path: Path) -> DataFrame:
 
 
 _PLACED: Final = ("_metadata.file_path AS segment", "0L AS block", "_metadata.row_index AS row")
-_EMPTY: Final = {"run": "", "case": "", "who": "coordinator", "clock": "wall"}
 
 
 def _column(name: str, of_type: str, *, is_there: bool) -> str:
     value = f"CAST({f'`{name}`' if is_there else 'NULL'} AS {of_type})"
-    filled = f"coalesce({value}, '{_EMPTY[name]}')" if name in _EMPTY else value
+    filled = f"coalesce({value}, {DEFAULTS[name]!r})" if name in DEFAULTS else value
     return f"{filled} AS `{name}`"
 
 

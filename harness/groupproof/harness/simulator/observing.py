@@ -39,6 +39,7 @@ class Observer:
         self._numbers: dict[Connection, int] = {}
         self._clients: dict[Connection, str] = {}
         self._lives: Counter[str] = Counter()
+        self._newest: dict[Connection, tuple[int, dict[str, Any], dict[str, Any]]] = {}
 
     def opened(self, connection: Connection) -> None:
         """Take note of whose connection it is: what was sent on it may arrive when that program has ended, and the next one has started."""
@@ -68,6 +69,7 @@ class Observer:
 
     def closed(self, connection: Connection, by: str) -> None:
         """Tell of a connection that ended, closed by the `client` or cut by a fault."""
+        self._newest.pop(connection, None)
         if connection in self._numbers:
             body = {"name": "closed", "by": by, "reason": "the client closed it" if by == "client" else "it was reset"}
             self._recorder.record("event", who="link", node=connection.node, connection=self._numbers[connection], body=body)
@@ -109,12 +111,16 @@ class Observer:
 
     def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the columns that a request's every row has, the answer's too, and those that tell what was asked."""
+        known = self._newest.get(connection)
+        if known is not None and known[0] == request_id:
+            return known[1:]
         number = self._numbers.setdefault(connection, len(self._numbers) + 1)
         who, what = request_columns(request.api, body_of(request))
         frame = {
             "node": connection.node, "connection": number, "client": self._clients[connection], "api": request.api.title, "correlation": request_id,
             "version": self._versions.get(type(request)), **who,
         }  # fmt: skip
+        self._newest[connection] = (request_id, frame, what)
         return frame, what
 
     def _client(self, name: str) -> str:
