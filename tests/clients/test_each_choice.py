@@ -362,6 +362,7 @@ SHOWN_ELSEWHERE = {
     "takes": "test_joining_occasions",
     "empty_assignment": "test_joining_occasions",
     "subscription_version": "test_handover",
+    "ends_subscription_early": "test_handover",
     "revokes": "test_handover",
     "cooperative_revokes": "test_handover",
     "follower_assigns": "test_leading",

@@ -45,6 +45,14 @@ def synced(b: Bench, *partitions: int, generation: int) -> list[tuple[CallbackKi
     return seen
 
 
+def test_a_subscription_that_ends_early_says_its_version_all_the_same(bench: type[Bench]) -> None:
+    b = bench(Policy(subscription_version=1, ends_subscription_early=True))
+    b.stable(0, 1)
+    rejoining(b)
+
+    assert subscription(b) == Subscription(topics=("t",), version=1, ends_before="owned partitions")
+
+
 @pytest.mark.requirement("CLIENT-62", "CLIENT-63")
 def test_an_eager_member_gives_everything_back_before_it_joins(bench: type[Bench]) -> None:
     b = bench()

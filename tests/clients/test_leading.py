@@ -31,6 +31,14 @@ def test_every_member_is_listed_and_every_partition_given_once(bench: type[Bench
     assert assigned(b) == {"m-1": [0], "m-2": [1], "m-3": []}
 
 
+def test_a_member_whose_subscription_ends_early_gets_its_share(bench: type[Bench]) -> None:
+    b = bench()
+    early = encode_subscription(Subscription(topics=("t",), version=1, ends_before="owned partitions"))
+    b.syncing(leader="m-1", members=(MEMBERS[0], JoinMember(member_id="m-2", metadata=early)))
+
+    assert assigned(b) == {"m-1": [0], "m-2": [1]}
+
+
 def test_static_members_come_first(bench: type[Bench]) -> None:
     b = bench()
     static = JoinMember(member_id="z", group_instance_id="i0", metadata=MEMBERS[0].metadata)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import base64
+import struct
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -84,6 +87,30 @@ def test_a_newer_version_is_read_as_far_as_it_is_known() -> None:
     assert decode_subscription(newer) == replace(FULL, version=9)
 
 
+@pytest.mark.parametrize(
+    ("version", "field", "kept"),
+    [(1, "owned partitions", 0), (2, "owned partitions", 0), (2, "generation", 1), (3, "generation", 1), (3, "rack", 2)],
+)
+def test_a_subscription_that_ends_where_a_later_field_begins_is_read_as_far_as_it_goes(version: int, field: Any, kept: int) -> None:
+    whole = encode_subscription(replace(FULL, version=kept))
+    early = struct.pack(">h", version) + whole[2:]
+
+    assert decode_subscription(early) == replace(decode_subscription(whole), version=version, ends_before=field)
+    assert decode_subscription(early).is_truncated
+    assert encode_subscription(decode_subscription(early)) == early
+
+
+def test_what_kafka_go_sends_is_read() -> None:
+    """segmentio/kafka-go#1156, and @platformatic/kafka up to 2.11.0."""
+    read = decode_subscription(base64.b64decode("AAEAAAABAAF0/////w=="))
+
+    assert read == Subscription(topics=("t",), version=1, ends_before="owned partitions")
+
+
+def test_a_whole_subscription_is_not_truncated() -> None:
+    assert [decode_subscription(bytes.fromhex(golden)).is_truncated for golden in GOLDEN] == [False] * len(GOLDEN)
+
+
 def test_bytes_after_an_assignment_are_ignored() -> None:
     assert decode_assignment(encode_assignment(Assignment(partitions=(("t", 0),))) + b"more").partitions == (("t", 0),)
 
@@ -104,6 +131,8 @@ def test_an_empty_blob_is_an_empty_assignment_but_no_subscription() -> None:
         ("000000000001ffff", "subscription whose topic is null"),
         ("0000000000010001ff00000000", "subscription whose topic is not UTF-8"),
         ("00000000000000000005ab", "subscription whose user data has 5 bytes, of 1 left"),
+        ("000100000000ffffffff00", "subscription ends before its topics with partitions, after 11 bytes"),
+        ("000200000000ffffffff0000000000", "subscription ends before its generation, after 15 bytes"),
         ("000100000000ffffffff000000010001747fffffff", "subscription with 2147483647 partitions in 0 bytes"),
     ],
 )

@@ -39,6 +39,7 @@ class HandOver:
                 rack=core.settings.rack,
                 user_data=struct.pack(">i", core.generation) if assignor in COOPERATIVE else None,
                 version=core.policy.subscription_version,
+                ends_before="owned partitions" if core.policy.ends_subscription_early else "",
             )
         )
 

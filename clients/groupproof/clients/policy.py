@@ -52,6 +52,7 @@ class Policy:
     rejoin_delay_ms: int = 0
     refreshes_metadata_before_join: bool = False
     subscription_version: int = 3
+    ends_subscription_early: bool = False  # before the owned partitions, whatever version it says
     topics_reversed: bool = False
     topics_listed: Literal["all", "first"] = "all"
     protocol_type: str = "consumer"

@@ -2,15 +2,18 @@
 
 Kafka's `ConsumerProtocol`: a version as int16, then fields that later versions append to; a reader takes the fields it knows of a newer
 version and ignores what follows them (KIP-429 for owned partitions, KIP-792 for the generation, KIP-881 for the rack).
+
+A subscription that ends where a field of a later version begins is read as well: kafka-go (segmentio/kafka-go#1156) and platformatic up to 2.11 say
+version 1 and send the bytes of version 0. Brokers read its topics as those of version 0, sarama and franz-go take it; a Java leader does not.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Final
+from typing import Final, Literal
 
 __all__ = [
     "SUBSCRIPTION_VERSION_MAX", "Assignment", "Subscription", "SubscriptionError", "decode_assignment", "decode_subscription",
@@ -29,7 +32,10 @@ class SubscriptionError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """What a member wants and holds. `owned` needs v1, `generation` (-1: none) v2, `rack` v3; older versions leave them out."""
+    """What a member wants and holds. `owned` needs v1, `generation` (-1: none) v2, `rack` v3; older versions leave them out.
+
+    `ends_before` names the field at which the blob ends although its version has it; what stands there and behind it has its default.
+    """
 
     topics: tuple[str, ...] = ()
     owned: tuple[TopicPartition, ...] = ()
@@ -37,6 +43,11 @@ class Subscription:
     rack: str | None = None
     user_data: bytes | None = None
     version: int = 0
+    ends_before: Literal["", "owned partitions", "generation", "rack"] = ""
+
+    @property
+    def is_truncated(self) -> bool:
+        return bool(self.ends_before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,31 +60,44 @@ class Assignment:
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
-    """Return the blob in `subscription.version`; fields that this version lacks are left out."""
+    """Return the blob in `subscription.version`; fields that this version lacks are left out, and those from `ends_before` on."""
     out = bytearray(_INT16.pack(subscription.version))
     out += _INT32.pack(len(subscription.topics))
     for topic in subscription.topics:
         out += _text(topic)
     out += _nullable_bytes(subscription.user_data)
-    if subscription.version >= 1:
-        out += _partitions(subscription.owned)
-    if subscription.version >= 2:
-        out += _INT32.pack(subscription.generation)
-    if subscription.version >= 3:
-        out += _INT16.pack(-1) if subscription.rack is None else _text(subscription.rack)
+    later = {
+        "owned partitions": _partitions(subscription.owned),
+        "generation": _INT32.pack(subscription.generation),
+        "rack": _INT16.pack(-1) if subscription.rack is None else _text(subscription.rack),
+    }
+    for name in list(later)[: subscription.version]:
+        if name == subscription.ends_before:
+            break
+        out += later[name]
     return bytes(out)
 
 
 def decode_subscription(blob: bytes) -> Subscription:
-    """Read a blob of any version from 0 on; raise `SubscriptionError` when it ends early or holds what no client may send."""
+    """Read a blob of any version from 0 on; raise `SubscriptionError` when it ends within a field or holds what no client may send."""
     reading = _Reading(blob, "subscription")
     version = reading.version()
     topics = tuple(reading.text("topic") for _ in range(reading.count("topics", 2)))
     user_data = reading.nullable_bytes("user data")
-    owned = reading.partitions() if version >= 1 else ()
-    generation = reading.int32("generation") if version >= 2 else -1
-    rack = reading.nullable_text("rack") if version >= 3 else None
-    return Subscription(topics=topics, owned=owned, generation=generation, rack=rack, user_data=user_data, version=version)
+    read = Subscription(topics=topics, user_data=user_data, version=version)
+    if version >= 1:
+        if reading.is_at_end:
+            return replace(read, ends_before="owned partitions")
+        read = replace(read, owned=reading.partitions())
+    if version >= 2:
+        if reading.is_at_end:
+            return replace(read, ends_before="generation")
+        read = replace(read, generation=reading.int32("generation"))
+    if version >= 3:
+        if reading.is_at_end:
+            return replace(read, ends_before="rack")
+        read = replace(read, rack=reading.nullable_text("rack"))
+    return read
 
 
 def encode_assignment(assignment: Assignment) -> bytes:
@@ -98,6 +122,10 @@ class _Reading:
         self._blob = blob
         self._what = what
         self._at = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._at == len(self._blob)
 
     def version(self) -> int:
         version = int(self._unpack(_INT16, "version"))

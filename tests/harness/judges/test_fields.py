@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+
 import pytest
 from tests.harness.judges.story import ID, Story, findings, verdict
 
@@ -50,6 +52,16 @@ def test_the_protocols_are_those_asked_for(wanted: tuple[str, ...], expected: Ve
     story.join()
 
     assert verdict(lists_protocols("m0", wanted), story.end()) is expected
+
+
+def test_a_subscription_that_ends_early_fails_with_the_reason_and_tells_its_topics_all_the_same() -> None:
+    story = Story()
+    story.join().body["protocols"][0]["metadata"] = base64.b64decode("AAEAAAABAAF0/////w==")
+
+    assert [each.observed for each in findings(lists_protocols("m0", ("range",)), story.end())] == [
+        "Its subscription says version 1 and ends before its owned partitions: a leader of the Java client cannot read it."
+    ]
+    assert verdict(subscribes_to("m0", ("t",), requirement="ASSIGN-10"), story) is Verdict.OK
 
 
 def test_another_order_of_preference_is_not_strict() -> None:

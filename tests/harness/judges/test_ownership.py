@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+
 import pytest
 from tests.harness.judges.story import ID, Story, findings, verdict
 
@@ -191,3 +193,12 @@ def test_behind_a_tap_a_lost_group_is_known_by_a_generation_lower_than_the_last(
 
     assert verdict(owners_never_overlap, lost(1)) is Verdict.OK
     assert verdict(owners_never_overlap, lost(2)) is Verdict.FAILED
+
+
+def test_a_subscription_that_ends_before_its_owned_partitions_claims_none_and_fails_nobody() -> None:
+    story = owner("cooperative-sticky").mark("rebalance")
+    story.join(member=ID, generation=2).body["protocols"][0]["metadata"] = base64.b64decode("AAEAAAABAAF0/////w==")
+
+    assert verdict(claims_nothing("m0", after="rebalance", requirement="ASSIGN-09"), story.end()) is Verdict.OK
+    with pytest.raises(NotReached, match="can't name owned partitions"):
+        verdict(names_owned_partitions("m0", after="rebalance", requirement="ASSIGN-09"), story)

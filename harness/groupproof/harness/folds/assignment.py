@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from groupproof.harness.folds.claim import Claim
 from groupproof.harness.folds.fold import Fold, Waiting
 from groupproof.harness.folds.membership import Joined, joins_of
-from groupproof.harness.folds.reading import SLACK_MS, Given, assignments_of, subscriptions_of
+from groupproof.harness.folds.reading import SLACK_MS, Given, assignments_of, members_of, subscriptions_of
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.subscription import Subscription
 from groupproof.protocol.trace import Observation, Partitions
@@ -57,16 +57,16 @@ class LeadersAssignSoundly(_Syncs):
     def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]:
         if not join.is_leader or join.skip_assignment:
             return
-        assigned, wanted = assignments_of(sync), subscriptions_of(join.seen)
+        assigned, members, wanted = assignments_of(sync), members_of(join.seen), subscriptions_of(join.seen)
         once = Claim(requirement="ASSIGN-09", expected="The leader assigns each partition to one member that subscribes to its topic.")
         counts = Counter(partition for partitions in assigned.values() for partition in partitions)
         if any(count > 1 for count in counts.values()):
             yield once.failed("The leader assigned a partition twice.", sync, detail=str(sorted(p for p, count in counts.items() if count > 1)))
-        if any(member not in wanted and partitions for member, partitions in assigned.items()):
+        if any(member not in members and partitions for member, partitions in assigned.items()):
             yield once.failed("The leader assigned partitions to a member that is not in the group.", sync)
         if any(_unwanted(partitions, wanted.get(member)) for member, partitions in assigned.items()):
             yield once.failed("The leader assigned partitions of a topic that the member does not subscribe to.", sync)
-        if set(wanted) - set(assigned):
+        if members - set(assigned):
             everyone = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment for every member of the group.")
             yield everyone.tolerated("The leader left a member out of its SyncGroup.", sync)
 

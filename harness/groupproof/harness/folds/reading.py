@@ -15,7 +15,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
     "COOPERATIVE", "GROUP_REQUESTS", "SLACK_MS", "Given", "assignments_of", "committed_offsets", "error_of", "fields_of", "given_by", "gives", "instance_of",
-    "knew", "partitions_of", "subscription_of", "subscriptions_of",
+    "knew", "members_of", "partitions_of", "subscription_of", "subscriptions_of",
 ]  # fmt: skip
 
 GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
@@ -88,8 +88,13 @@ def subscription_of(join: Observation) -> Subscription | None:
     return _subscription(protocols[0].get("metadata") or b"") if protocols else None
 
 
+def members_of(answer: Observation) -> set[str]:
+    """Return the member ids that a leader's JoinGroup answer lists: who is listed is a member, whether its subscription can be read or not."""
+    return {member["member_id"] for member in answer.body.get("members") or ()}
+
+
 def subscriptions_of(answer: Observation) -> dict[str, Subscription]:
-    """Return the subscriptions that a leader's JoinGroup answer lists, by member id."""
+    """Return the subscriptions that a leader's JoinGroup answer lists and that can be read, by member id."""
     read = {each["member_id"]: _subscription(each.get("metadata") or b"") for each in answer.body.get("members") or ()}
     return {member: subscription for member, subscription in read.items() if subscription is not None}
 

@@ -19,6 +19,7 @@ from groupproof.harness.judges.reading import (
     accepted,
     assignments_of,
     knew,
+    members_of,
     origin,
     partitions_of,
     subscriptions_of,
@@ -101,10 +102,10 @@ def assigns_everyone(client: str, members: int, *, requirement: str = "CLIENT-12
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         sync, join = _led(ev, client, after)[-1]
-        listed = subscriptions_of(join.seen)
+        listed = members_of(join.seen)
         if len(listed) < members:
             raise NotReached("the group never had all its members in one generation")
-        if set(listed) - set(assignments_of(sync)):
+        if listed - set(assignments_of(sync)):
             yield claim.tolerated("The leader left a member out of its SyncGroup.", sync)
         else:
             yield claim.ok("Every member had its entry.", sync)

@@ -17,6 +17,7 @@ from groupproof.harness.judges.reading import (
     synced,
 )
 from groupproof.harness.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.subscription import Subscription
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -59,9 +60,11 @@ def lists_protocols(client: str, protocols: Sequence[str], *, requirement: str =
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         join, *later = _joins(ev, client)
-        names = _protocols(join)
-        if join.body.get("protocol_type") != "consumer" or subscription_of(join) is None:
+        names, subscription = _protocols(join), subscription_of(join)
+        if join.body.get("protocol_type") != "consumer" or subscription is None:
             yield claim.failed("It is no join of a consumer.", join)
+        elif subscription.is_truncated:
+            yield claim.failed(_truncated(subscription), join)
         elif names == list(protocols):
             yield claim.ok("It does.", join)
         elif set(names) < set(protocols) and any(_protocols(each) == list(protocols) for each in later):
@@ -71,6 +74,14 @@ def lists_protocols(client: str, protocols: Sequence[str], *, requirement: str =
             yield claim.found(verdict, "It lists others, or in another order.", join, detail=str(names))
 
     return judge
+
+
+def _truncated(subscription: Subscription) -> str:
+    """Return the sentence for bytes of which every field of a version is demanded: ConsumerProtocol.deserializeSubscription throws a SchemaException."""
+    return (
+        f"Its subscription says version {subscription.version} and ends before its {subscription.ends_before}: "
+        "a leader of the Java client cannot read it."
+    )
 
 
 def _protocols(join: Observation) -> list[str]:

@@ -108,7 +108,7 @@ def names_owned_partitions(client: str, *, after: str, requirement: str) -> Judg
         if not joins:
             raise NotReached(f"{client} did not join again")
         subscription = subscription_of(joins[0])
-        if subscription is None or subscription.version < 1:
+        if subscription is None or subscription.version < 1 or subscription.ends_before == "owned partitions":
             raise NotReached(f"{client} sends a subscription that can't name owned partitions")
         mine = [each for each in holdings(ev) if each.client == client]
         before = {each.partition for each in mine if each.since.seq < joins[0].seq and _lasts(each, ev.at(after))}
