@@ -20,13 +20,14 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 
 
 class Dying:
-    """Stands before a cluster that `is_dead`: refuses connections, and is known to; `is_away`: refuses them; `hangs`: says nothing."""
+    """Stands before a cluster that `is_dead`: refuses connections, and is known to; `is_away`: refuses them; `hangs`: says nothing; at `dead_port` nobody listens."""
 
     def __init__(self, inner: RunningCluster, cluster: Cluster) -> None:
         self.cluster = cluster
         self.is_dead = False
         self.is_away = False
         self.hangs = False
+        self.dead_port = 0
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
@@ -35,6 +36,8 @@ class Dying:
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         if self.is_dead or self.is_away:
             raise ConnectionRefusedError("nobody listens")
+        if port == self.dead_port:
+            raise ConnectionRefusedError("nobody listens there")
         stream = await self._inner.connect(host, port)
         return trio.testing.memory_stream_pair()[0] if self.hangs else stream
 
@@ -121,7 +124,28 @@ def test_another_answer_to_the_search_is_the_environments() -> None:
 def test_a_coordinator_that_is_never_there_is_given_up() -> None:
     async def body(cluster: Dying, where: Whereabouts) -> None:
         cluster.cluster.arm(Fault(name="f", selector=Selector(api="FindCoordinator", count=None), action=Answer(error_code=15)))
-        with pytest.raises(BrokenEnvironment, match=r"no broker answered FindCoordinator for some, .* within 30 s"):
+        said = r"^FindCoordinator for some was answered with 15 COORDINATOR_NOT_AVAILABLE \(for 30 s\)$"
+        with pytest.raises(BrokenEnvironment, match=said):
+            await where.coordinator_of("some")
+
+    run(body)
+
+
+def test_a_coordinator_at_a_dead_address_is_told_as_that() -> None:
+    async def body(cluster: Dying, where: Whereabouts) -> None:
+        cluster.dead_port = where.node(0).port
+        said = r"^FindCoordinator for some names the broker at broker-0:9092, which could not be reached: nobody listens there \(for 30 s\)$"
+        with pytest.raises(BrokenEnvironment, match=said):
+            await where.coordinator_of("some")
+
+    run(body)
+
+
+def test_a_search_without_an_answer_is_told_as_that() -> None:
+    async def body(cluster: Dying, where: Whereabouts) -> None:
+        await where.close()
+        cluster.is_away = True
+        with pytest.raises(BrokenEnvironment, match=r"no broker answered FindCoordinator for some within 30 s \(the last: nobody listens\)"):
             await where.coordinator_of("some")
 
     run(body)

@@ -19,6 +19,8 @@ Body = dict[str, Any]
 Change = Callable[[Body], Body]
 
 _LENGTH_BYTES: Final = 4
+_GROUPS_SINCE: Final = 8  # OffsetFetch of several groups (KIP-709)
+_KEYS_SINCE: Final = 4  # FindCoordinator of several keys (KIP-699)
 _WRONG_CODE: Final = ErrorCode.UNKNOWN_SERVER_ERROR.value
 
 
@@ -162,6 +164,25 @@ def _empty_key_refused(arrived: Arrived, said: Body) -> Body:
     return {**said, "coordinators": tuple(each if each["key"] else {**each, "error_code": refused} for each in said["coordinators"])}
 
 
+def _throttling(throttle_ms: int) -> Line:
+    return Line(says=lambda _, said: {**said, "throttle_time_ms": throttle_ms})
+
+
+def _with_another_group(arrived: Arrived, said: Body) -> Body:
+    """Tell another group's offsets before those asked for, as far as the version can tell groups apart."""
+    if arrived.wire.api is not Api.OFFSET_FETCH or arrived.wire.version < _GROUPS_SINCE:
+        return said
+    told = tuple(dict(each) for each in said["groups"])
+    return {**said, "groups": (*({**each, "group_id": f"{each['group_id']}-of-another"} for each in told[:1]), *told)}
+
+
+def _with_dead_port(arrived: Arrived, said: Body) -> Body:
+    """Tell a port at which nobody listens by the versions that know one key alone; the kit itself asks by a newer one."""
+    if arrived.wire.api is not Api.FIND_COORDINATOR or arrived.wire.version >= _KEYS_SINCE:
+        return said
+    return {**said, "coordinators": tuple({**each, "port": 1} for each in said["coordinators"])}
+
+
 def _lines() -> Iterator[Variant]:
     for name, says, breaks, line in (
         ("taken-up-at-once", "Requests behind a parked one of their connection are taken up at once.", "INV-08", Line(in_order=False)),
@@ -178,6 +199,11 @@ def _lines() -> Iterator[Variant]:
         ("every-broker-coordinates", "Every broker names itself as the coordinator.", "FIND-03", Line(says=_by_every_broker_itself)),
         ("future-unanswered", "An ApiVersions of an unknown version is not answered.", "INV-10", Line(says=_future_unanswered)),
         ("empty-key-refused", "FindCoordinator refuses the empty key.", "FIND-01", Line(says=_empty_key_refused)),
+        ("throttles-for-ever", "Every answer tells the longest throttle time there is.", "COMMIT-22", _throttling(2**31 - 1)),
+        ("throttles-for-half-a-minute", "Every answer tells a throttle time of 30 s.", "COMMIT-22", _throttling(30_000)),
+        ("throttles-below-zero", "Every answer tells a throttle time of -1 ms.", "COMMIT-22", _throttling(-1)),
+        ("fetches-tell-of-others", "OffsetFetch tells another group's offsets beside those asked for.", "TRIG-12", Line(says=_with_another_group)),
+        ("found-at-a-dead-port", "FindCoordinator tells a port at which nobody listens.", "FIND-04", Line(says=_with_dead_port)),
     ):
         yield Variant(name=name, says=says, breaks=(breaks,), line=line)
     yield Variant(name="joins-versions-lied", says="ApiVersions promises JoinGroup v9, which ends the connection.", breaks=("FIND-04",),

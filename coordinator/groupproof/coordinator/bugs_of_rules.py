@@ -121,6 +121,11 @@ def _keep_old_assignment(_: Engine, on: Input) -> None:
         member.assignment = member.assignment or (on.assignment or {}).get(member.member_id, b"")
 
 
+def _keep_what_is_left_out(_: Engine, on: Input) -> None:
+    for member in on.here.members:
+        member.assignment = (on.assignment or {}).get(member.member_id, member.assignment)
+
+
 def _end_session_of_synced(engine: Engine, on: Input) -> None:
     engine.arm_session(on.here, on.member_id, on.now_ms + 500)
 
@@ -166,6 +171,9 @@ def _effects() -> Iterator[Variant]:
     yield made("assignments-swapped", "Each member is given the assignment of the next.", "SYNC-13", Effect.ASSIGN, _assign_to(1))
     yield made("one-assignment-for-all", "Every member is given the first assignment of the leader's list.", "SYNC-13", Effect.ASSIGN, _assign_first)
     yield made("assignments-stay", "A member that has an assignment keeps it.", "SYNC-13", Effect.ASSIGN, _keep_old_assignment)
+    yield made(
+        "left-out-keeps-its-own", "A member that the leader left out keeps its old assignment.", "SYNC-07", Effect.ASSIGN, _keep_what_is_left_out
+    )
     yield made(
         "delay-extended-for-ever",
         "The initial delay's bound is not kept.",

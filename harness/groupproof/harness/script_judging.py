@@ -13,9 +13,17 @@ from typing import Any
 from groupproof.harness.case import Case, Judge, script_of
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_can_be_read, answers_in_order, connections_end_as_written
+from groupproof.harness.judges.answers import (
+    BESIDE_GROUPS,
+    answers_as_written,
+    answers_can_be_read,
+    answers_in_order,
+    answers_tell_of_asked_groups,
+    connections_end_as_written,
+)
 from groupproof.harness.judges.bystanders import bystanders_stay_connected
 from groupproof.harness.judges.coordinators import coordinators_agree
+from groupproof.harness.judges.throttling import throttles_are_bearable
 from groupproof.harness.judging import Judgement, judge_run
 from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
@@ -61,6 +69,8 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         connections_end_as_written(script, requirement),
         answers_can_be_read(requirement),
         answers_in_order(requirement),
+        answers_tell_of_asked_groups,
+        throttles_are_bearable,
         coordinators_agree(requirement),
         bystanders_stay_connected(script, requirement, case.level),
     )

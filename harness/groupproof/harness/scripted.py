@@ -113,7 +113,9 @@ class _Performance:
         topics = {self._names.topic(name): partitions for name, partitions in self._script.topics.items()}
         versions = {api.title: list(versions) for api, versions in sorted(self._where.ranges.items())}
         unreadable = {api.title: {str(version): why for version, why in each.items()} for api, each in self._where.unreadable.items()}
-        return {"brokers": self._script.brokers, "topics": topics, "versions": versions, **({"unreadable": unreadable} if unreadable else {})}
+        nodes = {str(node.node_id): [node.host, node.port] for node in self._where.nodes}
+        told = {"brokers": self._script.brokers, "nodes": nodes, "topics": topics, "versions": versions}
+        return {**told, **({"unreadable": unreadable} if unreadable else {})}
 
     async def _steps(self) -> None:
         try:

@@ -70,6 +70,7 @@ class Whereabouts:
         self._stream: trio.abc.Stream | None = None
         self._turn = trio.Lock()
         self._refused = ""
+        self._unready: dict[str, str] = {}
 
     async def learn(self) -> None:
         """Learn versions and brokers; raise `BrokenEnvironment` where no broker answers."""
@@ -107,12 +108,17 @@ class Whereabouts:
     async def coordinator_of(self, group: str, *, other_than: int | None = None) -> Node:
         """Return the broker that coordinates `group`, once it says so itself (and is not `other_than`); raise `BrokenEnvironment`."""
         began = trio.current_time()
-        with self._bounded(FOUND_S, f"FindCoordinator for {group}, or to find the coordinator ready,"):
+        self._unready.pop(group, None)
+        with self._bounded(FOUND_S, f"FindCoordinator for {group}", group):
             while True:
                 found = (await self._answer(Api.FIND_COORDINATOR, {"coordinator_keys": (group,), "key_type": 0}))["coordinators"][0]
                 if found["error_code"] not in (0, *_NOT_YET):
                     raise BrokenEnvironment(f"the broker answers FindCoordinator for {group} with {_named(found['error_code'])}")
-                if found["error_code"] == 0 and found["node_id"] not in (*self._gone, other_than):
+                if found["error_code"]:
+                    self._unready[group] = f"FindCoordinator for {group} was answered with {_named(found['error_code'])}"
+                elif found["node_id"] in (*self._gone, other_than):
+                    self._unready[group] = f"FindCoordinator for {group} was answered with broker {found['node_id']}, which was stopped"
+                else:
                     node = Node(node_id=found["node_id"], host=found["host"], port=found["port"])
                     self._nodes.setdefault(node.node_id, node)  # what one answer claims is not what the cluster tells of its brokers
                     if await self._is_ready(node, group, _NOT_YET if trio.current_time() > began + LOADED_S else _NOT_YET | {ErrorCode.NONE}):
@@ -121,13 +127,20 @@ class Whereabouts:
         raise AssertionError("the wait is bounded by an error")
 
     async def _is_ready(self, node: Node, group: str, not_yet: Collection[int]) -> bool:
+        named = f"FindCoordinator for {group} names the broker at {node}"
         try:
+            self._unready[group] = f"{named}, to which no connection could be made"
             stream = await self.cluster.connect(node.host, node.port)
-        except GONE:
+        except GONE as error:
+            self._unready[group] = f"{named}, which could not be reached: {_said(error)}"
             return False
         try:
-            return await beat_of_nobody(self.asker(stream), group) not in not_yet
-        except GONE:
+            self._unready[group] = f"{named}, which took a connection and answered no Heartbeat"
+            code = await beat_of_nobody(self.asker(stream), group)
+            self._unready[group] = f"{named}, which answers Heartbeat with {_named(code)}"
+            return code not in not_yet
+        except GONE as error:
+            self._unready[group] = f"{named}, which answered no Heartbeat: {_said(error)}"
             return False
         finally:
             await trio.aclose_forcefully(stream)
@@ -225,10 +238,12 @@ class Whereabouts:
         return asker
 
     @contextmanager
-    def _bounded(self, seconds: float, waiting: str) -> Iterator[None]:
-        """Raise `BrokenEnvironment` when the body takes longer."""
+    def _bounded(self, seconds: float, waiting: str, group: str = "") -> Iterator[None]:
+        """Raise `BrokenEnvironment` when the body takes longer, with why the coordinator of `group` is not there where the last answer tells."""
         with trio.move_on_after(seconds) as limit:
             yield
+        if limit.cancelled_caught and group in self._unready:
+            raise BrokenEnvironment(self._lost(f"{self._unready[group]} (for {seconds:.0f} s)"))
         if limit.cancelled_caught:
             raise BrokenEnvironment(self._lost(f"no broker answered {waiting} within {seconds:.0f} s{self._refused}"))
 

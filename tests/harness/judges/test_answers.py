@@ -3,12 +3,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from tests.harness.in_process import performed
 
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.judges.answers import BESIDE_GROUPS, answers_as_written, answers_in_order, connections_end_as_written, raw_is_answered
+from groupproof.harness.judges.answers import (
+    BESIDE_GROUPS,
+    answers_as_written,
+    answers_in_order,
+    answers_tell_of_asked_groups,
+    connections_end_as_written,
+    raw_is_answered,
+)
 from groupproof.harness.script import Answered, Ask, Closed, Group, Pass, Raw, Script
-from groupproof.harness.scripting import answered, beat, joined, stable, sync
+from groupproof.harness.scripting import answered, beat, delete_groups, describe, fetch, joined, stable, sync
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.framing import frame
 from groupproof.protocol.trace import Observation
@@ -117,3 +125,28 @@ def test_what_raw_bytes_are_answered_is_read_in_the_oldest_form() -> None:
     assert of_raw(told(35, correlation=7)).observed == "It was answered under another correlation id."
     assert of_raw(lambda seen: replace(seen, raw=b"\x00\x00")).observed == "What came cannot be read."
     assert of_raw(lambda seen: None).observed == "It was not answered."
+
+
+@pytest.mark.requirement("TRIG-12")
+@pytest.mark.parametrize(
+    ("ask", "field"),
+    [(fetch("x", version=8), "groups"), (describe("x"), "groups"), (delete_groups("x"), "results")],
+    ids=["OffsetFetch", "DescribeGroups", "DeleteGroups"],
+)
+def test_a_group_that_nobody_asked_about_is_told(ask: Ask, field: str) -> None:
+    trace = performed(Script(steps=(*stable("a"), ask)))
+    index = next(index for index, seen in enumerate(trace) if seen.kind == "response" and seen.api == ask.api.title)
+    told = trace[index].body[field]
+    beside = replace(trace[index], body={**trace[index].body, field: ({**told[0], "group_id": "another"}, *told)})
+
+    (found,) = answers_tell_of_asked_groups(Evidence([*trace[:index], beside, *trace[index + 1 :]]))
+
+    assert list(answers_tell_of_asked_groups(Evidence(trace))) == []
+    assert (found.verdict, found.requirement, found.seq) == (Verdict.FAILED, "TRIG-12", beside.seq)
+    assert found.observed == f"{ask.api.title} was answered with another group beside them."
+
+
+def test_an_answer_that_names_no_group_is_about_the_one_that_was_asked_about() -> None:
+    trace = performed(Script(steps=(*stable("a"), fetch("x", version=5))))
+
+    assert list(answers_tell_of_asked_groups(Evidence(trace))) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from tests.harness.in_process import performed
 
 from groupproof.harness.evidence import Evidence
@@ -43,6 +44,20 @@ def test_another_coordinator_than_before_is_told_whatever_the_version() -> None:
     for client in ("y", "z"):
         (found,) = judged(bent(performed(SCRIPT), client, node_id=77))
         assert (found.requirement, found.observed) == ("FIND-03", "It has another coordinator than was told before.")
+
+
+@pytest.mark.requirement("FIND-04")
+def test_a_coordinator_at_another_address_than_metadatas_is_told() -> None:
+    for client in ("x", "y", "z"):
+        found = judged(bent(performed(SCRIPT), client, port=1))
+        assert (Verdict.FAILED, "It is told at another address.") in {(each.verdict, each.observed) for each in found}
+        assert any(each.detail.startswith("FindCoordinator tells broker-0:1, Metadata broker-0:9092") for each in found)
+
+
+def test_a_broker_that_metadata_did_not_tell_of_has_no_other_address() -> None:
+    trace = [replace(seen, body={**seen.body, "nodes": {}}) if seen.body.get("name") == "ground" else seen for seen in performed(SCRIPT)]
+
+    assert [each.observed for each in judged(bent(trace, "z", port=1))] == ["It has another coordinator than was told before."]
 
 
 def test_after_a_move_nothing_is_said() -> None:

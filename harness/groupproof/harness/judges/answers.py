@@ -7,7 +7,7 @@ else (what finds a coordinator, what is no request at all) it is the judge.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from groupproof.harness.case import Judge
@@ -19,11 +19,16 @@ from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire import WireError, read_response
 
-__all__ = ["BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "connections_end_as_written", "raw_is_answered"]
+__all__ = [
+    "BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "answers_tell_of_asked_groups", "connections_end_as_written",
+    "raw_is_answered",
+]  # fmt: skip
 
 BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
 """The APIs of whose answers the rules of a group say nothing."""
 
+_OF_GROUPS: Mapping[Api, str] = {Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "results"}
+_ISOLATED = "TRIG-12"
 _CORRELATION_AT = slice(8, 12)  # behind length, API key and version
 
 
@@ -92,6 +97,28 @@ def answers_in_order(requirement: str) -> Judge:
             last[request.connection] = answer
 
     return judge
+
+
+def answers_tell_of_asked_groups(evidence: Evidence) -> Iterator[Finding]:
+    """Judge that an answer about groups tells of no group but those asked about; it says nothing where that is so.
+
+    A client that reads the first group of an OffsetFetch would else begin where another group left off. Before v8 its answer names no group.
+    """
+    for api, field in _OF_GROUPS.items():
+        for request in evidence.requests(api):
+            answer = evidence.answer(request)
+            told = () if answer is None else (str(each.get("group_id") or "") for each in answer.body.get(field) or ())
+            if answer is not None and any(told_of and told_of not in _asked_about(api, request) for told_of in told):
+                yield Finding(
+                    verdict=Verdict.FAILED, requirement=_ISOLATED, expected=f"{api.title} is answered with the groups that were asked about.",
+                    observed=f"{api.title} was answered with another group beside them.", seq=answer.seq,
+                )  # fmt: skip
+                break
+
+
+def _asked_about(api: Api, request: Observation) -> set[str]:
+    entries = request.body.get("groups_names" if api is Api.DELETE_GROUPS else "groups") or ()
+    return {each if isinstance(each, str) else str(each["group_id"]) for each in entries}
 
 
 def raw_is_answered(api: Api, code: ErrorCode, requirement: str) -> Judge:
