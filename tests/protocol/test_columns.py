@@ -136,7 +136,7 @@ def test_without_the_extra_one_line_names_it_and_nothing_else_needs_it() -> None
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
-    assert told == "columns and Parquet need pyarrow, which comes with an extra: pip install 'groupproof[spark]'\n"
+    assert told == "columns and Parquet need pyarrow, which comes with groupproof[spark]\n"
 
 
 def test_spark_and_duckdb_name_the_parts_of_a_place_by_name_not_by_position(tmp_path: Path) -> None:

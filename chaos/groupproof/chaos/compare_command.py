@@ -44,10 +44,10 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
 
     Writes comparison.html, comparison.svg and comparison.json, and a trace of each group on ZooKeeper for groupproof trace explain. Real members need Java, Toxiproxy and kazoo (pip install 'groupproof[zookeeper]').
     """
-    try:
-        from groupproof.chaos.comparing import Order, compare
-    except ModuleNotFoundError as missing:
-        raise _absent(missing) from missing
+    from groupproof.harness.extras import need
+
+    need("groupproof compare", "toxiproxy", "requests", "kazoo")
+    from groupproof.chaos.comparing import Order, compare
     from groupproof.clients.store import default_cache
     from groupproof.harness.brokers.kinds import subject_named
     from groupproof.harness.designs.comparison_page import page
@@ -80,12 +80,6 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
     else:
         _print(comparison, output)
     return 0
-
-
-def _absent(missing: ModuleNotFoundError) -> Exception:
-    from groupproof.harness.troubles import BrokenEnvironment
-
-    return BrokenEnvironment(f"groupproof compare needs {missing.name}, which is not installed: pip install 'groupproof[chaos,zookeeper]'")
 
 
 def _print(comparison: Comparison, output: Path) -> None:

@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
-from groupproof.chaos.toxiproxy import Proxy, Toxiproxy
 from groupproof.harness.impaired import Receipt
 from groupproof.harness.network import Address, Calmed
 from groupproof.harness.plan import Impair
@@ -23,6 +22,9 @@ from groupproof.harness.tap.addresses import Named
 from groupproof.harness.tap.hub import Doors, Hub, Route, Serve, TcpDoors
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.trace import Recorder
+
+if TYPE_CHECKING:
+    from groupproof.chaos.toxiproxy import Proxy, Toxiproxy
 
 __all__ = ["MakeHub", "MemberEntrance", "ToxicNetwork"]
 

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 from packaging.version import Version
@@ -18,8 +18,6 @@ from groupproof.chaos.grounds import CLUSTERS_MAX, Ground, Grounds, world_of
 from groupproof.chaos.network import ToxicNetwork
 from groupproof.chaos.renaming import Renaming
 from groupproof.chaos.tapped import TappedCluster
-from groupproof.chaos.toxiproxy import Toxiproxy
-from groupproof.chaos.toxiproxy_server import provision_toxiproxy, running_toxiproxy
 from groupproof.clients.store import default_cache
 from groupproof.coordinator.interception import Interception
 from groupproof.harness.actor import Actor
@@ -42,20 +40,24 @@ from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.wire import warm
 
+if TYPE_CHECKING:
+    from groupproof.chaos.toxiproxy import Toxiproxy
+
 __all__ = ["ChaosStage"]
 
 _DELETED_S: Final = 10.0
 _ELECTING: Final = Version("2.4")
 """From here on a coordinator is moved by an election, before by killing its broker."""
 
-OpenToxiproxy = Callable[[], AbstractAsyncContextManager[Toxiproxy]]
 
-
-def toxiproxy_of(cache: Path, say: Callable[[str], None], seed: int) -> OpenToxiproxy:
+def toxiproxy_of(cache: Path, say: Callable[[str], None], seed: int) -> Callable[[], AbstractAsyncContextManager[Toxiproxy]]:
     """Return what provisions a Toxiproxy and runs it for as long as its context lasts."""
 
     @asynccontextmanager
     async def running() -> AsyncIterator[Toxiproxy]:
+        # Not at the top: the extra `chaos` is for those whose plan impairs a way.
+        from groupproof.chaos.toxiproxy_server import provision_toxiproxy, running_toxiproxy
+
         program = await trio.to_thread.run_sync(provision_toxiproxy, cache, say)
         async with running_toxiproxy(program, cache=cache, seed=seed) as server:
             yield server

@@ -25,6 +25,7 @@ from groupproof.harness.brokers.kfake import GO_HINT, pinned
 from groupproof.harness.brokers.maven_kafka import is_fetched
 from groupproof.harness.brokers.releases import releases
 from groupproof.harness.brokers.zookeeper import zookeeper_at_hand, zookeeper_release
+from groupproof.harness.extras import EXTRAS, absent, cure
 from groupproof.harness.java_for_spark import JAVA_MAX, JAVA_MIN, find_java
 from groupproof.harness.spark_connector import connector, fetched_connector
 
@@ -33,8 +34,13 @@ __all__ = ["Part", "examine"]
 _ANSWER_S = 15
 _PYTHON_MIN = (3, 11)
 _TOXIPROXY_IMAGES = ("ghcr.io/shopify/toxiproxy:2.12.0", "groupproof/toxiproxy:2.12.0")
-_SPARK_REMEDY = f"pip install 'groupproof[spark]', and a Java from {JAVA_MIN} to {JAVA_MAX} on PATH or in JAVA_HOME"
-_ZOOKEEPER_REMEDY = "pip install 'groupproof[zookeeper]', and a Java with Maven, or with Debian's package zookeeper"
+_EXTRAS = {
+    "fuzz": "drawing plans and histories (groupproof fuzz, groupproof diff --steps)",
+    "chaos": "a Toxiproxy between members and brokers (groupproof chaos run --client, groupproof compare), and images",
+    "pytest": "cases and fixtures in pytest",
+}
+_SPARK_REMEDY = f"{cure('spark')}; and a Java from {JAVA_MIN} to {JAVA_MAX} on PATH or in JAVA_HOME"
+_ZOOKEEPER_REMEDY = f"{cure('zookeeper')}; and a Java with Maven, or with Debian's package zookeeper"
 _TOXIPROXY_REMEDY = (
     f"{GO_HINT}; or put toxiproxy-server of the Toxiproxy project on PATH; or start a Docker engine that can pull {_TOXIPROXY_IMAGES[0]}"
 )
@@ -59,6 +65,7 @@ def examine() -> Iterator[Part]:
     yield _program("docker", ("docker", "version", "--format", "{{.Server.Version}}"), needed_for="Apache Kafka by its official image, and containers",
                    remedy="install Docker and start its daemon (Debian: docker.io)")  # fmt: skip
     yield Part(name="leftovers", found=_leftovers(), needed_for="nothing: containers of runs that were killed", remedy="")
+    yield from (Part(name=extra, found=_extra(extra), needed_for=needed_for, remedy=cure(extra)) for extra, needed_for in _EXTRAS.items())
     yield Part(name="toxiproxy", found=_toxiproxy(), needed_for="impaired ways on the wire (groupproof chaos)", remedy=_TOXIPROXY_REMEDY)
     yield Part(name="zookeeper", found=_zookeeper(), needed_for="consumers on ZooKeeper (groupproof compare)", remedy=_ZOOKEEPER_REMEDY)
     yield Part(name="spark", found=_spark(), needed_for="groupproof load and judging by Spark", remedy=_SPARK_REMEDY)
@@ -142,12 +149,16 @@ def _toxiproxy() -> str | None:
     return f"built by Go, {built}"
 
 
+def _extra(name: str) -> str | None:
+    """Return the extra's packages; None where one is missing."""
+    return None if absent(name) else ", ".join(EXTRAS[name])
+
+
 def _zookeeper() -> str | None:
     """Return the ZooKeeper that a run would take, with the client that speaks to it; None where either can't be had."""
-    try:
-        client = f"kazoo {metadata.version('kazoo')}"
-    except metadata.PackageNotFoundError:
+    if absent("zookeeper"):
         return None
+    client = f"kazoo {metadata.version('kazoo')}"
     can_fetch = all(shutil.which(each) for each in ("java", "mvn"))
     server = zookeeper_at_hand(default_cache()) or (f"{zookeeper_release()}, fetched by Maven when it is first needed" if can_fetch else None)
     return f"{server}; {client}" if server is not None else None
@@ -156,10 +167,7 @@ def _zookeeper() -> str | None:
 def _spark() -> str | None:
     """Return PySpark's release with the Java that it would run on, None where either is missing."""
     java = find_java()
-    try:
-        return None if java is None else f"PySpark {metadata.version('pyspark')} on Java {java.release}, {java.home}"
-    except metadata.PackageNotFoundError:
-        return None
+    return None if java is None or absent("spark") else f"PySpark {metadata.version('pyspark')} on Java {java.release}, {java.home}"
 
 
 def _spark_kafka() -> str | None:

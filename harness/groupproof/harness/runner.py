@@ -17,6 +17,7 @@ import trio
 
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case
+from groupproof.harness.extras import absence
 from groupproof.harness.judging import RUNS, Judgement, Ruling, rule_on
 from groupproof.harness.pace import Pace
 from groupproof.harness.plan import Arm, Await, Command, Pass, Step
@@ -185,11 +186,14 @@ def unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:
 
 
 def trouble_in(error: BaseException, case: Case | None = None) -> Trouble:
-    """Return the trouble inside `error`, looking into groups; anything else is the kit's own failure."""
+    """Return the trouble inside `error`, looking into groups; a package that is missing is the environment's, anything else the kit's own failure."""
     found = list(_leaves(error))
     for leaf in found:
         if isinstance(leaf, Trouble):
             return leaf
+    if (absent := absence(found)) is not None:
+        absent.__cause__ = error
+        return absent
     first = found[0] if found else error
     where = f" in {case.id}" if case is not None else ""
     failure = KitFailure(f"groupproof itself failed{where}: {type(first).__name__}: {first}")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from groupproof.harness.extras import cure
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.protocol.columns import MissingArrow, NotColumns, parquet_files, read_parquet, trace_schema
 from groupproof.protocol.trace import Observation, read_trace
@@ -32,7 +33,12 @@ def need_columns() -> None:
     try:
         trace_schema()
     except MissingArrow as error:
-        raise BrokenEnvironment(str(error)) from error
+        raise missing_arrow(error) from error
+
+
+def missing_arrow(error: MissingArrow) -> BrokenEnvironment:
+    """Return what to raise instead: one line with the command that brings the package."""
+    return BrokenEnvironment(f"{error}; get it with: {cure('spark')}")
 
 
 def is_parquet(path: Path) -> bool:
@@ -65,7 +71,7 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except MissingArrow as error:
-        raise BrokenEnvironment(str(error)) from error
+        raise missing_arrow(error) from error
     except NotColumns as error:
         raise WrongUsage(str(error)) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

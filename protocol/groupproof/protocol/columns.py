@@ -61,7 +61,7 @@ def _arrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingArrow(f"columns and Parquet need pyarrow, which comes with an extra: pip install '{EXTRA}'") from error
+        raise MissingArrow(f"columns and Parquet need pyarrow, which comes with {EXTRA}") from error
     return pyarrow
 
 

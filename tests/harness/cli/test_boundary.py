@@ -39,6 +39,15 @@ def test_each_kind_of_trouble_is_one_line_and_its_own_exit_code(
     assert capsys.readouterr().err == "groupproof: no such thing\n"
 
 
+def test_a_package_that_is_missing_is_told_with_its_cure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    raising(ExceptionGroup("inside a nursery", [ModuleNotFoundError("No module named 'requests'", name="requests")]), monkeypatch)
+
+    assert run([]) == 4
+    said = capsys.readouterr().err
+    assert said.startswith("groupproof: this needs requests, which is not installed; get it with: ")
+    assert said.endswith("pip install 'groupproof[chaos]'\n")
+
+
 def test_a_failure_of_the_kit_says_where_its_traceback_lies(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     raising(ZeroDivisionError("division by zero"), monkeypatch)
 

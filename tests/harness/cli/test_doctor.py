@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,19 @@ def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
     assert "brokers     none installed yet" in called.out
     assert "leftovers   none" in called.out
     assert "toxiproxy   missing, needed for impaired ways on the wire (groupproof chaos): install Go 1.26" in called.out
+
+
+@pytest.mark.usefixtures("bare")
+def test_an_extra_that_is_missing_is_told_with_its_cure(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "toxiproxy", None)
+    monkeypatch.setitem(sys.modules, "kazoo", None)
+
+    lines = {line.split()[0]: line for line in groupproof("doctor").out.splitlines()}
+
+    assert lines["fuzz"] == "fuzz        hypothesis"
+    assert lines["chaos"].startswith("chaos       missing, needed for a Toxiproxy between members and brokers (groupproof chaos run --client, ")
+    assert lines["chaos"].endswith("-m pip install 'groupproof[chaos]'")
+    assert "pip install 'groupproof[zookeeper]'" in lines["zookeeper"]
 
 
 def test_containers_of_killed_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+import click
 import pytest
 from tests.harness.cli.calling import Call
+
+from groupproof.harness.cli.root import root
 
 COMMANDS = [
     "certify",
@@ -72,3 +78,79 @@ def test_help_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
 
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+BARE = Path(__file__).with_name("bare_python.py")
+SPEC = ("certify", "client", "groupproof", "--only", "heartbeat/classic/steady", "--only", "heartbeat/classic/rebalance-in-progress")
+PLAN = "run/cases/heartbeat/classic/steady/plan.json"
+TRACE = "run/cases/heartbeat/classic/steady/trace.ndjson"
+OFFLINE = ("--bootstrap", "127.0.0.1:9")
+
+WITHOUT_EXTRAS: tuple[tuple[int, tuple[str, ...]], ...] = (
+    (2, (*SPEC, "--output", "run", "--bundle", "run.tar.zst")),
+    (2, ("certify", "coordinator", "groupproof", "--only", "heartbeat/classic/*")),
+    (0, ("diff", "groupproof", "groupproof", "--only", "heartbeat/classic/*")),
+    (4, ("diff", "groupproof", "groupproof", "--steps", "10")),
+    (4, ("fuzz", "client", "groupproof", "--plans", "1")),
+    (4, ("fuzz", "coordinator", "groupproof", "--steps", "10")),
+    (0, ("replay", PLAN)),
+    (0, ("simulate", "--members", "3", "--duration", "10s")),
+    (4, ("simulate", "--members", "3", "--duration", "10s", "--seeds", "1..2", "--jobs", "1", "--observations", "pieces")),
+    (0, ("chaos", "list")),
+    (0, ("chaos", "run", "slow-joiner")),
+    (4, ("chaos", "run", "thin-network", "--client", "groupproof")),
+    (4, ("chaos", "spark", "all")),
+    (0, ("chaos", "datalink", "fenced-worker-cut-off")),
+    (0, ("serve", "--port", "0")),
+    (0, ("datalink", "simulate")),
+    (0, ("datalink", "measure", "--seeds", "1..1", "--events", "2")),
+    (0, ("datalink", "switch")),
+    (0, ("datalink", "worker", "--group", "g", *OFFLINE)),
+    (0, ("tap", "--upstream", "127.0.0.1:9")),
+    (4, ("load", "--members", "2")),
+    (4, ("compare",)),
+    (4, ("analyze", TRACE)),
+    (0, ("trace", "check", TRACE)),
+    (4, ("trace", "check", "--engine", "spark", TRACE)),
+    (0, ("trace", "explain", TRACE)),
+    (4, ("trace", "watch", TRACE)),
+    (3, ("trace", "import", TRACE)),
+    (0, ("list", "requirements")),
+    (0, ("explain", "HB-03")),
+    (0, ("expect", "update", "run", "--file", "known.toml", "--dry-run")),
+    (0, ("shim", "check", "groupproof")),
+    (0, ("report", "run", "--output", "joined")),
+    (0, ("summary", "run")),
+    (2, ("verify", "run.tar.zst")),
+    (0, ("doctor",)),
+)
+"""The exit code of each command where no extra is installed; 4 is told with what brings it."""
+
+
+def leaves(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if not isinstance(command, click.Group):
+        yield words
+        return
+    with click.Context(command) as context:
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from leaves(found, (*words, name))
+
+
+def test_each_command_is_tried_without_the_extras() -> None:
+    tried = {words for _, words in WITHOUT_EXTRAS}
+
+    assert [leaf for leaf in leaves(root) if not any(words[: len(leaf)] == leaf for words in tried)] == []
+
+
+@pytest.mark.slow
+def test_without_the_extras_each_command_works_or_ends_with_4_and_the_cure(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(BARE)], cwd=tmp_path, input=json.dumps([words for _, words in WITHOUT_EXTRAS]), capture_output=True, text=True, timeout=120, check=True
+    )  # fmt: skip
+    came = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert [(each["code"], tuple(each["words"]), each["said"]) for each in came if each["code"] == 5] == []
+    assert [(each["code"], tuple(each["words"])) for each in came] == list(WITHOUT_EXTRAS)
+    assert [each for each in came if each["code"] == 4 and "pip install 'groupproof[" not in each["said"]] == []

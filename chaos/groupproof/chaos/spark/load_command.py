@@ -156,7 +156,9 @@ class _Call:
         from groupproof.chaos.spark.load_shown import watched
         from groupproof.chaos.spark.sittings import Sitting
         from groupproof.harness.candidates import check_profile_name
+        from groupproof.harness.extras import need
 
+        need("groupproof load", "pyspark", "pyarrow")
         given = self._given
         check_profile_name(given["profile"])
         churn = churn_named(given["churn"])

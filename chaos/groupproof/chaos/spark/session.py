@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.chaos.spark.class_archive import archive_for, options_for, using
 from groupproof.clients.store import default_cache
+from groupproof.harness.extras import cure
 from groupproof.harness.java_for_spark import JAVA_MAX, JAVA_MIN, Java, find_java, javas
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["EXTRA", "JVM_OPTIONS", "LONG_JVM_OPTIONS", "is_local", "session", "settings_for"]
+__all__ = ["JVM_OPTIONS", "LONG_JVM_OPTIONS", "is_local", "session", "settings_for"]
 
-EXTRA: Final = "groupproof[spark]"
 
 JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 LONG_JVM_OPTIONS: Final = "-XX:+UseParallelGC -Xshare:auto"
@@ -113,7 +113,7 @@ def _pyspark() -> Any:
     try:
         from pyspark import sql
     except ImportError as error:
-        raise BrokenEnvironment(f"Spark needs PySpark, which comes with an extra: pip install '{EXTRA}'; {_DOCTOR}") from error
+        raise BrokenEnvironment(f"Spark needs PySpark, which is not installed; get it with: {cure('spark')}; {_DOCTOR}") from error
     return sql
 
 

@@ -83,10 +83,12 @@ class _Call:
         from groupproof.chaos.spark.streaming_scenarios import chosen
         from groupproof.clients.store import default_cache
         from groupproof.harness.candidates import check_profile_name
+        from groupproof.harness.extras import need
         from groupproof.harness.report.writing import check_output
         from groupproof.harness.spark_connector import connector_jars
         from groupproof.harness.tap.fault_words import faults_of
 
+        need("groupproof chaos spark", "pyspark", "pyarrow", "pandas")
         given = self._given
         scenarios = chosen(names)
         check_profile_name(given["profile"])

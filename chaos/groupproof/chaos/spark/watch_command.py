@@ -44,6 +44,9 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     What breaks a law of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
     groups. Said again with the same --output it goes on where it stood.
     """
+    from groupproof.harness.extras import need
+
+    need("groupproof trace watch", "pyspark", "pyarrow", "pandas")
     _wait_for(path, idle)
     from groupproof.chaos.spark.session import session, settings_for
     from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started, stopped

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -58,10 +57,9 @@ def coordinator(subject: str, **given: Any) -> int:
 
 def need_hypothesis() -> None:
     """Raise `BrokenEnvironment` that says how to get it where Hypothesis, which draws the histories, is missing."""
-    from groupproof.harness.troubles import BrokenEnvironment
+    from groupproof.harness.extras import need
 
-    if importlib.util.find_spec("hypothesis") is None:
-        raise BrokenEnvironment("fuzzing draws with Hypothesis, which is not installed; get it with: pip install 'groupproof[fuzz]'")
+    need("fuzzing", "hypothesis")
 
 
 def _fuzz(

@@ -24,6 +24,7 @@ from groupproof.harness.simulator.pieces import piece_of
 from groupproof.harness.simulator.running import Run
 from groupproof.harness.simulator.schedule import Schedule
 from groupproof.harness.simulator.simulation import Outcome, Simulation
+from groupproof.harness.trace_files import missing_arrow
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.columns import MissingArrow
 from groupproof.protocol.trace import Recorder, Trace, write_trace
@@ -188,7 +189,7 @@ def _kept(runs: Iterator[Outcome], folder: Path | None) -> Iterator[Outcome]:
     try:
         yield from runs
     except MissingArrow as error:
-        raise BrokenEnvironment(str(error)) from error
+        raise missing_arrow(error) from error
     except OSError as error:
         raise BrokenEnvironment(
             f"{folder} can't be written: {error.strerror or error}; pieces that are there are whole: make room, and say the same again to go on"

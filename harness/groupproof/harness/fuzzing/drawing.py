@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from groupproof.harness.fuzzing.drawer import Drawer
-from groupproof.harness.fuzzing.hypothesised import drawn
 from groupproof.harness.fuzzing.moves import Actor, asked
 from groupproof.harness.fuzzing.outlook import Outlook, Ranges
 from groupproof.harness.fuzzing.wildness import gone_wild
@@ -47,6 +46,9 @@ class Kind:
 
 def histories(kind: Kind, *, seed: int, count: int) -> list[Script]:
     """Return so many scripts; the same seed gives the same ones."""
+    # Not at the top: cases are compared without the extra too.
+    from groupproof.harness.fuzzing.hypothesised import drawn
+
     return drawn(lambda drawer: _Author(drawer, kind).history(), seed=seed, count=count)
 
 
