@@ -101,7 +101,7 @@ def test_a_case_that_needs_what_the_coordinator_can_not_have_is_not_for_it(tmp_p
 def test_bytes_and_frames_are_struck_in_one_run_and_topics_are_gone_after_it(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("groupproof.chaos.stage.provision_toxiproxy", lambda cache, say: program)
+    monkeypatch.setattr("groupproof.chaos.toxiproxy_server.provision_toxiproxy", lambda cache, say: program)
     struck = planned(
         holds("held", Api.HEARTBEAT, ms=300, client="m0"), impairs("late", latency(100), members=["m0"]), passing(1_500), mend("late"),
         mark("mended"), settled("m0", "m1", after="mended"),
