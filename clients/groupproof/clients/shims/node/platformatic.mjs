@@ -1,0 +1,167 @@
+// A shim of level 1 around @platformatic/kafka, whose records come by a Node stream.
+import { Member, Refused, cannotRunHere, installed, run } from './lines.mjs'
+
+const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'cooperative', 'resubscribe']
+const RECONSUME_MS = 1000 // before an application whose stream broke makes another
+
+// 2.12 asks for Node 22.22; in an older one it breaks at the first method that is not there.
+if (Number(process.versions.node.split('.')[0]) < 22) cannotRunHere(`@platformatic/kafka needs Node 22.22 or 24.6, this is ${process.versions.node}`)
+
+const version = installed('@platformatic/kafka', import.meta.url)
+const { Consumer } = await import('@platformatic/kafka').catch((error) => cannotRunHere(`@platformatic/kafka ${version} does not load under Node ${process.version}: ${error.message}`))
+
+// The client's own are roundrobin and cooperative-sticky; this is Kafka's range, as an application would bring it.
+function range(_current, members, topics, metadata) {
+  const given = new Map([...members.keys()].map((memberId) => [memberId, new Map()]))
+  const wished = new Set([...topics, ...[...members.values()].flatMap((member) => member.topics ?? [])])
+  for (const topic of wished) {
+    const count = metadata.topics.get(topic)?.partitionsCount ?? 0
+    const takers = [...members].filter(([, member]) => member.topics?.includes(topic)).map(([memberId]) => memberId).sort()
+    const [share, over] = [Math.floor(count / takers.length), count % takers.length]
+    let start = 0
+    takers.forEach((memberId, place) => {
+      const size = share + (place < over ? 1 : 0)
+      if (size > 0) given.get(memberId).set(topic, { topic, partitions: Array.from({ length: size }, (_, each) => start + each) })
+      start += size
+    })
+  }
+  return [...given].map(([memberId, assignments]) => ({ memberId, assignments }))
+}
+
+class Platformatic extends Member {
+  #consumer
+  #stream = null
+  #consuming
+  #isCooperative = false
+
+  async start(settings) {
+    const assignors = settings.takeAssignors(['range', 'roundrobin', 'cooperative-sticky'])
+    this.#isCooperative = assignors.includes('cooperative-sticky')
+    const session = settings.take('session_timeout_ms', 10_000)
+    const rebalance = settings.take('max_poll_interval_ms', 60_000)
+    if (rebalance < session) settings.ignore('max_poll_interval_ms') // this client takes no rebalance timeout below its session timeout
+    this.#consumer = new Consumer({
+      bootstrapBrokers: settings.take('bootstrap').split(','),
+      sessionTimeout: session,
+      rebalanceTimeout: Math.max(rebalance, session),
+      protocols: assignors.map((name) => ({ name, version: 1 })),
+      ...(assignors[0] === 'range' && { partitionAssigner: range }),
+      ...settings.takeAll({
+        group: 'groupId', client_id: 'clientId', instance_id: 'groupInstanceId', heartbeat_interval_ms: 'heartbeatInterval',
+        request_timeout_ms: 'requestTimeout', metadata_max_age_ms: 'metadataMaxAge', // the former is no documented option, but one that its connections take
+      }),
+    })
+    const interval = settings.take('auto_commit_interval_ms', 5000)
+    const reset = settings.take('auto_offset_reset', 'latest')
+    this.#consuming = {
+      topics: settings.take('topics'),
+      mode: 'committed',
+      fallbackMode: reset === 'none' ? 'fail' : reset,
+      autocommit: settings.take('auto_commit', false) && Math.max(interval, 100),
+      ...settings.takeAll({ poll_timeout_ms: 'maxWaitTime' }),
+    }
+    this.#listen()
+    this.#consume() // nobody waits for the join: the command is answered when the client has been told
+  }
+
+  // This client has no callbacks of a rebalance, only these events. An eager member has given up what it had when a rebalance begins; a cooperative one keeps it.
+  #listen() {
+    const flattened = (assignments) => (assignments ?? []).flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
+    this.#consumer.on('error', (error) => this.failed(error))
+    this.#consumer.on('consumer:heartbeat:error', ({ error }) => this.failed(error))
+    this.#consumer.on('consumer:group:rebalance', () => this.#isCooperative ? this.#compare(flattened(this.#consumer.assignments)) : this.revoked())
+    this.#consumer.on('consumer:group:leave', () => this.revoked())
+    this.#consumer.on('consumer:group:join', ({ memberId, generationId, assignments }) => {
+      const fields = { member_id: memberId, generation: generationId }
+      if (this.#isCooperative) this.assignedBeside(flattened(assignments), fields)
+      else this.assigned(flattened(assignments), fields)
+    })
+  }
+
+  #compare(partitions) {
+    const kept = new Set(partitions.map(({ topic, partition }) => `${topic}-${partition}`))
+    this.revoked(this.assignment.filter(({ topic, partition }) => !kept.has(`${topic}-${partition}`)))
+  }
+
+  async #consume() {
+    while (!this.isClosed) {
+      try {
+        this.#stream = await this.#consumer.consume({ ...this.#consuming })
+        await this.#read(this.#stream)
+        return // the stream was closed in order
+      } catch (error) {
+        if (this.isClosed) return
+        if (this.failed(error).fatal) return
+        await new Promise((resolve) => setTimeout(resolve, RECONSUME_MS))
+      }
+    }
+  }
+
+  /** Hand over what has come, all at once, until the stream ends; throw what breaks it. */
+  #read(stream) {
+    return new Promise((resolve, reject) => {
+      let isReading = false
+      const drain = async () => {
+        if (isReading) return
+        isReading = true
+        for (;;) {
+          await this.gate.pass()
+          const messages = []
+          for (let message = stream.read(); message !== null; message = stream.read()) messages.push(message)
+          if (messages.length === 0) break
+          await this.records(ranges(messages))
+        }
+        isReading = false
+      }
+      stream.on('readable', drain)
+      stream.on('autocommit', (error) => error && this.failed(error))
+      stream.once('error', reject)
+      stream.once('close', resolve)
+    })
+  }
+
+  async commitOffsets(offsets) {
+    if (offsets.length === 0) return
+    await this.#consumer.commit({ offsets: offsets.map((each) => ({ ...each, offset: BigInt(each.offset), leaderEpoch: -1 })) })
+  }
+
+  async committed(partitions) {
+    const topics = [...new Set(partitions.map(([topic]) => topic))]
+    const asked = topics.map((topic) => ({ topic, partitions: partitions.filter(([each]) => each === topic).map(([, partition]) => partition) }))
+    const found = new Map()
+    for (const each of asked.flatMap(({ topic, partitions: numbers }) => numbers.map((partition) => ({ topic, partition })))) {
+      const told = await this.#consumer.listCommittedOffsets({ topics: [{ topic: each.topic, partitions: [each.partition] }] })
+      found.set(`${each.topic}-${each.partition}`, Number(told.get(each.topic)?.[each.partition] ?? -1))
+    }
+    return partitions.map(([topic, partition]) => [topic, partition, found.get(`${topic}-${partition}`)])
+  }
+
+  async changeTopics(topics) {
+    await this.#stream?.close()
+    this.#consuming = { ...this.#consuming, topics }
+    this.#consume()
+  }
+
+  async leaveGroup() {
+    if (this.#stream === null) throw new Refused('ILLEGAL_STATE', 'nothing is consumed yet')
+    await this.#stream.close()
+    await this.#consumer.leaveGroup()
+  }
+
+  async stop() {
+    await this.#stream?.close()
+    await this.#consumer.close(true)
+  }
+}
+
+function ranges(messages) {
+  const found = new Map()
+  for (const { topic, partition, offset } of messages) {
+    const at = Number(offset)
+    const range = found.get(`${topic}-${partition}`) ?? { topic, partition, minOffset: at, maxOffset: at, count: 0 }
+    found.set(`${topic}-${partition}`, { ...range, maxOffset: at, count: range.count + 1 })
+  }
+  return [...found.values()]
+}
+
+run({ client: '@platformatic/kafka', version, capabilities: CAPABILITIES, make: (name, options) => new Platformatic(name, options) })
