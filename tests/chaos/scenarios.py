@@ -7,8 +7,8 @@ from groupproof.chaos.scenario_file import read_scenario
 from groupproof.harness.candidates import company
 from groupproof.harness.case import Case
 from groupproof.harness.driver import Limits
-from groupproof.harness.judging import Judgement
 from groupproof.harness.play import Play, Stage
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.virtual_time import run_virtually
 
 __all__ = ["HEAD", "HEALED", "carried_out", "scenario"]

@@ -17,9 +17,9 @@ from groupproof.chaos.swarm import drawn
 from groupproof.harness.case import plan_of
 from groupproof.harness.cli.boundary import run
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import rule_on
 from groupproof.harness.rejudging import rejudged, split
 from groupproof.harness.replay import load_schedule
+from groupproof.harness.rulings import rule_on
 from groupproof.harness.troubles import WrongUsage
 from groupproof.protocol.trace import Trace, read_trace, write_trace
 

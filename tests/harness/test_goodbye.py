@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.harness.judges.story import ID, Story
 
+from groupproof.harness.conversation import Ending
 from groupproof.harness.goodbye import goodbye_of
 from groupproof.harness.verdicts import Goodbye
 from groupproof.protocol.vocabulary import Api
@@ -194,3 +195,47 @@ def test_how_a_member_went_before_it_was_started_again_counts_too() -> None:
     story.leave()
 
     assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without a LeaveGroup")
+
+
+def auto_committing() -> Story:
+    story = a_member(auto_commit=True)
+    story.commit(("t", 0, 5))
+    story.consume(("t", 0, 0, 19))
+    return story
+
+
+def hand_over(story: Story) -> None:
+    story.see("event", who="shim", client="m0", body={"name": "partitions_revoked"}, partitions=(("t", 0),))
+
+
+def test_what_is_handed_over_while_closing_is_still_to_be_committed() -> None:
+    story = close(auto_committing())
+    hand_over(story)
+    story.leave()
+
+    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
+
+
+def test_what_was_handed_over_in_a_rebalance_is_not_the_goodbyes() -> None:
+    story = auto_committing()
+    hand_over(story)
+    close(story).leave()
+
+    assert verdict(story) is Goodbye.CLEAN
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (1, "m0 crashed while closing: its process exited with status 1"),
+        (-6, "m0 crashed while closing: its process was ended by signal 6 (SIGABRT)"),
+        (0, ""),
+        (-15, ""),
+    ],
+)
+def test_a_crash_while_closing_is_no_clean_goodbye(status: int, reason: str) -> None:
+    story = close(a_member())
+    story.leave()
+    story.kit("exit", "m0", commanded=True, shared=False, status=status, how=str(Ending(status=status)), stderr=[])
+
+    assert goodbye_of(story.trace) == (Goodbye.UNCLEAN if reason else Goodbye.CLEAN, reason)

@@ -9,7 +9,7 @@ import trio.testing
 from groupproof.clients.shim import run_shim
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case
-from groupproof.harness.judging import LAG_MS_MAX
+from groupproof.harness.lag import LAG_MS_MAX
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.plan import Await, Member, Pass, Plan, Stable, Start
 from groupproof.harness.play import FLOOD, Play, Stage, seed_of

@@ -11,9 +11,9 @@ from groupproof.harness.case import Case
 from groupproof.harness.fuzzing.drawn_case import drawn_case, with_healing
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judges.claim import Claim
-from groupproof.harness.judging import rule_on
 from groupproof.harness.plan import Plan
 from groupproof.harness.rejudging import read_traces, rejudged, split
+from groupproof.harness.rulings import rule_on
 from groupproof.harness.steps import answers, passing, start, subject
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.verdicts import Level, Proof, Verdict

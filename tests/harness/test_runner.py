@@ -13,9 +13,10 @@ from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import Judgement, judge_run, rule_on
+from groupproof.harness.judging import judge_run
 from groupproof.harness.plan import Await, Command, Member, Pass, Plan, Stable, Start
 from groupproof.harness.play import Play, Stage
+from groupproof.harness.rulings import Judgement, rule_on
 from groupproof.harness.runner import BLURRED_MAX, CaseResult, Progress, Runner, length_ms, trouble_in
 from groupproof.harness.shim_memory import RunShim
 from groupproof.harness.steps import holds, subject
@@ -149,7 +150,8 @@ class Lagging:
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         is_blurred = len(self.alone) <= self._lags
-        return Judgement(verdict=Verdict.INCONCLUSIVE if is_blurred else Verdict.OK, is_blurred=is_blurred)
+        reason = f"the machine was late in run {len(self.alone)}" if is_blurred else ""
+        return Judgement(verdict=Verdict.INCONCLUSIVE if is_blurred else Verdict.OK, is_blurred=is_blurred, reason=reason)
 
 
 @pytest.mark.parametrize(("lags", "verdict"), [(0, Verdict.OK), (1, Verdict.OK), (BLURRED_MAX, Verdict.OK), (9, Verdict.INCONCLUSIVE)])
@@ -160,6 +162,7 @@ def test_a_run_that_says_nothing_is_had_again_alone_but_not_for_ever(lags: int, 
 
     assert runner.results[0].ruling.verdict is verdict
     assert stage.alone == [False, *[True] * min(lags, BLURRED_MAX)]
+    assert runner.results[0].ruling.blurs == tuple(f"the machine was late in run {number}" for number in range(1, min(lags, BLURRED_MAX) + 1))
 
 
 def test_a_judge_that_raises_is_the_kits_own_failure_and_ends_no_other_case() -> None:

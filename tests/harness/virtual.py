@@ -6,8 +6,9 @@ from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case
 from groupproof.harness.driver import Limits
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import Judgement, judge_run
+from groupproof.harness.judging import judge_run
 from groupproof.harness.play import Play, Stage
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import ReferenceSubject
 from groupproof.harness.virtual_time import run_virtually
 

@@ -16,7 +16,7 @@ from tests.power.shares import PARTS, is_drawn, parts
 
 from groupproof.coordinator.variants import BUGS, LEGAL, variants
 from groupproof.harness.case import Case, script_of
-from groupproof.harness.judging import Judgement
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.scripts import CASES
 from groupproof.harness.verdicts import Level, Verdict
 

@@ -15,7 +15,7 @@ from tests.harness.virtual import judged
 from tests.power.shares import PARTS, is_drawn
 
 from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
-from groupproof.harness.judging import Judgement
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Level, Verdict
 

@@ -29,9 +29,10 @@ from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case, plan_of
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import Judgement, judge_run
+from groupproof.harness.judging import judge_run
 from groupproof.harness.plan import Impair, Plan
 from groupproof.harness.play import COORDINATOR_DEFAULTS, FLOOD, Play, record_origin, seed_of, watch_lags
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import Subject
 from groupproof.harness.tap.addresses import Named
 from groupproof.harness.tap.hub import Doors, Hub

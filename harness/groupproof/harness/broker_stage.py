@@ -13,9 +13,10 @@ from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.ground import Ground, GroundKeeper, World, opened, world_of, worlds_of
-from groupproof.harness.judging import LAG_MS_MAX, Judgement
+from groupproof.harness.lag import LAG_MS_MAX
 from groupproof.harness.needs import needs_of, unspoken
 from groupproof.harness.play import Play, seed_of
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.runner import trouble_in
 from groupproof.harness.script_judging import has_failed, judge_script_run
 from groupproof.harness.script_names import GROUP_PREFIX, Names

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.folds.live import GroupTold, Sighting
-from groupproof.harness.judging import RUNS, Judgement, rule_on
 from groupproof.harness.live import case_in, case_of, judgement_of
+from groupproof.harness.rulings import RUNS, Judgement, rule_on
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Finding, Proof, Verdict, worst
 

@@ -1,7 +1,7 @@
 """The verdict on the goodbye, computed from the trace: did the members go as members should (contract, "Verdicts")? Pure.
 
-UNCLEAN: no LeaveGroup where one is due, no commit of what an auto-committing member had consumed, or a process that had to be killed after
-its deadline. A LeaveGroup is due of a dynamic member (or where the close was told to leave) that, as far as it was told, is in the group
+UNCLEAN: no LeaveGroup where one is due, no commit of what an auto-committing member had consumed, a process that crashed while it closed, or one
+that had to be killed after its deadline. A LeaveGroup is due of a dynamic member (or where the close was told to leave) that, as far as it was told, is in the group
 and knows its coordinator; what the coordinator then answers is not the member's doing.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from groupproof.harness.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.verdicts import Goodbye
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -120,6 +121,8 @@ def _follow_kit(departures: dict[str, _Departure], seen: Observation) -> None:
         departure.is_closed = True
     elif name == "exit" and not seen.body.get("commanded"):
         departure.unclean = "ended without being asked to"
+    elif name == "exit" and has_crashed_closing(seen) and not departure.was_killed:
+        departure.unclean = f"crashed while closing: {how_it_ended(seen)}"
 
 
 def _follow(departure: _Departure, seen: Observation) -> None:
@@ -150,6 +153,7 @@ def _follow_event(departure: _Departure, seen: Observation) -> None:
     if name == "records_consumed" and not departure.is_closed:
         for each in seen.body.get("partitions", ()):
             departure.consumed[each["topic"], each["partition"]] = int(each.get("maxOffset", -1)) + 1
-    elif name in ("partitions_revoked", "partitions_lost"):
+    elif name in ("partitions_revoked", "partitions_lost") and not departure.is_closed:
+        # What is handed over while closing is still to be committed first.
         for place in seen.partitions:
             departure.consumed.pop(place, None)

@@ -1,71 +1,32 @@
-"""From a trace to a verdict, and from the verdicts of a case's repetitions to the case's. Pure: the same in a run and in `trace check`.
+"""From the trace of one run to what it shows. Pure: the same in a run and in `trace check`.
 
 The rules are the contract's ("Verdicts"): a lying shim is BROKEN; a crash is FAILED; a fault without receipt, a judge that never got to see
-what it judges, and a lateness while the kit itself lagged are INCONCLUSIVE; what is proven on the wire counts when seen once, absence and
-lateness only 3 of 3.
+what it judges, and what the machine's own lateness explains are INCONCLUSIVE; a client that sent nothing is never OK.
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.claims import GROUP_TITLES, broken_claims
+from groupproof.harness.crashes import crash_in
 from groupproof.harness.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.frameless import lies_in, silence_of
 from groupproof.harness.goodbye import goodbye_of
-from groupproof.harness.verdicts import Finding, Goodbye, Proof, Verdict, fingerprint, worst
+from groupproof.harness.lag import lags_in, most_lag_ms, with_lag
+from groupproof.harness.rulings import Judgement
+from groupproof.harness.verdicts import ADVERSE, Finding, Grounds, Proof, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["LAG_MS_MAX", "RUNS", "Judgement", "Ruling", "judge_run", "rule_on"]
+__all__ = ["FLOOD_WORDS", "judge_run"]
 
-RUNS = 3
-"""How often absence and lateness must be seen, under the same schedule."""
-
-LAG_MS_MAX = 100.0
-LAG_WINDOW_MS = 5_000.0
-"""A lag this long before a late observation may have caused it; the longest wait of a case that is judged for lateness fits in."""
-
-_ADVERSE = frozenset({Verdict.FAILED, Verdict.NON_STRICT})
-_UNDECIDED = frozenset({Verdict.BROKEN, Verdict.UNIMPLEMENTED, Verdict.INCONCLUSIVE})
+FLOOD_WORDS = "the end of a flood"
+"""How the driver begins to say that it ended a run for the number of its observations."""
 
 _CAPABILITIES = {"pause": "pause", "resume": "pause", "commit": "commit", "resubscribe": "resubscribe", "seek": "seek"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """What one run shows. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE; `is_blurred`: a process shared with other cases
-    died, or the kit itself was late, so that this run says nothing and wants to be had again with processes of its own."""
-
-    verdict: Verdict
-    findings: tuple[Finding, ...] = ()
-    goodbye: Goodbye = Goodbye.NONE
-    goodbye_reason: str = ""
-    receipts: int = 0
-    reason: str = ""
-    is_blurred: bool = False
-
-    @property
-    def wants_repetition(self) -> bool:
-        """Whether the verdict rests on something that counts only when it is seen each time."""
-        adverse = [each for each in self.findings if each.verdict in _ADVERSE]
-        return self.verdict in _ADVERSE and any(each.proof is not Proof.SAFETY for each in adverse)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
-    """The verdict on a case; `stability` is k/n, or "unstable k/n"."""
-
-    verdict: Verdict
-    goodbye: Goodbye
-    stability: str
-    expected: str
-    observed: str
-    fingerprint: str
-    receipts: int
-    findings: tuple[Finding, ...]
-    goodbye_reason: str = ""
 
 
 def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
@@ -74,7 +35,8 @@ def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement
     receipts = sum(1 for seen in trace if seen.kind == "fault" and seen.detail == "delivered")
     ended = _ended_early(case, trace)
     judged = ended if ended is not None else _judged(case, trace, universal)
-    return replace(judged, goodbye=goodbye, goodbye_reason=why, receipts=receipts)
+    lag_ms = max((float(seen.body["lag_ms"]) for seen in lags_in(trace)), default=0.0)
+    return replace(judged, goodbye=goodbye, goodbye_reason=why, receipts=receipts, lag_ms=lag_ms)
 
 
 def _ended_early(case: Case, trace: Trace) -> Judgement | None:
@@ -83,9 +45,9 @@ def _ended_early(case: Case, trace: Trace) -> Judgement | None:
         return Judgement(verdict=Verdict.BROKEN, reason=str(broken.body["reason"]))
     if refused := next(_kit(trace, "refused"), None):
         return _refusal(trace, refused)
-    if crash := next((seen for seen in _kit(trace, "exit") if not seen.body["commanded"] and not seen.body.get("gave_up")), None):
-        return _crash(case, trace, crash)
-    if claims := broken_claims(trace):
+    if crash := crash_in(case, trace):
+        return crash
+    if claims := (*broken_claims(trace), *lies_in(case, trace)):
         return Judgement(verdict=Verdict.BROKEN, reason="; ".join(claims))
     return None
 
@@ -104,64 +66,87 @@ def _refusal(trace: Trace, refused: Observation) -> Judgement:
     return Judgement(verdict=Verdict.UNIMPLEMENTED, reason=f"{command}: {reason}")
 
 
-def _crash(case: Case, trace: Trace, crash: Observation) -> Judgement:
-    how = str(crash.body["how"])
-    words = " | ".join(crash.body.get("stderr") or ())
-    if crash.body["shared"]:
-        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=f"a shim process shared with other cases {how}", is_blurred=True)
-    spoke = any(seen.kind == "request" and seen.client == crash.client and seen.api in GROUP_TITLES for seen in trace[: crash.seq])
-    if not spoke:
-        return Judgement(verdict=Verdict.BROKEN, reason=f"the shim {how} before its client spoke: {words or 'nothing on stderr'}")
-    crashed = Finding(
-        verdict=Verdict.FAILED,
-        requirement=case.requirements[0],
-        expected="The client stays up.",
-        observed="It crashed.",
-        seq=crash.seq,
-        detail=f"{how}: {words}",
-    )
-    return Judgement(verdict=Verdict.FAILED, findings=(crashed,))
+@dataclass(slots=True)
+class _Said:
+    """What judges said: their findings, what they never got to see (`missed`), and what the subject does not let be set (`lack`)."""
+
+    findings: list[Finding] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    lack: str = ""
 
 
 def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     evidence = Evidence(trace)
-    try:
-        own, missed = _asked(case.judges, evidence)
-    except NotOffered as lack:
-        return _not_offered(lack, _asked(universal, evidence)[0])
-    general, _ = _asked(universal, evidence)
-    seen = (*own, *general)
-    findings = tuple(_with_lag(each, trace) for each in seen)
-    is_late = findings != seen
+    own, general = _asked(case.judges, evidence), _asked(universal, evidence)
+    seen = (*own.findings, *general.findings)
+    if own.lack:
+        return _not_offered(own.lack, [_grounded(each, trace) for each in seen])
+    flood = _flood_of(case, trace)
+    findings = tuple(_grounded(with_lag(each, trace), trace) for each in (*seen, *flood))
     unproven = list(_without_receipt(trace))
     if unproven:
         # What the fault would have caused proves nothing now; what is on the wire stays proven.
         findings = tuple(each for each in findings if each.proof is Proof.SAFETY)
+    # A client that floods its coordinator has itself kept its judges from seeing more.
+    missed = [] if flood else own.missed
     doubts = [*missed, *unproven, *(each.detail for each in findings if each.verdict is Verdict.INCONCLUSIVE)]
-    if not own and not doubts:
+    if not own.findings and not doubts and not flood:
         doubts.append("no judge of the case found anything to judge")
-    verdicts = [each.verdict for each in findings] + ([Verdict.INCONCLUSIVE] if doubts else [])
-    verdict = worst(verdicts)
+    verdict = worst([*(each.verdict for each in findings), *([Verdict.INCONCLUSIVE] if doubts else [])])
+    if silence := silence_of(case, trace, verdict):
+        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=silence, findings=tuple(each for each in findings if each.verdict not in ADVERSE))
+    is_late = any(each.verdict is Verdict.INCONCLUSIVE for each in findings)
     # What was never reached while the kit itself was late says nothing of the subject either.
-    is_blurred = verdict is Verdict.INCONCLUSIVE and (is_late or (bool(missed) and any(_lags(trace))))
+    is_blurred = verdict is Verdict.INCONCLUSIVE and (is_late or (bool(missed) and bool(lags_in(trace))))
     return Judgement(verdict=verdict, findings=findings, reason="; ".join(dict.fromkeys(doubts)), is_blurred=is_blurred)
 
 
-def _not_offered(lack: NotOffered, general: Sequence[Finding]) -> Judgement:
+def _not_offered(lack: str, seen: Sequence[Finding]) -> Judgement:
     """Return UNIMPLEMENTED, but for what is proven on the wire all the same."""
-    proven = tuple(each for each in general if each.verdict is Verdict.FAILED and each.proof is Proof.SAFETY)
-    return Judgement(verdict=Verdict.FAILED if proven else Verdict.UNIMPLEMENTED, findings=proven, reason=str(lack))
+    proven = tuple(each for each in seen if each.verdict is Verdict.FAILED and each.proof is Proof.SAFETY)
+    return Judgement(verdict=Verdict.FAILED if proven else Verdict.UNIMPLEMENTED, findings=proven, reason=lack)
 
 
-def _asked(judges: Iterable[Judge], evidence: Evidence) -> tuple[list[Finding], list[str]]:
-    findings: list[Finding] = []
-    missed: list[str] = []
+def _asked(judges: Iterable[Judge], evidence: Evidence) -> _Said:
+    said = _Said()
     for judge in judges:
         try:
-            findings.extend(judge(evidence))
+            said.findings.extend(judge(evidence))
         except NotReached as reason:
-            missed.append(str(reason))
-    return findings, missed
+            said.missed.append(str(reason))
+        except NotOffered as lack:
+            said.lack = said.lack or str(lack)
+    return said
+
+
+def _grounded(finding: Finding, trace: Trace) -> Finding:
+    """Return the finding, of an adverse one with what it rests on."""
+    if finding.verdict not in ADVERSE:
+        return finding
+    shown = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
+    is_reported = finding.proof is not Proof.SAFETY and shown is not None and shown.who == "shim"
+    return replace(finding, grounds=Grounds(lag_ms=most_lag_ms(finding, trace), is_reported=is_reported))
+
+
+def _flood_of(case: Case, trace: Trace) -> list[Finding]:
+    """Return that one client's requests ended the run, where they are most of what was seen in it."""
+    ended = next((seen for seen in _kit(trace, "timeout") if str(seen.body.get("waiting")).startswith(FLOOD_WORDS)), None)
+    if ended is None:
+        return []
+    counts = Counter(seen.client for seen in trace[: ended.seq] if seen.api in GROUP_TITLES and seen.client is not None)
+    client, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
+    if 2 * count < ended.seq:
+        return []
+    return [
+        Finding(
+            verdict=Verdict.NON_STRICT,
+            requirement="CLIENT-75",
+            expected="A client spaces its requests.",
+            observed="Its requests came without a pause until the run was ended.",
+            seq=next(seen.seq for seen in trace if seen.client == client and seen.api in GROUP_TITLES),
+            detail=f"{count} of {ended.seq} observations are of {client}",
+        )
+    ]
 
 
 def _without_receipt(trace: Trace) -> Iterator[str]:
@@ -178,92 +163,3 @@ def _without_receipt(trace: Trace) -> Iterator[str]:
     for fault, met in stages.items():
         if "triggered" in met and not met & {"delivered", "hung up"}:
             yield f"fault {fault} was triggered and left no receipt"
-
-
-def _with_lag(finding: Finding, trace: Trace) -> Finding:
-    """Return the finding, INCONCLUSIVE if it is of lateness and the kit itself was late around it."""
-    if finding.verdict not in _ADVERSE or finding.proof is not Proof.TIMING:
-        return finding
-    lags = [seen for seen in _lags(trace) if _is_near(finding, seen, trace)]
-    if not lags:
-        return finding
-    most = max(seen.body["lag_ms"] for seen in lags)
-    return replace(finding, verdict=Verdict.INCONCLUSIVE, detail=f"{finding.observed} But the kit itself lagged {most:.0f} ms around it.")
-
-
-def _lags(trace: Trace) -> list[Observation]:
-    return [seen for seen in _kit(trace, "lag") if seen.body["lag_ms"] >= LAG_MS_MAX]
-
-
-def _is_near(finding: Finding, lag: Observation, trace: Trace) -> bool:
-    if finding.seq is None or finding.seq >= len(trace):
-        return True
-    late = trace[finding.seq]
-    lag_ms = float(lag.body["lag_ms"])
-    return -LAG_WINDOW_MS <= lag.at_ms - late.at_ms <= lag_ms + LAG_MS_MAX
-
-
-def rule_on(case: Case, judgements: Sequence[Judgement]) -> Ruling:
-    """Combine the judgements of one run, or of `RUNS` under the same schedule; raise `ValueError` for none."""
-    if not judgements:
-        raise ValueError(f"{case.id} was never run")
-    broken = next((each for each in judgements if each.verdict is Verdict.BROKEN), None)
-    first = broken or judgements[0]
-    if broken is not None or len(judgements) == 1 or not first.wants_repetition:
-        return _ruling(first, "1/1")
-    return _ruling_on_repetition(judgements)
-
-
-def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
-    """Keep what every run shows, and what one run proves on the wire; what only some show is unstable, and no verdict."""
-    runs, first = len(judgements), judgements[0]
-    seen: dict[_Key, list[Finding]] = {}
-    for judgement in judgements:
-        for key, finding in {_key(each): each for each in judgement.findings if each.verdict in _ADVERSE}.items():
-            seen.setdefault(key, []).append(finding)
-    confirmed = [found[0] for found in seen.values() if len(found) == runs or any(each.proof is Proof.SAFETY for each in found)]
-    unstable = {found[0].observed: len(found) for found in seen.values() if found[0] not in confirmed}
-    findings = (*(each for each in first.findings if each.verdict not in _ADVERSE), *confirmed)
-    verdict = worst(each.verdict for each in findings)
-    if verdict is Verdict.FAILED or not unstable:
-        return _ruling(replace(first, verdict=verdict, findings=findings), f"{runs}/{runs}")
-    reason = "; ".join(f"in {count} of {runs} runs: {observed}" for observed, count in unstable.items())
-    return _ruling(replace(first, verdict=Verdict.INCONCLUSIVE, reason=reason), f"unstable {max(unstable.values())}/{runs}")
-
-
-_Key = tuple[Verdict, str, str]
-
-
-def _key(finding: Finding) -> _Key:
-    return (finding.verdict, finding.requirement, finding.observed)
-
-
-def _ruling(judgement: Judgement, stability: str) -> Ruling:
-    verdict = judgement.verdict
-    decisive = [each for each in judgement.findings if each.verdict is verdict]
-    told = [judgement.reason] if verdict in _UNDECIDED else [each.observed for each in decisive]
-    return Ruling(
-        verdict=verdict,
-        goodbye=judgement.goodbye,
-        goodbye_reason=judgement.goodbye_reason,
-        stability=stability,
-        expected=_sentences(each.expected for each in decisive or judgement.findings),
-        observed=_sentences(told),
-        fingerprint=_fingerprint(verdict, decisive, judgement.reason),
-        receipts=judgement.receipts,
-        findings=judgement.findings,
-    )
-
-
-def _fingerprint(verdict: Verdict, decisive: Sequence[Finding], reason: str) -> str:
-    """Return what an expectation recognises the failure by; empty where there is nothing to expect. Counts and times don't matter."""
-    if verdict in _ADVERSE:
-        return fingerprint(replace(each, verdict=Verdict.FAILED) for each in decisive)
-    if verdict not in _UNDECIDED:
-        return ""
-    why = Finding(verdict=Verdict.FAILED, requirement=verdict.value, expected="", observed=re.sub(r"[\d.]+", "#", reason))
-    return fingerprint([why])
-
-
-def _sentences(texts: Iterable[str]) -> str:
-    return " ".join(dict.fromkeys(text for text in texts if text))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from groupproof.harness.case import Case
-from groupproof.harness.judging import Ruling
 from groupproof.harness.needs import unheard_of
+from groupproof.harness.rulings import Ruling
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Goodbye, Verdict
 

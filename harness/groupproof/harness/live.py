@@ -13,11 +13,11 @@ from typing import Final
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.folds.live import MEMBERSHIP
-from groupproof.harness.judging import Judgement, rule_on
 from groupproof.harness.members import told_apart
 from groupproof.harness.plan import Plan
 from groupproof.harness.play import Play
 from groupproof.harness.report.places import case_place
+from groupproof.harness.rulings import Judgement, rule_on
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Finding, Goodbye, Level, Verdict, worst
 from groupproof.protocol.trace import Trace

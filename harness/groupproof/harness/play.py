@@ -18,9 +18,11 @@ from groupproof.harness.driven import DrivenReference
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.impaired import Impairments
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import LAG_MS_MAX, Judgement, judge_run
+from groupproof.harness.judging import judge_run
+from groupproof.harness.lag import LAG_MS_MAX
 from groupproof.harness.network import InProcessNetwork, LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.plan import Impair
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import Subject
 from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Recorder, Trace

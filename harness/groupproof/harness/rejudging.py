@@ -10,10 +10,10 @@ from typing import Any
 
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.fuzzing.drawn_case import drawn_case
-from groupproof.harness.judging import rule_on
 from groupproof.harness.live import judge_live
 from groupproof.harness.plan import plan_from_json
 from groupproof.harness.play import Play
+from groupproof.harness.rulings import rule_on
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
 from groupproof.harness.tap.coordinator_side import ANSWERED, judge_answers

@@ -12,9 +12,9 @@ from groupproof.harness.case import Case
 from groupproof.harness.catalogue import CASES
 from groupproof.harness.course import course_from_json, course_to_json
 from groupproof.harness.fuzzing.drawn_case import PREFIX, drawn_case
-from groupproof.harness.judging import Ruling
 from groupproof.harness.live import OBSERVED
 from groupproof.harness.plan import Plan
+from groupproof.harness.rulings import Ruling
 from groupproof.harness.script import Script
 from groupproof.harness.selection import nearest
 from groupproof.harness.troubles import WrongUsage

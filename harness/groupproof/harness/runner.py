@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
 
@@ -18,10 +18,10 @@ import trio
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case
 from groupproof.harness.extras import absence
-from groupproof.harness.judging import RUNS, Judgement, Ruling, rule_on
 from groupproof.harness.pace import Pace
 from groupproof.harness.plan import Arm, Await, Command, Pass, Step
 from groupproof.harness.play import Play
+from groupproof.harness.rulings import RUNS, Judgement, Ruling, rule_on
 from groupproof.harness.script import Pass as ScriptPass
 from groupproof.harness.script import Script
 from groupproof.harness.troubles import KitFailure, Trouble
@@ -150,15 +150,17 @@ class Runner:
 
     async def _once(self, case: Case, plays: list[Play]) -> Judgement:
         play, judgement = await self._played(case, alone=False)
+        blurs: list[str] = []
         for _ in range(BLURRED_MAX):
             if judgement is None or not judgement.is_blurred:
                 break
+            blurs.append(judgement.reason)
             play, judgement = await self._played(case, alone=True)
         plays.append(play)
         if judgement is None:
             assert play.trouble is not None
             raise play.trouble
-        return judgement
+        return replace(judgement, blurs=tuple(blurs)) if blurs else judgement
 
     async def _played(self, case: Case, *, alone: bool) -> tuple[Play, Judgement | None]:
         play = await self._stage.play(case, key=f"c{next(self._numbers)}", alone=alone)

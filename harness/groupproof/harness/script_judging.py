@@ -24,9 +24,10 @@ from groupproof.harness.judges.answers import (
 from groupproof.harness.judges.bystanders import bystanders_stay_connected
 from groupproof.harness.judges.coordinators import coordinators_agree
 from groupproof.harness.judges.throttling import throttles_are_bearable
-from groupproof.harness.judging import Judgement, judge_run
+from groupproof.harness.judging import judge_run
 from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.scripted import STEPS_END
 from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.trace import Observation, Trace

@@ -9,7 +9,7 @@ from enum import Enum
 
 from groupproof.protocol.vocabulary import Level
 
-__all__ = ["Finding", "Goodbye", "Level", "Proof", "Verdict", "fingerprint", "worst"]
+__all__ = ["ADVERSE", "UNDECIDED", "Finding", "Goodbye", "Grounds", "Level", "Proof", "Verdict", "Wait", "fingerprint", "worst"]
 
 
 class Verdict(Enum):
@@ -23,6 +23,13 @@ class Verdict(Enum):
     INCONCLUSIVE = "INCONCLUSIVE"
     FAILED = "FAILED"
     BROKEN = "BROKEN"
+
+
+ADVERSE = frozenset({Verdict.FAILED, Verdict.NON_STRICT})
+"""What blames the subject."""
+
+UNDECIDED = frozenset({Verdict.BROKEN, Verdict.UNIMPLEMENTED, Verdict.INCONCLUSIVE})
+"""What says nothing of the subject."""
 
 
 class Goodbye(Enum):
@@ -41,10 +48,36 @@ class Proof(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """How long a judge waited for what never came: from observation `since` (a `seq`) for `ms`, of which `due_ms` were needed.
+
+    Time that the machine lost meanwhile is no time that the client had (`lag.py`): where less than `due_ms` is left, nothing is proven.
+    """
+
+    since: int
+    ms: float
+    due_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What a finding rests on beside its frames: the `run` of the case, from 1, whose trace its `seq` is of, the most that the kit lagged in the time
+    looked at, and whether the application's events rather than frames tell it."""
+
+    run: int = 1
+    lag_ms: float = 0.0
+    is_reported: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One judgement: of which requirement, what was expected, what was observed, and the observation (`seq`) that shows it.
 
     `observed` holds no times, ids or counts that differ from run to run: the fingerprint is made of it. Those go in `detail`.
+
+    A judge that yields LIVENESS tells its `wait`: what never came, from the observation on from which it was due, and how things stood at the
+    end, from the last observation that could still have changed them. Without it a lag shortly before `seq` leaves the finding undecided.
+    `grounds` are filled in where the run is judged and the case ruled on.
     """
 
     verdict: Verdict
@@ -54,6 +87,8 @@ class Finding:
     proof: Proof = Proof.SAFETY
     seq: int | None = None
     detail: str = ""
+    wait: Wait | None = None
+    grounds: Grounds | None = None
 
 
 _ORDER = list(Verdict)

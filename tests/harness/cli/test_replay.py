@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.harness.cli.calling import Call
 
-from groupproof.harness.judging import Ruling
 from groupproof.harness.replay import Schedule, is_reproduced, load_schedule, schedule_to_json
+from groupproof.harness.rulings import Ruling
 from groupproof.harness.script import Script
 from groupproof.harness.scripting import beat, stable
 from groupproof.harness.suites import CASES

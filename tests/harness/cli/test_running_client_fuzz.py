@@ -17,8 +17,8 @@ from groupproof.harness.fuzzing.drawn_case import drawn_case
 from groupproof.harness.fuzzing.finds import Find, Finds, Steadiness, kind_of
 from groupproof.harness.fuzzing.lessening import faults_of
 from groupproof.harness.fuzzing.planning import Traits
-from groupproof.harness.judging import Judgement
 from groupproof.harness.play import Stage
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import ReferenceSubject
 from groupproof.protocol.trace import Trace
 

@@ -13,8 +13,8 @@ from groupproof.harness.case import Case
 from groupproof.harness.cli.running import Outcome
 from groupproof.harness.cli.summary import print_summary
 from groupproof.harness.expectations import Known, Settled
-from groupproof.harness.judging import Ruling
 from groupproof.harness.report import RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.rulings import Ruling
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.sharding import Share
 from groupproof.harness.suites import CASES

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from groupproof.harness.fuzzing.drawn_case import with_healing
-from groupproof.harness.judging import Judgement
 from groupproof.harness.plan import Plan
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.steps import answers, commit, delivered, holds, passing, plan, stable, start, subject
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation

@@ -6,8 +6,8 @@ from tests.harness.in_process import SETTINGS, performed
 from tests.harness.oracle.recording import Recording, bodied, changed
 
 from groupproof.harness.fuzzing.meeting import Met, answered_count, excused, met_in, side_by_side, worst_lag_ms
-from groupproof.harness.judging import Judgement
 from groupproof.harness.oracle import findings_of
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.script import Script
 from groupproof.harness.scripting import beat, join
 from groupproof.harness.verdicts import Finding, Proof, Verdict

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judges.story import Story, verdict
+from tests.harness.judges.story import Story, findings, verdict
 
 from groupproof.harness.evidence import NotReached
 from groupproof.harness.judges.leaving import closes, gives_its_place_up, leaves, leaves_once, sends_none, stays_in_time
@@ -55,6 +55,14 @@ def test_a_second_goodbye_is_reported_and_none_is_not_strict(at: tuple[float, ..
 @pytest.mark.parametrize(("at", "expected"), [(300, Verdict.OK), (7_000, Verdict.INFORMATIONAL), (None, Verdict.INFORMATIONAL)])
 def test_a_close_that_hangs_is_reported(at: float | None, expected: Verdict) -> None:
     assert verdict(closes("m0", after="close"), closing(done_at=at)) is expected
+
+
+def test_a_process_that_crashes_at_close_has_ended() -> None:
+    story = Story().member().mark("close")
+    story.at(200).kit("exit", "m0", commanded=True, shared=False, status=1, how="exited with status 1", stderr=[])
+
+    (crashed,) = findings(closes("m0", after="close"), story.end(9_000))
+    assert (crashed.verdict, crashed.observed) == (Verdict.INFORMATIONAL, "It crashed while closing.")
 
 
 @pytest.mark.parametrize("gravity", [Verdict.NON_STRICT, Verdict.FAILED])

@@ -8,11 +8,11 @@ from typing import Any
 
 from groupproof.harness.catalogue import cases_of
 from groupproof.harness.expectations import Expectations
-from groupproof.harness.judging import Ruling
 from groupproof.harness.pytest_plugin.commission import Commission
 from groupproof.harness.pytest_plugin.shares import About, Standing, Told
 from groupproof.harness.pytest_plugin.wishes import Wishes
 from groupproof.harness.report import SubjectInfo
+from groupproof.harness.rulings import Ruling
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.verdicts import Finding, Goodbye, Verdict
 

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.harness.report.making import REBALANCE, a_case, a_result, known, played
 
+from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.judging import judge_run
 from groupproof.harness.report.case_view import CaseView, case_view, shown_of
 from groupproof.harness.report.model import CaseReport
+from groupproof.harness.rulings import rule_on
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Finding, Goodbye, Proof, Verdict
 from groupproof.protocol.spec.requirements import Requirement
@@ -49,7 +54,9 @@ def test_a_finding_without_a_place_flags_nothing() -> None:
 def test_of_repeated_runs_that_is_shown_which_shows_the_failure() -> None:
     """The reference member passes, its misbehaving twin fails: of the two runs the second bears the finding."""
     sound, sick = played(REBALANCE)[0], played(REBALANCE, variant="ignores-heartbeat-27")[0]
-    mixed = CaseResult(case=sick.case, ruling=sick.ruling, plays=[sound.plays[0], sick.plays[0]], duration_s=1.0)
+    ruling = rule_on(sick.case, [judge_run(sick.case, each.plays[0].trace, UNIVERSAL) for each in (sick, sick, sick)])
+    second = [each if each.grounds is None else replace(each, grounds=replace(each.grounds, run=2)) for each in ruling.findings]
+    mixed = CaseResult(case=sick.case, ruling=replace(ruling, findings=tuple(second), run=2), plays=[sound.plays[0], sick.plays[0]], duration_s=1.0)
 
     shown = shown_of(mixed)
 
@@ -62,7 +69,7 @@ def test_of_repeated_runs_that_is_shown_which_shows_the_failure() -> None:
 def test_the_run_in_which_the_shim_broke_is_shown() -> None:
     broken = [*trace_of(2), Observation(seq=2, at_ns=5, kind="event", who="kit", client="m0", body={"name": "broken", "reason": "a bad line"})]
 
-    shown = shown_of(a_result(Verdict.BROKEN, traces=[trace_of(3), broken]))
+    shown = shown_of(a_result(Verdict.BROKEN, run=2, traces=[trace_of(3), broken]))
 
     assert shown is not None
     assert shown.run == 1

@@ -8,10 +8,11 @@ import pytest
 from tests.harness.report.making import BY_ID, REBALANCE, SHARED, a_case, a_result, played, summary_of
 
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import judge_run, rule_on
+from groupproof.harness.judging import judge_run
 from groupproof.harness.plan import plan_from_json
 from groupproof.harness.report import check_output, write_report
 from groupproof.harness.report.writing import FILES, write_text
+from groupproof.harness.rulings import rule_on
 from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 from groupproof.harness.verdicts import Verdict

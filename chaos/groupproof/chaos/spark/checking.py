@@ -27,8 +27,8 @@ from groupproof.harness.checking import TELLS_WHOLE, Checked, files_of, is_whole
 from groupproof.harness.fleet_results import results_of
 from groupproof.harness.folds.live import MEMBERSHIP, GroupFold, told_from_json, told_to_json
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judging import Judgement, rule_on
 from groupproof.harness.rejudging import rejudged, split
+from groupproof.harness.rulings import Judgement, rule_on
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
 from groupproof.protocol.columns import from_batch

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any
 
 from groupproof.harness.case import Case
-from groupproof.harness.judging import RUNS, Judgement, Ruling, rule_on
 from groupproof.harness.plan import Plan
 from groupproof.harness.play import seed_of
 from groupproof.harness.report.places import PLAN, trace_name
+from groupproof.harness.rulings import RUNS, Judgement, Ruling, rule_on
 from groupproof.harness.script_judging import judge_either
 from groupproof.protocol.trace import Trace, read_trace
 

@@ -24,10 +24,10 @@ from groupproof.harness.fuzzing.lessening import count_of_faults
 from groupproof.harness.fuzzing.planning import Traits, plan_drawn
 from groupproof.harness.fuzzing.proving import Played, Prover
 from groupproof.harness.fuzzing.themes import Theme, theme_of, themes_of
-from groupproof.harness.judging import Judgement
 from groupproof.harness.plan import Plan
 from groupproof.harness.play import Play, Stage, seed_of
 from groupproof.harness.report import SubjectInfo
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.runner import CaseResult, Runner
 from groupproof.harness.subjects import Subject
 from groupproof.harness.verdicts import Finding, Verdict

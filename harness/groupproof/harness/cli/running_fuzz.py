@@ -21,9 +21,9 @@ from groupproof.harness.cli.campaign import Campaign, Order
 from groupproof.harness.fuzzing.drawing import Kind, histories
 from groupproof.harness.fuzzing.meeting import Met, answered_count, excused, met_in
 from groupproof.harness.fuzzing.shrinking import shrunk, size_of
-from groupproof.harness.judging import Judgement, Ruling, rule_on
 from groupproof.harness.play import Play, seed_of
 from groupproof.harness.report import SubjectInfo
+from groupproof.harness.rulings import Judgement, Ruling, rule_on
 from groupproof.harness.runner import CaseResult, Runner
 from groupproof.harness.script import Ask, Script
 from groupproof.harness.script_judging import judge_script_run

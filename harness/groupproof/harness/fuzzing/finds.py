@@ -10,7 +10,7 @@ from enum import Enum
 from groupproof.harness.case import Case, plan_of
 from groupproof.harness.expectations import Known
 from groupproof.harness.fuzzing.lessening import size_of
-from groupproof.harness.judging import Judgement, Ruling
+from groupproof.harness.rulings import Judgement, Ruling
 from groupproof.harness.verdicts import Finding, Proof, Verdict, fingerprint, worst
 from groupproof.protocol.trace import Trace
 

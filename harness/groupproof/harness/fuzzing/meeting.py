@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from groupproof.harness.judging import LAG_MS_MAX, Judgement
+from groupproof.harness.lag import LAG_MS_MAX
 from groupproof.harness.oracle.exchanges import Exchange, histories
 from groupproof.harness.oracle.reading import settings_of
 from groupproof.harness.oracle.searching import explained, unsettled
 from groupproof.harness.oracle.telling import finding_of
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.oracle.walking import Step, Walked
+from groupproof.harness.rulings import Judgement
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.refusals import error_of
 from groupproof.protocol.trace import Trace

@@ -13,8 +13,8 @@ from groupproof.harness.case import Case, plan_of
 from groupproof.harness.fuzzing.drawn_case import drawn_case
 from groupproof.harness.fuzzing.finds import Find, Steadiness, kinds_in
 from groupproof.harness.fuzzing.lessening import lessened, relevant, size_of
-from groupproof.harness.judging import Judgement, Ruling, rule_on
 from groupproof.harness.plan import Plan
+from groupproof.harness.rulings import Judgement, Ruling, rule_on
 from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Trace
 

@@ -7,11 +7,11 @@ gave it that long; otherwise `NotReached` makes the case INCONCLUSIVE.
 from __future__ import annotations
 
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.folds.claim import Claim, elapsed_ms, tolerated_ms
+from groupproof.harness.folds.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 
-__all__ = ["Claim", "elapsed_ms", "end", "overdue", "tolerated_ms"]
+__all__ = ["Claim", "elapsed_ms", "end", "overdue", "tolerated_ms", "waited"]
 
 
 def end(ev: Evidence, *, whole: bool = False) -> Observation:
@@ -42,6 +42,7 @@ def overdue(
         if elapsed_ms(since, seen) <= limit:
             return None
         return claim.found(gravity, late, seen, proof=Proof.TIMING, detail=f"after {elapsed_ms(since, seen):.0f} ms, due within {within_ms:.0f}")
-    if elapsed_ms(since, end(ev, whole=whole)) < within_ms:
+    last = end(ev, whole=whole)
+    if elapsed_ms(since, last) < within_ms:
         raise NotReached(f"the run ended before its time was over: {never}")
-    return claim.found(gravity, never, since, proof=Proof.LIVENESS, detail=f"within {within_ms:.0f} ms")
+    return claim.found(gravity, never, since, proof=Proof.LIVENESS, detail=f"within {within_ms:.0f} ms", wait=waited(since, last, within_ms))

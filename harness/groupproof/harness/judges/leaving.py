@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupproof.harness.case import Judge
+from groupproof.harness.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
 from groupproof.harness.judges.reading import accepted, moment, newest
@@ -143,6 +144,10 @@ def closes(client: str, *, after: str, requirement: str = "CLIENT-71", within_ms
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         done = next(iter(ev.events("shutdown_complete", client, after)), None)
+        crashed = next((seen for seen in ev.select("event", None, client, after) if seen.who == "kit" and seen.body.get("name") == "exit"), None)
+        if done is None and crashed is not None and has_crashed_closing(crashed):
+            yield claim.found(Verdict.INFORMATIONAL, "It crashed while closing.", crashed, detail=how_it_ended(crashed))
+            return
         never, late = "It did not end.", "It ended late."
         since = moment(ev, after)
         slow = overdue(ev, claim, done, since=since, within_ms=within_ms, never=never, late=late, gravity=Verdict.INFORMATIONAL, whole=True)

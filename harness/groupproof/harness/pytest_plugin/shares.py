@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from groupproof.harness.case import Case
-from groupproof.harness.judging import Ruling
 from groupproof.harness.play import Play
 from groupproof.harness.report import SubjectInfo
+from groupproof.harness.rulings import Ruling
 from groupproof.harness.runner import CaseResult, length_ms
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.verdicts import Verdict

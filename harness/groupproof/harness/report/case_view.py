@@ -6,24 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groupproof.harness.case import Case
-from groupproof.harness.judging import Ruling
 from groupproof.harness.report.cost import Cost, cost_of, is_story
 from groupproof.harness.report.excerpt import Excerpt, excerpt_of
 from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.places import METERS, PLAN, STDERR, TIMELINE, case_place, trace_name
 from groupproof.harness.report.timeline_svg import Flag
+from groupproof.harness.rulings import Ruling
 from groupproof.harness.runner import CaseResult
-from groupproof.harness.script_judging import judge_either
 from groupproof.harness.timeline import Instant
-from groupproof.harness.verdicts import Finding, Goodbye, Verdict
+from groupproof.harness.verdicts import ADVERSE, UNDECIDED, Finding, Goodbye, Verdict
 from groupproof.protocol.spec.requirements import Requirement, UnknownRequirement, by_id
 from groupproof.protocol.trace import Trace
 
 __all__ = ["CaseView", "FindingView", "Shown", "case_view", "shown_of"]
 
-ADVERSE = frozenset({Verdict.FAILED, Verdict.NON_STRICT})
-UNDECIDED = frozenset({Verdict.BROKEN, Verdict.UNIMPLEMENTED, Verdict.INCONCLUSIVE})
 EXCERPTS_MAX = 3
 STDERR_LINES_MAX = 15
 
@@ -99,28 +96,18 @@ def shown_of(result: CaseResult) -> Shown | None:
         return None
     traces = [play.trace for play in result.plays]
     placed = tuple(_placed(result, traces))
-    run = placed[0][1] if placed else _broken_run(result, traces)
+    run = placed[0][1] if placed else min(result.ruling.run, len(traces)) - 1
     flags = tuple(_flag(finding, traces[run]) for finding, at in placed if at == run and finding.seq is not None and finding.seq < len(traces[run]))
     return Shown(run=run, trace=traces[run], findings=placed, flags=flags)
 
 
 def _placed(result: CaseResult, traces: Sequence[Trace]) -> Iterator[tuple[Finding, int]]:
-    """Yield the adverse findings, the gravest first, each with the first run that shows it."""
+    """Yield the adverse findings, the gravest first, each with the run that shows it."""
     adverse = [each for each in result.ruling.findings if each.verdict in ADVERSE]
     adverse.sort(key=lambda each: each.verdict is not Verdict.FAILED)
-    if len(traces) == 1:
-        yield from ((each, 0) for each in adverse)
-        return
-    found = [judge_either(result.case, trace).findings for trace in traces] if adverse else []
     for each in adverse:
-        yield each, next((run for run, findings in enumerate(found) if each in findings), 0)
-
-
-def _broken_run(result: CaseResult, traces: Sequence[Trace]) -> int:
-    if result.ruling.verdict is not Verdict.BROKEN or len(traces) == 1:
-        return 0
-    verdicts = [judge_either(result.case, trace).verdict for trace in traces]
-    return verdicts.index(Verdict.BROKEN) if Verdict.BROKEN in verdicts else 0
+        run = each.grounds.run - 1 if each.grounds is not None else 0
+        yield each, run if run < len(traces) else 0
 
 
 def _flag(finding: Finding, trace: Trace) -> Flag:
