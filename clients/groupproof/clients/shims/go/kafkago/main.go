@@ -1,0 +1,230 @@
+// A shim of level 1 around kafka-go (github.com/segmentio/kafka-go): its consumer group, whose generations an application reads by readers of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"groupproof/shims/shim"
+)
+
+var balancers = map[string]kafka.GroupBalancer{"range": kafka.RangeGroupBalancer{}, "roundrobin": kafka.RoundRobinGroupBalancer{}}
+
+const (
+	maxWait      = 500 * time.Millisecond // how long a fetch waits for records
+	afterAnError = 100 * time.Millisecond
+)
+
+type member struct {
+	*shim.Member
+	config    kafka.ConsumerGroupConfig
+	group     *kafka.ConsumerGroup
+	admin     *kafka.Client
+	transport *kafka.Transport
+
+	mutex      sync.Mutex
+	generation *kafka.Generation
+
+	ended chan struct{}
+}
+
+func main() {
+	shim.Run(shim.Hello{
+		Client: "kafka-go", Module: "github.com/segmentio/kafka-go", Capabilities: []string{"classic", "commit", "pause", "on-revoked"},
+	}, func(m *shim.Member) shim.Client {
+		return &member{Member: m, ended: make(chan struct{})}
+	})
+}
+
+func (m *member) configure(s *shim.Subscribe) error {
+	logger := kafka.LoggerFunc(log.New(os.Stderr, "", log.LstdFlags|log.Lmicroseconds).Printf)
+	m.config = kafka.ConsumerGroupConfig{
+		ID: s.Text("group"), Brokers: s.Brokers(), Topics: s.Texts("topics"), Logger: logger, ErrorLogger: logger,
+		Dialer:         &kafka.Dialer{ClientID: s.Text("client_id"), Timeout: 10 * time.Second, DualStack: true},
+		SessionTimeout: s.Millis("session_timeout_ms"), HeartbeatInterval: s.Millis("heartbeat_interval_ms"),
+		// kafka-go has no max.poll.interval.ms; what it tells the coordinator is the rebalance timeout.
+		RebalanceTimeout: s.Millis("max_poll_interval_ms"),
+		Timeout:          s.Millis("request_timeout_ms"),
+		StartOffset:      kafka.FirstOffset,
+	}
+	s.Ignore("max_poll_interval_ms")
+	if s.Flag("auto_commit") {
+		return shim.Unimplemented("a consumer group of kafka-go's leaves commits to its application")
+	}
+	if s.Has("instance_id") {
+		return shim.Unimplemented("kafka-go has no static members")
+	}
+	for _, name := range s.Texts("assignors") {
+		balancer, known := balancers[name]
+		if !known {
+			return shim.Unimplemented(fmt.Sprintf("kafka-go has no assignor %q", name))
+		}
+		m.config.GroupBalancers = append(m.config.GroupBalancers, balancer)
+	}
+	switch s.Text("auto_offset_reset") {
+	case "latest":
+		m.config.StartOffset = kafka.LastOffset
+	case "none":
+		s.Ignore("auto_offset_reset")
+	}
+	if age := s.Millis("metadata_max_age_ms"); age > 0 {
+		m.config.WatchPartitionChanges, m.config.PartitionWatchInterval = true, age
+	}
+	return nil
+}
+
+func (m *member) Subscribe(s *shim.Subscribe) error {
+	if err := m.configure(s); err != nil {
+		return err
+	}
+	group, err := kafka.NewConsumerGroup(m.config)
+	if err != nil {
+		return named(err)
+	}
+	m.group = group
+	m.transport = &kafka.Transport{ClientID: m.config.Dialer.ClientID}
+	m.admin = &kafka.Client{Addr: kafka.TCP(m.config.Brokers...), Transport: m.transport}
+	go m.consume()
+	return nil
+}
+
+// consume takes one generation after the other.
+func (m *member) consume() {
+	defer close(m.ended)
+	for {
+		generation, err := m.group.Next(context.Background())
+		if errors.Is(err, kafka.ErrGroupClosed) {
+			return
+		}
+		if err != nil {
+			m.Problem(named(err)) // the group has a back-off of its own
+			continue
+		}
+		generation.Start(func(ctx context.Context) { m.live(ctx, generation) })
+	}
+}
+
+// live is the application in one generation: the group joins again once it returns.
+func (m *member) live(ctx context.Context, generation *kafka.Generation) {
+	var readers sync.WaitGroup
+	now := shim.Generation{MemberID: generation.MemberID, Number: generation.ID}
+	assigned := map[string][]int{}
+	for topic, partitions := range generation.Assignments {
+		for _, each := range partitions {
+			assigned[topic] = append(assigned[topic], each.ID)
+		}
+	}
+	m.current(generation)
+	m.Assigned(shim.Partitions(assigned), now)
+	for topic, partitions := range generation.Assignments {
+		for _, each := range partitions {
+			readers.Go(func() { m.read(ctx, topic, each) })
+		}
+	}
+	<-ctx.Done()
+	readers.Wait()
+	if owned := m.Owned(); len(owned) > 0 {
+		m.Revoked(owned, now, m.Commit, nil)
+	}
+	m.current(nil)
+}
+
+func (m *member) current(generation *kafka.Generation) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.generation = generation
+}
+
+func (m *member) read(ctx context.Context, topic string, assigned kafka.PartitionAssignment) {
+	reader := kafka.NewReader(kafka.ReaderConfig{
+		Brokers: m.config.Brokers, Dialer: m.config.Dialer, Topic: topic, Partition: assigned.ID, MinBytes: 1, MaxBytes: 1 << 20, MaxWait: maxWait,
+		ErrorLogger: m.config.ErrorLogger,
+	})
+	defer reader.Close()
+	if err := reader.SetOffset(assigned.Offset); err != nil {
+		m.Problem(named(err))
+	}
+	m.Every(ctx.Done(), afterAnError, func() error {
+		message, err := reader.ReadMessage(ctx)
+		if ctx.Err() != nil {
+			return nil // what came with the end is the next owner's
+		}
+		if err != nil {
+			return named(err)
+		}
+		// A record that came while the application was paused waits for it.
+		if m.Gate.Pass(ctx.Done()) {
+			partition := shim.Partition{Topic: topic, Number: int32(assigned.ID)}
+			m.Consumed(shim.Range{Partition: partition, Least: message.Offset, Greatest: message.Offset, Count: 1})
+		}
+		return nil
+	})
+}
+
+func (m *member) Commit(offsets shim.Offsets) error {
+	m.mutex.Lock()
+	generation := m.generation
+	m.mutex.Unlock()
+	if generation == nil {
+		return shim.Refusal{Name: "ILLEGAL_STATE", Message: "kafka-go commits in a generation; there is none now"}
+	}
+	asked := map[string]map[int]int64{}
+	for each, offset := range offsets {
+		if asked[each.Topic] == nil {
+			asked[each.Topic] = map[int]int64{}
+		}
+		asked[each.Topic][int(each.Number)] = offset
+	}
+	return named(generation.CommitOffsets(asked))
+}
+
+// Committed asks the coordinator by kafka-go's client, as a consumer group has no call for it.
+func (m *member) Committed(partitions []shim.Partition) (shim.Offsets, error) {
+	asked := map[string][]int{}
+	for _, each := range partitions {
+		asked[each.Topic] = append(asked[each.Topic], int(each.Number))
+	}
+	response, err := m.admin.OffsetFetch(context.Background(), &kafka.OffsetFetchRequest{GroupID: m.config.ID, Topics: asked})
+	if err != nil {
+		return nil, named(err)
+	}
+	if response.Error != nil {
+		return nil, named(response.Error)
+	}
+	found := shim.Offsets{}
+	for topic, rows := range response.Topics {
+		for _, row := range rows {
+			if row.Error != nil {
+				return nil, named(row.Error)
+			}
+			found[shim.Partition{Topic: topic, Number: int32(row.Partition)}] = row.CommittedOffset
+		}
+	}
+	return found, nil
+}
+
+// Close leaves the group, after what is done in the generation has ended.
+func (m *member) Close(leave *bool) error {
+	if leave != nil && !*leave {
+		return shim.Unimplemented("kafka-go leaves the group when it is closed")
+	}
+	err := m.group.Close()
+	<-m.ended
+	m.transport.CloseIdleConnections()
+	return err
+}
+
+func named(err error) error {
+	var code kafka.Error
+	if errors.As(err, &code) {
+		return shim.Coded(int16(code), err.Error())
+	}
+	return err
+}
