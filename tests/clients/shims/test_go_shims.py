@@ -71,7 +71,9 @@ def test_go_vet_finds_nothing_in_the_shims() -> None:
 
 
 def _released(module: str) -> str:
-    return re.findall(rf"^\s{re.escape(module)} v(\S+)$", (GO / "go.mod").read_text("utf-8"), re.M)[0]
+    found = re.search(rf"^\s{re.escape(module)} v(\S+)$", (GO / "go.mod").read_text("utf-8"), re.M)
+    assert found is not None
+    return found[1]
 
 
 @needs_go
