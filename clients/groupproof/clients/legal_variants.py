@@ -33,6 +33,18 @@ LEGAL: Final = (
         seen="java <= 3.1, kafka-python 2.x",
     ),
     Variant(
+        name="leaves-a-refused-commit-to-its-heartbeat",
+        says="Fails a commit that was told of a passed generation or an unknown member, and learns by its next Heartbeat that it must join again.",
+        policy=Policy(overrides=(Override(api=Api.OFFSET_COMMIT, answers=(22, 25), effects=(Effect.FAIL,)),)),
+        seen="kafkajs 2.2.4, franz-go 1.21.2",
+    ),
+    Variant(
+        name="repeats-a-failed-commit",
+        says="Sends a commit again in its generation after an error that it does not know.",
+        policy=Policy(overrides=(Override(api=Api.OFFSET_COMMIT, answers=(999,), effects=(Effect.BACK_OFF, Effect.RETRY)),)),
+        seen="@platformatic/kafka 2.12.1",
+    ),
+    Variant(
         name="backs-off-before-rejoin",
         says="Waits 100 ms before every JoinGroup of a rebalance, also where it could join at once.",
         policy=Policy(rejoin_delay_ms=100, immediate_rejoins_max=0),

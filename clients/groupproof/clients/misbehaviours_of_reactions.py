@@ -119,10 +119,6 @@ REACTIONS: Final = (
     # OffsetCommit and OffsetFetch
     _bug("drops-id-on-commit-27", "Throws its member id away when a commit meets a rebalance.", "CLIENT-68",
          _on(COMMIT, 27, do=(*DROPS_ALL, FAIL)), seen="kafka-python <= 2.2.3, java <= 2.3.1"),
-    _bug("ignores-commit-25", "Does not rejoin when a commit is told that the member is unknown.", "CLIENT-68",
-         _on(COMMIT, 25, do=(FAIL,)), seen="franz-go 1.21.2"),
-    _bug("ignores-commit-22", "Does not rejoin when a commit is told that the generation is over.", "CLIENT-68",
-         _on(COMMIT, 22, do=(FAIL,)), seen="franz-go 1.21.2"),
     _bug("takes-failed-commit-for-done", "Reports success of a commit that was refused.", "CLIENT-69 CLIENT-68",
          _on(COMMIT, 12, 22, 25, 27, 28, 29, 30, do=(ACCEPT,))),
     _bug("sync-commit-not-retried-on-14", "Fails a synchronous commit that was to be tried again.", "CLIENT-69", _on(COMMIT, 14, do=(FAIL,))),

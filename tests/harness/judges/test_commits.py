@@ -22,13 +22,15 @@ OTHER = "m1-1"
 FIVE = ("t", 0, 5)
 
 
-def asked(*, error: int = 0, told: bool | None = True, again: int | None = None, at: float = 100) -> Story:
-    """The driver asks for a commit of offset 5, which the coordinator answers, perhaps twice, and the application is told."""
+def asked(*, error: int = 0, told: bool | None = True, again: int | None = None, joins: bool = False, at: float = 100) -> Story:
+    """The driver asks for a commit of offset 5, which the coordinator answers, perhaps twice and in another generation, and the application is told."""
     story = Story().member(gets=[("t", 0)]).mark("commit")
     story.kit("command", "m0", command="commit", fields={"offsets": [list(FIVE)]})
     story.commit(FIVE, error=error)
+    if joins:
+        story.join(member=ID, generation=2)
     if again is not None:
-        story.commit(FIVE, error=again)
+        story.commit(FIVE, error=again, generation=2 if joins else 1)
     if told is not None:
         story.at(at).committed(FIVE, success=told)
     return story.end(15_000)
@@ -114,6 +116,10 @@ FAILS = commit_fails("m0", after="commit", requirement="CLIENT-67")
         (asked(error=22, told=False), Verdict.OK),
         (asked(error=22, told=True), Verdict.FAILED),
         (asked(error=22, again=0, told=True), Verdict.NON_STRICT),
+        (asked(error=999, again=0, told=True), Verdict.OK),
+        (asked(error=999, again=0, told=True, joins=True), Verdict.FAILED),
+        (asked(error=22, again=0, told=True, joins=True), Verdict.FAILED),
+        (asked(error=22, again=0, told=False, joins=True), Verdict.OK),
         (asked(error=22, told=None), Verdict.FAILED),
         (asked(error=22, told=False, at=12_000), Verdict.FAILED),
     ],
@@ -172,6 +178,36 @@ def test_auto_commit_commits_by_itself(absent: Verdict) -> None:
 
     story.commit(("t", 0, 6))
     assert verdict(judge, story) is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("commits", "expected"),
+    [
+        ([("t", 0, 6)], Verdict.OK),
+        ([("t", 0, 3), ("t", 0, 6)], Verdict.OK),
+        ([("t", 0, 3)], Verdict.NON_STRICT),
+        ([("t", 0, 6), ("t", 0, 3)], Verdict.NON_STRICT),
+        ([("t", 1, 6)], Verdict.NON_STRICT),
+        ([], Verdict.NON_STRICT),
+    ],
+)
+def test_who_has_committed_everything_has_nothing_left_to_commit_at_close(commits: list[tuple[str, int, int]], expected: Verdict) -> None:
+    story = Story().member()
+    story.consume(("t", 0, 0, 5))
+    for each in commits:
+        story.commit(each)
+    story.mark("close").end(2_000)
+
+    assert verdict(commits_by_itself("m0", after="close", requirement="COMMIT-23", within_ms=0, absent=Verdict.NON_STRICT), story) is expected
+
+
+def test_records_that_come_after_the_last_commit_are_left_to_commit() -> None:
+    story = Story().member()
+    story.consume(("t", 0, 0, 5))
+    story.commit(("t", 0, 6))
+    story.mark("close").consume(("t", 0, 6, 7))
+
+    assert verdict(commits_by_itself("m0", after="close", requirement="COMMIT-23", within_ms=0), story.end(2_000)) is Verdict.FAILED
 
 
 @pytest.mark.parametrize(("commits", "expected"), [(True, Verdict.OK), (False, Verdict.NON_STRICT)])

@@ -16,7 +16,7 @@ from groupproof.harness.judges.folded import folded
 from groupproof.harness.judges.reading import accepted, knew, moment
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
     "commit_fails", "commit_is_told", "commit_reaches_coordinator", "commit_succeeds", "commits_are_own", "commits_are_told_truly",
@@ -56,7 +56,11 @@ def commit_is_told(client: str, *, after: str, requirement: str, within_ms: floa
 
 
 def commit_fails(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
-    """Judge that a refused commit fails for the application. One that is repeated and accepted under a new generation is NON_STRICT."""
+    """Judge that a refused commit fails for the application.
+
+    One that is repeated and accepted in the generation that it had is as good: its partitions are its member's still; only after 22, 25 and 27 it is in
+    vain. Under a new generation they may be another's, whose progress it sets back (CLIENT-67).
+    """
     claim = Claim(requirement=requirement, expected="The commit fails, and the application is told so.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -67,10 +71,14 @@ def commit_fails(client: str, *, after: str, requirement: str, within_ms: float 
             yield absent or claim.failed(never)
         elif not _succeeded(result):
             yield claim.ok("It did.", result)
-        elif _accepted_after(ev, client, after, result):
-            yield claim.tolerated("It was sent again and accepted.", result)
-        else:
+        elif (taken := _accepted_after(ev, client, after, result)) is None:
             yield claim.failed("The application was told that it succeeded.", result)
+        elif not _is_of_the_first(first := ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken):
+            yield claim.failed("It was sent again under another generation, and accepted.", taken)
+        elif (refused := ev.answer(first)) is not None and refused.error in _PASSED:
+            yield claim.tolerated("It was sent again in its generation, and accepted.", taken)
+        else:
+            yield claim.ok("It was sent again in its generation, and accepted.", taken)
 
     return judge
 
@@ -80,8 +88,16 @@ def _accepted_before(ev: Evidence, request: Observation, before: Observation) ->
     return answer is not None and knew(answer, before)
 
 
-def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) -> bool:
-    return any(_accepted_before(ev, request, before) for request in ev.requests(Api.OFFSET_COMMIT, client, after, before.seq))
+def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
+    return next((request for request in ev.requests(Api.OFFSET_COMMIT, client, after, before.seq) if _accepted_before(ev, request, before)), None)
+
+
+def _is_of_the_first(first: Observation, taken: Observation) -> bool:
+    return (first.member, first.generation) == (taken.member, taken.generation)
+
+
+_PASSED: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS})
+"""What says that the membership passed, or is about to: to repeat a commit after it is in vain (CLIENT-68)."""
 
 
 def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdict = Verdict.NON_STRICT, within_ms: float = ANSWER_MS) -> Judge:
@@ -124,12 +140,30 @@ def commits_by_itself(client: str, *, after: str, requirement: str, within_ms: f
         if not ev.events("records_consumed", client, before=ev.closing):
             raise NotReached(f"{client} consumed nothing")
         sent = next(iter(ev.requests(Api.OFFSET_COMMIT, client, after)), None)
+        if sent is None and (last := _all_committed(ev, client, after)) is not None:
+            yield claim.ok("It had committed all of it before.", last)
+            return
         if sent is None and elapsed_ms(moment(ev, after), end(ev)) < within_ms:
             raise NotReached("the run ended before a commit was due")
         never = claim.found(absent, "No OffsetCommit came.", moment(ev, after), proof=Proof.LIVENESS)
         yield never if sent is None else claim.ok("It did.", sent)
 
     return judge
+
+
+def _all_committed(ev: Evidence, client: str, before: str) -> Observation | None:
+    """Return the last commit accepted before an instant, if the client's commits cover all that its application consumed by the end of the run.
+
+    kafkajs commits after each batch, whatever the interval: nothing is left for its goodbye.
+    """
+    committed: dict[tuple[str, int], int] = {}
+    sent = [request for request in ev.requests(Api.OFFSET_COMMIT, client, before=before) if accepted(ev, request)]
+    for request in sent:
+        committed.update({(topic, partition): offset for topic, partition, offset in request.offsets})
+    for told in ev.events("records_consumed", client):
+        if any(committed.get((each["topic"], each["partition"]), -1) <= each.get("maxOffset", -1) for each in told.body.get("partitions") or ()):
+            return None
+    return sent[-1] if sent else None
 
 
 def commits_before_joining(client: str, *, after: str, requirement: str) -> Judge:

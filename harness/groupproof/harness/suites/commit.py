@@ -8,7 +8,7 @@ from groupproof.harness.judges.discovery import rediscovers
 from groupproof.harness.judges.fields import commits_carry_membership
 from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins
 from groupproof.harness.plan import Plan
-from groupproof.harness.steps import answers, commit, delivered, joined, mark, passing, plan, requested, stable, subject
+from groupproof.harness.steps import answers, commit, delivered, event, heal, joined, mark, passing, plan, requested, stable, subject
 from groupproof.harness.suites.making import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -37,16 +37,20 @@ def _failing(code: int) -> Plan:
 
 
 def _outdated(code: int) -> Plan:
-    """Return a plan in which that error says that the membership has passed."""
+    """Return a plan in which that error says that the membership has passed, as a coordinator says it: to each commit and Heartbeat until the client joins again."""
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
         steps=[
             *joined("m0"),
             mark("commit"),
-            answers("error", _COMMIT, code),
-            commit("m0", *_OFFSETS),
+            answers("error", _COMMIT, code, count=None),
+            commit("m0", *_OFFSETS, wait=False),
             delivered("error"),
+            answers("told", Api.HEARTBEAT, code, count=None),
             requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
+            heal("told"),
+            heal("error"),
+            event("m0", "offsets_committed", after="commit", within_ms=11_000, go_on=True),
             stable("m0", after="error", within_ms=9_000, go_on=True),
         ],
     )
@@ -81,7 +85,7 @@ def _retried(code: int, title: str, *more: str) -> Case:
 
 
 def _refused(code: int, title: str, identity: Identity) -> Case:
-    """Return a case whose member learns by a commit what a Heartbeat would tell it too, later: waiting for that is NON_STRICT."""
+    """Return a case whose member learns by a commit what its next Heartbeat tells it too: it may wait for that."""
     return case(
         f"commit/{code_name(code)}",
         title,
@@ -90,7 +94,7 @@ def _refused(code: int, title: str, identity: Identity) -> Case:
         _outdated(code),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-67"),
         commit_fails("m0", after="commit", requirement="CLIENT-67"),
-        rejoins("m0", after="error", requirement="CLIENT-76", identity=identity, absent=Verdict.NON_STRICT),
+        rejoins("m0", after="error", requirement="CLIENT-76", identity=identity),
         needs=["commit"],
     )
 

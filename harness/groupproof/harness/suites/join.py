@@ -44,6 +44,24 @@ def _again(code: int, within_ms: int = 12_000) -> Plan:
     )
 
 
+def _meeting_another(code: int) -> Plan:
+    """Return a plan in which a newcomer makes a stable member rejoin, and that JoinGroup is answered with an error.
+
+    The group waits for the member as a real one would: a client that asks by its next Heartbeat whether it must still rejoin (kafkajs) is told so.
+    """
+    return plan(
+        subject(session_timeout_ms=GHOST_SESSION_MS),
+        company("z0"),
+        steps=[
+            *joined("m0"),
+            answers("error", _JOIN, code, client="m0"),
+            *start("z0"),
+            delivered("error"),
+            stable("m0", "z0", after="error", within_ms=12_000),
+        ],
+    )
+
+
 def _retried_first(code: int, title: str, requirement: str, *more: Judge) -> Case:
     return case(
         f"join/{code_name(code)}",
@@ -64,7 +82,7 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
         title,
         (requirement, "CLIENT-10"),
         MUST,
-        _again(code),
+        _meeting_another(code),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-46"),
         rejoins("m0", after="error", requirement="CLIENT-10"),
         recovers("m0", after="error", requirement=requirement),
