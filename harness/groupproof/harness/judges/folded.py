@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.folds.fold import Fold, findings_of
+from groupproof.harness.folds.speaking import SPEAKS_OF
 from groupproof.harness.verdicts import Finding
 
 __all__ = ["folded"]
@@ -16,6 +17,10 @@ def folded(make: Callable[[], Fold]) -> Judge:
     """Return the judge that runs a fold, new for each case, over what was seen; answers that never left are none."""
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        return findings_of(make(), ev.sent)
+        for each in findings_of(make(), ev.sent):
+            assert make not in SPEAKS_OF or each.requirement in SPEAKS_OF[make], (
+                f"folds.speaking does not know that {make} speaks of {each.requirement}"
+            )
+            yield each
 
     return judge
