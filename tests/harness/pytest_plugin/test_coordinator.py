@@ -37,6 +37,25 @@ def test_an_answer_in_its_stead_is_taken_back_as_an_error(groupproof_coordinator
     assert errors.count(ErrorCode.REBALANCE_IN_PROGRESS) == fault.struck == 1
 
 
+def test_what_came_after_a_fault_is_looked_for_from_the_fault_on(
+    groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup
+) -> None:
+    groupproof_group.add("a")
+    groupproof_group.wait_until_stable(["a"])
+    fault = groupproof_coordinator.answer("Heartbeat", "REBALANCE_IN_PROGRESS", client="a")
+    with pytest.raises(ValueError, match="has not struck, so that nothing came after it yet"):
+        groupproof_coordinator.wait_for("JoinGroup", client="a", since=fault)
+
+    struck = fault.wait()
+    join = groupproof_coordinator.wait_for("JoinGroup", client="a", since=fault)
+
+    assert join == groupproof_coordinator.trace.requests("JoinGroup", client="a", since=struck)[0]
+    assert join not in groupproof_coordinator.trace.requests("JoinGroup", client="a", since=join)
+    assert len(groupproof_coordinator.trace.requests("JoinGroup", client="a")) > len(groupproof_coordinator.trace.requests("JoinGroup", since=fault))
+    with pytest.raises(TypeError, match="since= takes a place in the trace"):
+        groupproof_coordinator.wait_for("JoinGroup", since="now")  # type: ignore[arg-type]  # what is no place is what is tested
+
+
 def test_a_frame_is_held_until_it_is_let_go(groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup) -> None:
     with groupproof_coordinator.hold("SyncGroup", client="a") as held:
         groupproof_group.add("a")

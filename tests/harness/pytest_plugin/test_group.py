@@ -23,6 +23,24 @@ def test_members_share_what_there_is_and_leave_in_order(groupproof_group: Groupp
     groupproof_trace.check("g")
 
 
+def test_a_group_is_waited_for_by_the_names_of_its_members(groupproof_group: GroupproofGroup) -> None:
+    groupproof_group.add("a")
+    groupproof_group.add("b")
+
+    assert len(groupproof_group.wait_until_stable(["b", "a"]).members) == 2
+    with pytest.raises(AssertionError, match=r"not Stable with a within .* with 2 members \(a, b\)"):
+        groupproof_group.wait_until_stable("a", within_s=0.05)
+
+
+def test_a_commit_of_nothing_is_no_success(groupproof_group: GroupproofGroup) -> None:
+    groupproof_group.add("has all", assignors=["range"])
+    groupproof_group.wait_until_stable("has all")
+    member = groupproof_group.add("waits", stepping=True)
+
+    with pytest.raises(RuntimeError, match="waits committed nothing: it has read no partition yet"):
+        member.commit()
+
+
 def test_a_member_that_is_killed_is_missed_when_its_session_is_over(groupproof_group: GroupproofGroup, groupproof_trace: GroupproofTrace) -> None:
     member = groupproof_group.add("gone", session_timeout_ms=300, heartbeat_interval_ms=100)
     groupproof_group.add("stays")
@@ -78,7 +96,11 @@ def test_a_group_that_does_not_settle_says_how_far_it_is(groupproof_group: Group
     groupproof_group.add("a")
     assert groupproof_group.wait_until_stable().state is GroupState.STABLE
 
-    with pytest.raises(AssertionError, match=r"group 'g' was not Stable with 2 members within 0\.05 s: it is Stable in generation 1 with 1 members"):
+    with pytest.raises(
+        AssertionError, match=r"group 'g' was not Stable with 2 members within 0\.05 s: it is Stable in generation 1 with 1 members \(a\)"
+    ):
         groupproof_group.wait_until_stable(members=2, within_s=0.05)
+    with pytest.raises(AssertionError, match=r"group 'g' was not Stable with application within 0\.05 s: .* with 1 members \(a\)"):
+        groupproof_group.wait_until_stable(members="application", within_s=0.05)
     with pytest.raises(ValueError, match="'a' is in use"):
         groupproof_group.add("a")

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.harness.pytest_plugin.words import api_meant, error_meant
+from groupproof.harness.pytest_plugin.words import api_meant, error_meant, place_meant
+from groupproof.protocol.trace import Observation
 
 
 def test_errors_are_meant_by_name_or_code() -> None:
@@ -16,3 +17,10 @@ def test_an_api_is_meant_by_kafkas_name() -> None:
     assert api_meant("SyncGroup") == "SyncGroup"
     with pytest.raises(ValueError, match="did you mean SyncGroup"):
         api_meant("syncgroup")
+
+
+def test_a_place_is_a_number_or_what_was_seen_last_before_it() -> None:
+    assert place_meant(7) == 7
+    assert place_meant(Observation(seq=7, at_ns=0, kind="event")) == 8
+    with pytest.raises(TypeError, match=r"since= takes a place in the trace: .* not 'here'"):
+        place_meant("here")  # type: ignore[arg-type]  # what is no place is what is tested

@@ -12,7 +12,7 @@ import trio
 from groupproof.coordinator.outputs import GroupView
 from groupproof.harness.pytest_plugin.seen import GroupproofTrace
 from groupproof.harness.pytest_plugin.stand import Served, Stand
-from groupproof.harness.pytest_plugin.words import api_meant, error_meant
+from groupproof.harness.pytest_plugin.words import Since, api_meant, error_meant, place_meant
 from groupproof.harness.selection import nearest
 from groupproof.protocol.faults import Action, Answer, Cut, Drop, Duplicate, Fault, Hold, Move, Selector, Silence
 from groupproof.protocol.trace import Observation
@@ -53,6 +53,14 @@ class GroupproofFault:
     def struck(self) -> int:
         """Return how often it has taken effect."""
         return sum(1 for seen in self._coordinator.trace if seen.fault == self.name and seen.detail == "delivered")
+
+    @property
+    def place(self) -> int:
+        """Return the place in the trace after its last strike, for `since`; raise `ValueError` while it has not struck."""
+        strikes = [seen.seq for seen in self._coordinator.trace if seen.fault == self.name and seen.detail == "delivered"]
+        if not strikes:
+            raise ValueError(f"fault {self.name} has not struck, so that nothing came after it yet: wait() for it first")
+        return strikes[-1] + 1
 
     def release(self) -> None:
         """Let go what it holds; it stays armed."""
@@ -168,20 +176,23 @@ class GroupproofCoordinator:
 
     def wait_for(
         self, api: str, *, kind: Direction = "request", client: str | None = None, error: str | int | None = None, count: int = 1,
-        since: int = 0, within_s: float = WITHIN_S,
+        since: Since = 0, within_s: float = WITHIN_S,
     ) -> Observation:  # fmt: skip
-        """Return the `count`-th such frame from the place `since` in the trace on, when it has come; raise `AssertionError` when it does not in time."""
+        """Return the `count`-th such frame from the place `since` in the trace on, when it has come; raise `AssertionError` when it does not in time.
+
+        A place is a number (`len(groupproof_trace)`), what was seen last before it, or a fault that has struck.
+        """
         return self.stand.done(self._frame(api, kind, client, error, count, since, within_s), "groupproof_coordinator.until(…)")
 
     async def until(
         self, api: str, *, kind: Direction = "request", client: str | None = None, error: str | int | None = None, count: int = 1,
-        since: int = 0, within_s: float = WITHIN_S,
+        since: Since = 0, within_s: float = WITHIN_S,
     ) -> Observation:  # fmt: skip
         """Wait likewise in a test on asyncio or trio."""
         return await self.stand.awaited(self._frame(api, kind, client, error, count, since, within_s))
 
     def _frame(
-        self, api: str, kind: str, client: str | None, error: str | int | None, count: int, since: int, within_s: float
+        self, api: str, kind: str, client: str | None, error: str | int | None, count: int, since: Since, within_s: float
     ) -> Callable[[], Awaitable[Observation]]:
         title, code = api_meant(api), None if error is None else error_meant(error)
 
@@ -189,7 +200,8 @@ class GroupproofCoordinator:
             return seen.kind == kind and seen.api == title and client in (None, seen.client) and code in (None, seen.error or 0)
 
         what = f"{count} {kind}{'s' if count > 1 else ''} {title}{f' of {client}' if client else ''} did not come"
-        return lambda: self.observed(matches, count, since, within_s, what)
+        place = place_meant(since)
+        return lambda: self.observed(matches, count, place, within_s, what)
 
     async def observed(self, matches: Callable[[Observation], bool], count: int, since: int, within_s: float, what: str) -> Observation:
         """Wait, in the stand's loop, for the `count`-th observation that matches."""

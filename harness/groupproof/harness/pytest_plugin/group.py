@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from typing import Any, Final
 
@@ -30,6 +30,9 @@ ASSIGNORS: Final = (*EAGER, "cooperative-sticky")
 """The assignors that a reference member speaks; to a group that has none yet it offers those that every client knows."""
 
 LOOK_S: Final = 0.02
+
+Wanted = Collection[str] | int | None
+"""Who shall be in a group: all of these client ids, so many members, or whoever is."""
 
 
 class GroupproofMember:
@@ -67,8 +70,14 @@ class GroupproofMember:
         self._ask("close")
 
     def commit(self, offsets: list[tuple[str, int, int]] | None = None) -> dict[str, Any]:
-        """Commit its positions, or these offsets, and return the shim's answer: `ok`, or `error` by Kafka's name."""
-        return self._ask("commit", {"mode": "sync", **({} if offsets is None else {"offsets": [list(each) for each in offsets]})})
+        """Commit its positions, or these offsets, and return the shim's answer: `ok`, or `error` by Kafka's name.
+
+        Raise `RuntimeError` where it has no positions: it would commit nothing, and a test that builds on it would not know.
+        """
+        answer = self._ask("commit", {"mode": "sync", **({} if offsets is None else {"offsets": [list(each) for each in offsets]})})
+        if offsets is None and answer.get("ok") and not answer.get("offsets"):
+            raise RuntimeError(f"{self.name} committed nothing: it has read no partition yet; wait until it has one, or say which offsets")
+        return answer
 
     def resubscribe(self, *topics: str) -> None:
         self._ask("resubscribe", {"topics": list(topics)})
@@ -188,15 +197,18 @@ class GroupproofGroup:
         members = view.members if view is not None else ()
         return {each.client_id: set(decode_assignment(each.assignment).partitions) if each.assignment else set() for each in members}
 
-    def wait_until_stable(self, members: int | None = None, within_s: float = WITHIN_S) -> GroupView:
-        """Return when the group is Stable, with so many members and nobody waiting; raise `AssertionError` when it does not come to that in time."""
+    def wait_until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
+        """Return when the group is Stable and nobody waits; raise `AssertionError` when it does not come to that in time.
+
+        `members` are the client ids of all who shall be in it, or their number: of one's own application and `a`, a number of 1 says either.
+        """
         return self.coordinator.stand.done(self._settling(members, within_s), "groupproof_group.until_stable(…)")
 
-    async def until_stable(self, members: int | None = None, within_s: float = WITHIN_S) -> GroupView:
+    async def until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
         """Wait likewise in a test on asyncio or trio."""
         return await self.coordinator.stand.awaited(self._settling(members, within_s))
 
-    def _settling(self, members: int | None, within_s: float) -> Callable[[], Awaitable[GroupView]]:
+    def _settling(self, members: Wanted, within_s: float) -> Callable[[], Awaitable[GroupView]]:
         async def settled() -> GroupView:
             with trio.move_on_after(within_s):
                 while True:
@@ -205,8 +217,10 @@ class GroupproofGroup:
                         return view
                     await trio.sleep(LOOK_S)
             view = self.coordinator.cluster.view(self.name)
-            now = "nobody is in it" if view is None else f"it is {view.state} in generation {view.generation} with {len(view.members)} members"
-            wanted = f" with {members} members" if members is not None else ""
+            now = "nobody is in it" if view is None else f"it is {view.state} in generation {view.generation} with {_counted(view)}"
+            wanted = (
+                "" if members is None else f" with {members} members" if isinstance(members, int) else f" with {', '.join(sorted(_names(members)))}"
+            )
             tail = self.coordinator.trace.tail()
             raise AssertionError(f"group {self.name!r} was not Stable{wanted} within {within_s:g} s: {now}; the last that was seen:\n{tail}")
 
@@ -219,6 +233,23 @@ class GroupproofGroup:
         """Members end with the coordinator's loop; a test that wants their goodbye closes them."""
 
 
-def _is_settled(view: GroupView, members: int | None) -> bool:
+def _is_settled(view: GroupView, members: Wanted) -> bool:
     parked = any(each.parked for each in view.members)
-    return view.state is GroupState.STABLE and not parked and (members is None or len(view.members) == members)
+    return view.state is GroupState.STABLE and not parked and _are_all(view, members)
+
+
+def _are_all(view: GroupView, members: Wanted) -> bool:
+    if members is None:
+        return True
+    if isinstance(members, int):
+        return len(view.members) == members
+    return sorted(each.client_id for each in view.members) == sorted(_names(members))
+
+
+def _names(members: Collection[str]) -> list[str]:
+    return [members] if isinstance(members, str) else list(members)
+
+
+def _counted(view: GroupView) -> str:
+    names = ", ".join(sorted(each.client_id for each in view.members))
+    return f"{len(view.members)} members{f' ({names})' if names else ''}"

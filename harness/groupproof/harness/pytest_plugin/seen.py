@@ -10,7 +10,7 @@ from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
 from groupproof.harness.pytest_plugin.telling import framed
-from groupproof.harness.pytest_plugin.words import api_meant
+from groupproof.harness.pytest_plugin.words import Since, api_meant, place_meant
 from groupproof.harness.report.excerpt import excerpt_of
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Goodbye, Verdict
@@ -24,7 +24,7 @@ TAIL_MAX: Final = 30
 
 
 class GroupproofTrace(Sequence[Observation]):
-    """The observations so far, in order; it grows while clients speak. `len` of it is a place for `since`."""
+    """The observations so far, in order; it grows while clients speak. `len` of it is a place for `since`, as is an observation or a fault that has struck."""
 
     def __init__(self, now: Callable[[], Trace]) -> None:
         self._now = now
@@ -42,19 +42,19 @@ class GroupproofTrace(Sequence[Observation]):
     def __iter__(self) -> Iterator[Observation]:
         return iter(list(self._now()))
 
-    def requests(self, api: str | None = None, *, client: str | None = None, group: str | None = None, since: int = 0) -> list[Observation]:
+    def requests(self, api: str | None = None, *, client: str | None = None, group: str | None = None, since: Since = 0) -> list[Observation]:
         """Return the requests of an API by Kafka's name (`OffsetCommit`), of a client id and a group, from a place in the trace on."""
         return self._of("request", api, client, group, since)
 
-    def responses(self, api: str | None = None, *, client: str | None = None, group: str | None = None, since: int = 0) -> list[Observation]:
+    def responses(self, api: str | None = None, *, client: str | None = None, group: str | None = None, since: Since = 0) -> list[Observation]:
         """Return the answers likewise; `error` of each is Kafka's error code."""
         return self._of("response", api, client, group, since)
 
-    def _of(self, kind: str, api: str | None, client: str | None, group: str | None, since: int) -> list[Observation]:
+    def _of(self, kind: str, api: str | None, client: str | None, group: str | None, since: Since) -> list[Observation]:
         title = None if api is None else api_meant(api)
         wanted = {"api": title, "client": client, "group": group}
         asked = [(name, want) for name, want in wanted.items() if want is not None]
-        return [seen for seen in self[since:] if seen.kind == kind and all(getattr(seen, name) == want for name, want in asked)]
+        return [seen for seen in self[place_meant(since) :] if seen.kind == kind and all(getattr(seen, name) == want for name, want in asked)]
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """Return the offsets that the group has committed and that were acknowledged, by topic and partition."""
