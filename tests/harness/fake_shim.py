@@ -53,6 +53,8 @@ def before_hello() -> None:
 
 def obey(command: dict[str, Any]) -> None:
     addressed = {"member": command["member"]} if "member" in command else {}
+    if HOW == "deaf":
+        return
     known = command["command"] in ("subscribe", "pause", "resume", "commit", "close", "exit")
     if HOW == "knows-everything":
         say({"id": command["id"], "ok": True, **addressed})
@@ -67,6 +69,9 @@ def obey(command: dict[str, Any]) -> None:
     elif HOW == "dies-on-subscribe":
         print("last words", file=sys.stderr, flush=True)
         os._exit(7)
+    elif HOW == "closes-stdout":
+        os.close(1)
+        time.sleep(3600)
     elif HOW == "bad-line":
         print("{not json", flush=True)
     else:
@@ -76,8 +81,12 @@ def obey(command: dict[str, Any]) -> None:
 def fine(command: dict[str, Any], addressed: dict[str, Any]) -> None:
     if command["command"] == "subscribe":
         say({"name": "startup_complete", **addressed})
+        if HOW == "odd":
+            sys.stdout.buffer.write(b"caf\xe9\n")
+            say({"name": "callback_done", "mood": "good", **addressed})
         say({"name": "environment", **addressed, "pid": os.getpid(), "marked": os.environ.get("MARK")})
-    say({"id": command["id"], "ok": True, **addressed})
+    ignored = {"ignored": ["client_id"]} if HOW == "unnamed" and command["command"] == "subscribe" else {}
+    say({"id": command["id"], "ok": True, **ignored, **addressed})
     if HOW == "never-goes":
         return
     if command["command"] == "exit" or (command["command"] == "close" and "multi" not in CAPABILITIES):

@@ -6,7 +6,7 @@ import pytest
 from tests.harness.judges.story import Story
 
 from groupproof.harness.actor import DEFAULTS
-from groupproof.harness.claims import broken_claims
+from groupproof.harness.claims import broken_claims, unattributed
 from groupproof.protocol.vocabulary import Api
 
 
@@ -108,3 +108,47 @@ def test_a_pause_that_was_refused_claims_nothing() -> None:
     story.consume(("t", 0, 0, 9))
 
     assert broken_claims(story.trace) == []
+
+
+def test_a_client_that_chooses_its_own_id_as_its_shim_says_did_not_lie_and_its_requests_are_nobodys() -> None:
+    story = subscribed(ignored=("client_id",))
+    assert unattributed(story.trace) is None
+
+    story.request(Api.FIND_COORDINATOR, "rdkafka")
+
+    assert broken_claims(story.trace) == []
+    assert unattributed(story.trace) == "rdkafka"
+
+
+def test_where_the_id_is_told_all_requests_have_an_owner() -> None:
+    story = subscribed()
+    story.request(Api.FIND_COORDINATOR, "rdkafka")
+
+    assert unattributed(story.trace) is None
+
+
+def claiming(*capabilities: str, ignored: str, **settings: Any) -> list[str]:
+    story = Story()
+    story.kit("hello", "m0", capabilities=list(capabilities))
+    story.kit("command", "m0", command="subscribe", fields={**DEFAULTS, "client_id": "m0", **settings})
+    story.tell("answer", "m0", id=1, ok=True, ignored=[ignored])
+    return broken_claims(story.trace)
+
+
+@pytest.mark.parametrize(
+    ("capability", "field", "value"),
+    [
+        ("static", "instance_id", "i0"),
+        ("cooperative", "assignors", ["cooperative-sticky"]),
+        ("auto-commit", "auto_commit", True),
+        ("on-revoked", "on_revoked", {"sleep_ms": 10, "commit": False}),
+    ],
+)
+def test_a_capability_whose_field_is_ignored_was_claimed_falsely(capability: str, field: str, value: Any) -> None:
+    assert claiming(capability, ignored=field, **{field: value}) == [f"the shim claims {capability}, yet m0 lists {field} among ignored"]
+    assert claiming("classic", ignored=field, **{field: value}) == []
+
+
+def test_a_field_that_is_not_used_may_be_ignored() -> None:
+    assert claiming("cooperative", ignored="assignors", assignors=["range"]) == []
+    assert claiming("static", ignored="instance_id") == []

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import trio
 import trio.testing
 
 from groupproof.harness.contract_lines import Answer
-from groupproof.harness.conversation import Conversation, Ending, ShimGone
+from groupproof.harness.conversation import EVENTS_MAX, Conversation, Ending, ShimGone
 from groupproof.harness.troubles import BrokenShim
 
 Reply = Callable[[dict[str, Any]], str | None]
@@ -73,11 +74,11 @@ def test_answers_find_their_commands_in_any_order() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask, "pause")
             await trio.testing.wait_all_tasks_blocked()
-            nursery.start_soon(ask, "position")
+            nursery.start_soon(ask, "resume")
             await trio.testing.wait_all_tasks_blocked()
             for command in reversed(shim.asked):
                 shim.conversation.feed(json.dumps({"id": command["id"], "ok": True, "was": command["command"]}))
-        assert {name: answer.body["was"] for name, answer in got.items()} == {"pause": "pause", "position": "position"}
+        assert {name: answer.body["was"] for name, answer in got.items()} == {"pause": "pause", "resume": "resume"}
 
     trio.run(main)
 
@@ -121,7 +122,8 @@ def test_noise_and_unknown_events_are_noted_and_break_nothing() -> None:
     [
         ("{bad", "is no JSON"),
         (hello(), "a second hello"),
-        ('{"id":99,"ok":true}', "an answer to command 99, which is not open"),
+        ('{"id":99,"ok":true}', "an answer to command 99, which is not open: {"),
+        ('{"name":"offsets_committed","success":true,"offsets":[["t",0,5]]}', "in offsets there is ['t', 0, 5], not {topic, partition, offset}"),
     ],
 )
 def test_a_line_that_breaks_the_contract_ends_the_dialogue_for_every_member(line: str, why: str) -> None:
@@ -143,6 +145,79 @@ def test_an_event_without_its_member_breaks_the_contract_of_multi() -> None:
     shim.conversation.feed('{"name":"startup_complete"}')
 
     assert "without member" in str(shim.conversation.ending)
+
+
+def test_an_event_of_a_member_that_nobody_started_breaks_the_contract_and_late_words_of_one_that_left_do_not() -> None:
+    shim = Shim(None, "multi")
+    shim.conversation.attach("c1.m0", Heard())
+    shim.conversation.detach("c1.m0")
+
+    shim.conversation.feed('{"name":"shutdown_complete","member":"c1.m0"}')
+    assert shim.conversation.ending is None
+
+    shim.conversation.feed('{"name":"startup_complete","member":"c9.m0"}')
+    assert "event startup_complete of member 'c9.m0', which nobody has started" in str(shim.conversation.ending)
+
+
+def test_a_flood_of_events_breaks_the_contract() -> None:
+    shim, heard = Shim(), Heard()
+    shim.conversation.attach("m0", heard)
+
+    for _ in range(EVENTS_MAX + 2):
+        shim.conversation.feed('{"name":"callback_done"}')
+
+    assert len(heard.events) == EVENTS_MAX
+    assert "a flood: more than 5000 events" in str(heard.endings[0])
+
+
+def broken_by(reply: Reply, *capabilities: str, command: str = "pause") -> str:
+    """Return how the dialogue ends after one command."""
+
+    async def main() -> str:
+        shim = Shim(reply, *capabilities)
+        with suppress(ShimGone):
+            await shim.conversation.ask(command, {}, "m0")
+        shim.conversation.feed(reply({"id": 1}) or "")
+        return str(shim.conversation.ending)
+
+    return trio.run(main)
+
+
+def test_a_second_answer_breaks_the_contract() -> None:
+    assert broken_by(ok) == 'a second answer to command 1, which is not open: {"id": 1, "ok": true}'
+
+
+def test_an_answer_that_names_another_member_breaks_the_contract() -> None:
+    def of_another(command: dict[str, Any]) -> str:
+        return json.dumps({"id": command["id"], "ok": True, "member": "m9"})
+
+    assert "is of another member than the command, which was of m0" in broken_by(of_another, "multi")
+
+
+def test_an_answer_without_what_it_must_list_breaks_the_contract() -> None:
+    assert "the answer to committed lacks offsets" in broken_by(ok, command="committed")
+
+
+def test_who_takes_a_dialogue_over_that_is_over_is_told_so() -> None:
+    shim, heard = Shim(), Heard()
+    shim.conversation.feed("{bad")
+
+    shim.conversation.attach("m0", heard)
+
+    assert "is no JSON" in str(heard.endings[0])
+
+
+def test_what_is_ignored_is_warned_of_once_for_its_kind() -> None:
+    shim = Shim()
+    for line in ('{"name":"gone"}', '{"name":"gone"}', '{"name":"callback_done","mood":1}', '{"name":"callback_done","mood":2}', "caf\ufffd"):
+        shim.conversation.feed(line)
+
+    assert shim.conversation.warnings == [
+        "an event that the contract does not know: gone",
+        "event callback_done with a field that the contract does not know: mood",
+        "bytes that are not UTF-8 on stdout",
+    ]
+    assert len([note for note in shim.notes if "noise" not in note]) == 3
 
 
 def test_anything_but_hello_first_breaks_the_contract() -> None:

@@ -10,6 +10,7 @@ import trio
 import trio.testing
 from tests.harness.fakes import Heard, fake
 
+from groupproof.harness import shim_process
 from groupproof.harness.conversation import ShimGone
 from groupproof.harness.shim_process import Program, ShimProcess, lines_of
 from groupproof.harness.troubles import BrokenEnvironment
@@ -61,6 +62,29 @@ def test_a_shim_speaks_in_a_session_and_an_environment_of_its_own() -> None:
 
     assert heard.events[1]["marked"] == "here"
     assert heard.events[1]["pid"] == process.pid
+    assert process.ended.is_set()
+
+
+def test_a_shim_that_closes_its_stdout_and_goes_on_has_broken_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shim_process, "CLOSED_S", 0.1)
+
+    async def use(process: ShimProcess) -> None:
+        await process.conversation.greeted()
+        with pytest.raises(ShimGone, match="the shim closed its stdout and goes on running"):
+            await process.conversation.ask("subscribe", {}, "m0")
+
+    with_process("closes-stdout", use)
+
+
+def test_a_shim_that_broke_the_contract_is_ended() -> None:
+    async def use(process: ShimProcess) -> None:
+        await process.conversation.greeted()
+        with pytest.raises(ShimGone, match="is no JSON"):
+            await process.conversation.ask("subscribe", {}, "m0")
+        await process.ended.wait()
+
+    process = with_process("bad-line", use)
+
     assert process.ended.is_set()
 
 
@@ -169,7 +193,7 @@ def test_lines_are_whole_however_the_bytes_come_and_have_a_bound() -> None:
         await one.aclose()
         lines = [line async for line in lines_of(other)]
         assert lines[:3] == ["first", "second", "dritté"]
-        assert all(len(line) <= 1 << 20 for line in lines)
+        assert [len(line) for line in lines[3:]] == [(1 << 20) + 1, 4]
         assert lines[-1] == "last"
 
     trio.run(main)

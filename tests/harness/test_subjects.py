@@ -14,7 +14,7 @@ from groupproof.clients.shim import run_shim
 from groupproof.harness import subjects
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.runner import trouble_in
-from groupproof.harness.subjects import Handle, ProcessSubject, ReferenceSubject
+from groupproof.harness.subjects import Handle, ProcessSubject, ReferenceSubject, warnings_of
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim, KitFailure
 
 NETWORK = LoopbackNetwork()
@@ -68,6 +68,49 @@ def test_a_shim_that_says_nothing_is_refused_after_a_while(monkeypatch: pytest.M
         assert "no hello" in str(trouble_in(error.value))
 
     trio.run(main)
+
+
+def test_a_shim_that_says_hello_and_then_nothing_is_told_apart_from_a_mute_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subjects, "GREETED_S", 0.3)
+
+    async def main() -> None:
+        with pytest.raises(ExceptionGroup) as error:
+            async with subject("deaf").opened():
+                pass
+        assert "hello came; a made-up command was not answered within" in str(trouble_in(error.value))
+
+    trio.run(main)
+
+
+def test_a_client_that_cannot_be_told_its_id_has_processes_of_its_own_from_then_on_by_which_it_is_known() -> None:
+    network = LoopbackNetwork()
+
+    async def use(under_test: ProcessSubject) -> None:
+        async with under_test.member("c1.m0", Heard(), network, alone=False, seed=1) as first:
+            assert first.shared
+            await first.ask("subscribe", {"client_id": "m0"})
+        assert under_test.is_unnamed
+        async with under_test.member("c2.m0", Heard(), network, alone=False, seed=2) as second:
+            assert not second.shared
+            await second.ask("subscribe", {"client_id": "m0"})
+            assert network.names == {second.pid: "m0"}
+
+    using(subject("unnamed", "multi"), use)
+
+
+def test_what_a_shim_says_beyond_the_contract_is_a_warning_of_the_subject() -> None:
+    async def use(under_test: ProcessSubject) -> None:
+        async with under_test.member("c1.m0", Heard(), NETWORK, alone=False, seed=1) as handle:
+            await handle.ask("subscribe", {"client_id": "m0"})
+
+    under_test = subject("odd")
+    using(under_test, use)
+
+    assert warnings_of(under_test) == [
+        "bytes that are not UTF-8 on stdout",
+        "event callback_done with a field that the contract does not know: mood",
+        "an event that the contract does not know: environment",
+    ]
 
 
 def test_without_multi_every_member_has_a_process_and_the_first_one_is_not_wasted() -> None:

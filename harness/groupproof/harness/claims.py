@@ -15,11 +15,14 @@ from typing import Any
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["GROUP_TITLES", "broken_claims"]
+__all__ = ["GROUP_TITLES", "broken_claims", "unattributed"]
 
 GROUP_TITLES = frozenset(
     api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
 )
+
+_FIELD_OF = {"static": "instance_id", "cooperative": "assignors", "auto-commit": "auto_commit", "on-revoked": "on_revoked"}
+"""The field of `subscribe` by which a capability is used."""
 
 _INSTANCE_SINCE = 5  # KIP-345: JoinGroup v5 carries the instance id
 
@@ -29,6 +32,7 @@ class _Asked:
     """What one client was told to be."""
 
     fields: Mapping[str, Any]
+    capabilities: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
     commands: list[str] = field(default_factory=list)
     is_paused: bool = False
@@ -39,11 +43,31 @@ def broken_claims(trace: Trace) -> list[str]:
     return list(dict.fromkeys(_refuted(trace)))
 
 
-def _refuted(trace: Trace) -> Iterator[str]:
+def unattributed(trace: Trace) -> str | None:
+    """Return the client id of requests that can't be laid at a member's door: its client can't be told an id, as its shim says, and chose this one."""
     asked: dict[str, _Asked] = {}
+    strangers: list[str] = []
     for seen in trace:
         if seen.who == "kit" and seen.client is not None and seen.body.get("name") == "command":
             _follow_command(asked, seen)
+        elif seen.who == "shim" and seen.client in asked:
+            _follow_ignored(asked[seen.client], seen)
+        elif seen.kind == "request" and seen.api in GROUP_TITLES and asked and seen.client not in asked:
+            strangers.append(seen.client or "")
+    is_unnamed = any("client_id" in each.ignored for each in asked.values())
+    return strangers[0] if strangers and is_unnamed else None
+
+
+def _refuted(trace: Trace) -> Iterator[str]:
+    asked: dict[str, _Asked] = {}
+    able: dict[str, frozenset[str]] = {}
+    for seen in trace:
+        if seen.who == "kit" and seen.client is not None and seen.body.get("name") == "hello":
+            able[seen.client] = frozenset(seen.body["capabilities"])
+        if seen.who == "kit" and seen.client is not None and seen.body.get("name") == "command":
+            _follow_command(asked, seen)
+            if seen.client in asked:
+                asked[seen.client].capabilities = able.get(seen.client, frozenset())
         elif seen.who == "shim" and seen.client in asked:
             yield from _follow_shim(asked[seen.client], seen)
         elif seen.kind == "request" and seen.api in GROUP_TITLES:
@@ -64,18 +88,36 @@ def _follow_command(asked: dict[str, _Asked], seen: Observation) -> None:
 def _follow_shim(asked: _Asked, seen: Observation) -> Iterator[str]:
     name = seen.body.get("name")
     if name == "answer" and asked.commands:
-        # Commands are answered in any order; only `subscribe` comes alone, and a pause is certain only when asked alone.
         if asked.commands == ["subscribe"]:
-            asked.ignored = frozenset(seen.body.get("ignored") or ())
+            _follow_ignored(asked, seen)
+            yield from _ignored_claims(asked, str(seen.client))
         elif asked.commands[-1] == "pause":
+            # Commands are answered in any order: a pause is certain only when asked alone.
             asked.is_paused = bool(seen.body.get("ok"))
     elif name == "records_consumed" and asked.is_paused and seen.body.get("count"):
         yield f"{seen.client} was paused, yet its polls returned records"
 
 
+def _follow_ignored(asked: _Asked, seen: Observation) -> None:
+    """Take what the answer to `subscribe`, which comes alone, lists."""
+    if seen.body.get("name") == "answer" and asked.commands == ["subscribe"]:
+        asked.ignored = frozenset(seen.body.get("ignored") or ())
+
+
+def _ignored_claims(asked: _Asked, client: str) -> Iterator[str]:
+    """Yield each capability that hello claims and that the answer takes back."""
+    for capability, name in _FIELD_OF.items():
+        if capability in asked.capabilities and name in asked.ignored and _uses(capability, asked.fields.get(name)):
+            yield f"the shim claims {capability}, yet {client} lists {name} among ignored"
+
+
+def _uses(capability: str, value: Any) -> bool:
+    return "cooperative-sticky" in (value or ()) if capability == "cooperative" else bool(value)
+
+
 def _request(asked: Mapping[str, _Asked], seen: Observation) -> Iterator[str]:
     if seen.client is None or seen.client not in asked:
-        if asked:
+        if asked and not any("client_id" in each.ignored for each in asked.values()):
             yield f"client_id: requests came as {seen.client!r}, which no member was told to be ({', '.join(sorted(asked))})"
         return
     told = asked[seen.client]

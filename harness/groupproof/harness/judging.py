@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from groupproof.harness.case import Case, Judge
-from groupproof.harness.claims import GROUP_TITLES, broken_claims
+from groupproof.harness.claims import GROUP_TITLES, broken_claims, unattributed
 from groupproof.harness.crashes import crash_in
 from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.frameless import lies_in, silence_of
@@ -49,6 +49,9 @@ def _ended_early(case: Case, trace: Trace) -> Judgement | None:
         return crash
     if claims := (*broken_claims(trace), *lies_in(case, trace)):
         return Judgement(verdict=Verdict.BROKEN, reason="; ".join(claims))
+    if (stranger := unattributed(trace)) is not None:
+        told = f"the shim can't tell its client an id, and whose the requests of {stranger!r} are can't be told here"
+        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=told, is_blurred=True)
     return None
 
 

@@ -26,6 +26,9 @@ __all__ = ["Program", "ShimProcess", "lines_of"]
 GRACE_S = 5.0
 """How long a process may take from SIGTERM to its end before SIGKILL."""
 
+CLOSED_S = 2.0
+"""How long after the end of its stdout a process may still take to its own end."""
+
 DRAIN_S = 5.0
 """How long the streams of an ended process are read on, when one that left its group still holds them open."""
 
@@ -43,21 +46,20 @@ class Program:
 
 
 async def lines_of(stream: trio.abc.ReceiveStream) -> AsyncGenerator[str, None]:
-    """Yield lines without their ends; one longer than the contract's bound is cut there, so that memory stays flat."""
+    """Yield lines without their ends; one longer than the contract's bound is cut just beyond it, so that memory stays flat and the reader can tell."""
     pending = b""
     async for chunk in stream:
         *whole, pending = (pending + chunk).split(b"\n")
         for line in whole:
             yield _text(line)
-        if len(pending) > LINE_BYTES_MAX:
-            yield _text(pending[:LINE_BYTES_MAX])
-            pending = b""
+        # The rest of a line that is too long is not kept.
+        pending = pending[: LINE_BYTES_MAX + 1]
     if pending:
         yield _text(pending)
 
 
 def _text(line: bytes) -> str:
-    return line[:LINE_BYTES_MAX].decode("utf-8", "replace").rstrip("\r")
+    return line[: LINE_BYTES_MAX + 1].decode("utf-8", "replace").rstrip("\r")
 
 
 class ShimProcess:
@@ -72,6 +74,7 @@ class ShimProcess:
         self._process: trio.Process | None = None
         self._argv, self._container = Container.of(program.argv)
         self._stdin_lock = trio.StrictFIFOLock()
+        self._is_told_to_end = False
 
     @property
     def pid(self) -> int | None:
@@ -84,7 +87,7 @@ class ShimProcess:
         task_status.started()
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._read_stdout, process)
+                nursery.start_soon(self._follow, process, nursery.cancel_scope)
                 nursery.start_soon(self._read_stderr, process)
                 await process.wait()
                 # What the process left in its group would hold its streams open, and is not to stay anyway.
@@ -114,10 +117,27 @@ class ShimProcess:
         except OSError as error:
             raise BrokenEnvironment(f"can't start {program.argv[0]}: {error.strerror or error}") from error
 
-    async def _read_stdout(self, process: trio.Process) -> None:
+    async def _follow(self, process: trio.Process, scope: trio.CancelScope) -> None:
+        """Read stdout to its end; a process that broke the contract, or that closed its stdout and goes on, is ended: nobody can talk to it any more."""
         assert process.stdout is not None
         async for line in lines_of(process.stdout):
-            self.conversation.feed(line)
+            self.take(line)
+            if self.conversation.ending is not None and not self._is_told_to_end:
+                self._break_off(scope)
+        with trio.move_on_after(CLOSED_S):
+            await process.wait()
+        if process.returncode is None and not (self._is_told_to_end or self.conversation.is_leaving):
+            self.conversation.end(Ending(broken="the shim closed its stdout and goes on running", stderr=self.stderr.last()))
+            self._break_off(scope)
+
+    def _break_off(self, scope: trio.CancelScope) -> None:
+        """End the process; its streams are drained meanwhile, for its last words."""
+        self.signal(signal.SIGTERM)
+        scope.deadline = min(scope.deadline, trio.current_time() + self._grace_s)
+
+    def take(self, line: str) -> None:
+        """Take one line of stdout."""
+        self.conversation.feed(line)
 
     async def _read_stderr(self, process: trio.Process) -> None:
         assert process.stderr is not None
@@ -147,6 +167,7 @@ class ShimProcess:
 
     def signal(self, number: int) -> None:
         """Signal the whole process group, or the container that it runs; one that has gone is no error."""
+        self._is_told_to_end = self._is_told_to_end or number in (signal.SIGTERM, signal.SIGKILL)
         if self._container is not None:
             self._container.signal(number)
         if self._container is None or number != signal.SIGSTOP:

@@ -11,7 +11,7 @@ from groupproof.harness.actor import Actor, subscription_of
 from groupproof.harness.contract_lines import Answer
 from groupproof.harness.conversation import ShimGone
 from groupproof.harness.plan import Member
-from groupproof.harness.shim_process import Program, ShimProcess, lines_of
+from groupproof.harness.shim_process import Program, ShimProcess
 from groupproof.harness.strict_lines import StrictLines
 from groupproof.protocol.trace import Observation, Recorder, Trace
 
@@ -38,16 +38,16 @@ class WatchedShim(ShimProcess):
         self.strict = StrictLines()
         self._problem = problem
 
-    async def _read_stdout(self, process: trio.Process) -> None:
-        assert process.stdout is not None
-        async for line in lines_of(process.stdout):
-            for problem in self.strict.problems(line):
-                self._problem(problem)
-            self.conversation.feed(line)
+    def take(self, line: str) -> None:
+        """Take one line of stdout, strictly; one that breaks the contract is told by the dialogue's end."""
+        for problem in self.strict.problems(line):
+            self._problem(problem)
+        super().take(line)
 
     async def close_stdin(self) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
+        self.conversation.is_leaving = True
         await self._process.stdin.aclose()
 
 

@@ -19,15 +19,18 @@ import trio
 
 from groupproof.harness.contract_lines import Answer, Hello
 from groupproof.harness.conversation import Ending, Listener, ShimGone
-from groupproof.harness.network import Entrance
+from groupproof.harness.network import Entrance, NamingEntrance
 from groupproof.harness.shim_memory import InProcessShim, RunShim
 from groupproof.harness.shim_process import Program, ShimProcess
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim, KitFailure
 
-__all__ = ["HELLO_S", "Handle", "ProcessSubject", "ReferenceSubject", "Subject"]
+__all__ = ["HELLO_S", "Handle", "ProcessSubject", "ReferenceSubject", "Subject", "warnings_of"]
 
 HELLO_S = 60.0
 """How long a shim may take to its hello; a cold JVM on a busy machine needs several seconds."""
+
+GREETED_S = 20.0
+"""How long it may take from its hello to the answer to a command that nobody knows."""
 
 CANNOT_RUN = 89
 """Exit status before hello of a shim that can't run here (contract, "Lifecycle")."""
@@ -107,6 +110,8 @@ class _ProcessHandle:
     key: str
     shared: bool
     logged: int
+    subject: ProcessSubject
+    entrance: Entrance
 
     @property
     def process(self) -> ShimProcess:
@@ -126,7 +131,17 @@ class _ProcessHandle:
         return self.process.pid
 
     async def ask(self, command: str, fields: Mapping[str, Any]) -> Answer:
-        return await self.process.conversation.ask(command, fields, self.key)
+        if command == "subscribe" and self.subject.is_unnamed:
+            self._name(str(fields["client_id"]))
+        answer = await self.process.conversation.ask(command, fields, self.key)
+        if command == "subscribe" and "client_id" in (answer.body.get("ignored") or ()):
+            self.subject.is_unnamed = True
+        return answer
+
+    def _name(self, client_id: str) -> None:
+        """Let the requests of a client that can't be told its id carry it all the same, as those of level 0 do."""
+        if not self.shared and self.pid is not None and isinstance(self.entrance, NamingEntrance):
+            self.entrance.names[self.pid] = client_id
 
     def _signal(self, number: int) -> None:
         if self.shared:
@@ -159,7 +174,11 @@ class _ProcessHandle:
 
 
 class ProcessSubject:
-    """A program of level 1. `processes` bounds how many are shared when it can host several members, `starts` how many start at once."""
+    """A program of level 1. `processes` bounds how many are shared when it can host several members, `starts` how many start at once.
+
+    Once a member's answer lists `client_id` among the ignored, it `is_unnamed`: each member then has a process of its own, by which its
+    requests are told from others'.
+    """
 
     is_virtual = False
 
@@ -175,6 +194,8 @@ class ProcessSubject:
         self._started = trio.Event()
         self._failure: Exception | None = None
         self._nursery: trio.Nursery | None = None
+        self.warnings: dict[str, None] = {}
+        self.is_unnamed = False
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -197,11 +218,7 @@ class ProcessSubject:
         async with self._starts:
             await self._nursery.start(partial(self._run, running))
             try:
-                with trio.fail_after(HELLO_S):
-                    await self._greet(running.process)
-            except trio.TooSlowError:
-                running.scope.cancel()
-                raise BrokenShim(f"no hello and no answer within {HELLO_S:.0f} s from: {self.program}") from None
+                await self._greet(running.process)
             except BaseException:
                 running.scope.cancel()
                 raise
@@ -210,23 +227,34 @@ class ProcessSubject:
     async def _run(self, running: _Running, task_status: trio.TaskStatus[None]) -> None:
         with running.scope:
             await running.process.run(task_status)
+        self.warnings |= dict.fromkeys(running.process.conversation.warnings)
 
     async def _greet(self, process: ShimProcess) -> None:
+        conversation = process.conversation
         try:
-            await process.conversation.greeted()
-            await process.conversation.try_made_up_command(self._draw)
+            with trio.fail_after(HELLO_S):
+                await conversation.greeted()
+            with trio.fail_after(GREETED_S):
+                await conversation.try_made_up_command(self._draw)
+        except trio.TooSlowError:
+            late = (
+                f"no hello within {HELLO_S:.0f} s"
+                if conversation.hello is None
+                else f"hello came; a made-up command was not answered within {GREETED_S:.0f} s"
+            )
+            raise BrokenShim(f"{late}, from: {self.program}") from None
         except ShimGone as gone:
             raise _trouble_of(self.program, gone.ending) from gone
 
     @asynccontextmanager
     async def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
-        is_shared = "multi" in self.hello.capabilities and not alone
+        is_shared = "multi" in self.hello.capabilities and not (alone or self.is_unnamed)
         running = await (self._place() if is_shared else self._own())
         process = running.process
         running.members += 1
         process.conversation.attach(key, listener)
         try:
-            yield _ProcessHandle(running, key, shared=is_shared, logged=process.stderr.count)
+            yield _ProcessHandle(running, key, is_shared, process.stderr.count, self, entrance)
         finally:
             process.conversation.detach(key)
             running.members -= 1
@@ -267,6 +295,11 @@ class ProcessSubject:
             self._starting -= 1
             self._started.set()
             self._started = trio.Event()
+
+
+def warnings_of(subject: Subject) -> list[str]:
+    """Return what the subject's shim said that the contract ignores with a warning."""
+    return list(subject.warnings) if isinstance(subject, ProcessSubject) else []
 
 
 def _trouble_of(program: Program, ending: Ending) -> Exception:

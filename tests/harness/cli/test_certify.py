@@ -77,13 +77,14 @@ def test_a_program_that_is_not_there_is_the_environments_fault(groupproof: Call)
     [
         ("crashes at once", "exited with status 1 before its client spoke"),
         ("cannot run here", "needs Windows"),
-        ("says nothing", "no hello and no answer within"),
-        ("is deaf", "no hello and no answer within"),
+        ("says nothing", "no hello within 1 s"),
+        ("is deaf", "hello came; a made-up command was not answered within 1 s"),
         ("says yes to all", "a command that does not exist"),
     ],
 )
 def test_a_shim_that_does_not_get_going_is_broken(oddity: str, said: str, groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subjects, "HELLO_S", 60.0 if "within" not in said else 1.0)
+    monkeypatch.setattr(subjects, "HELLO_S", 1.0 if "no hello" in said else 60.0)
+    monkeypatch.setattr(subjects, "GREETED_S", 1.0)
 
     called = groupproof("certify", "client", *odd(oddity))
 

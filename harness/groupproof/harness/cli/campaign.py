@@ -72,12 +72,13 @@ class Order:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted;
-    `left_out` how many cases the grade lacks because they were not selected."""
+    `left_out` how many cases the grade lacks because they were not selected; `notes` are told beside the verdicts."""
 
     summary: RunSummary
     exit_code: int
     gave_up: str | None = None
     left_out: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Campaign(ABC):
@@ -185,7 +186,7 @@ class Campaign(ABC):
         if order.baseline is not None:
             summary = held_against(summary, order.baseline, order.wanted, self._catalogue)
         code = ending_of(summary, self._catalogue)
-        return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up, left_out=self._left_out(summary.grade))
+        return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up, left_out=self._left_out(summary.grade), notes=self.notes())
 
     def _left_out(self, grade: str) -> int:
         selected = {case.id for case in self.order.cases} | self.order.elsewhere
@@ -216,6 +217,10 @@ class Campaign(ABC):
             "cpus": os.cpu_count() or 1,
             "lag_ms_worst": round(self.canary.worst_ms, 1),
         }
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is worth a line at the end and is no verdict."""
+        return ()
 
     def _why_in_vain(self, ran: Sequence[CaseResult]) -> str:
         troubles = [each.trouble for each in ran if each.trouble is not None]

@@ -180,6 +180,8 @@ class Certification:
 
         assert self._output is not None
         write_report(outcome.summary, self._output)
+        for note in outcome.notes:
+            self.say(f"warning: {note}")
         if self.options.as_json:
             click.echo(json.dumps(outcome.summary.to_json(str(self._output)), ensure_ascii=False, indent=1))
             print_summary(self.console, outcome, self._output)

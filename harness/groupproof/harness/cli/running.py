@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from groupproof.harness.candidates import Candidate, company
 from groupproof.harness.case import Case
@@ -14,6 +15,7 @@ from groupproof.harness.lacking import lack_of, unimplemented
 from groupproof.harness.play import Stage
 from groupproof.harness.report import SubjectInfo
 from groupproof.harness.runner import Progress, Runner, Staged
+from groupproof.harness.subjects import warnings_of
 from groupproof.harness.suites import CASES
 
 __all__ = ["BROKEN_MAX", "Order", "Outcome", "Run"]
@@ -73,6 +75,13 @@ class Run(Campaign):
                 runner.results.append(unimplemented(case, lack))
                 self.told(Progress.DONE, case, runner.results[-1])
         await runner.run([case for case in self.order.cases if not self.lack(case)])
+
+    def notes(self) -> tuple[str, ...]:
+        return tuple(f"the shim wrote {warning}; it was ignored" for warning in warnings_of(self._candidate.subject))
+
+    def environment(self) -> dict[str, Any]:
+        warnings = warnings_of(self._candidate.subject)
+        return {**super().environment(), **({"shim_warnings": warnings} if warnings else {})}
 
     @property
     def release(self) -> str:

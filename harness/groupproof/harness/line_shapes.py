@@ -1,0 +1,169 @@
+"""The shapes that the fields of a shim's lines have, by the contract; what has another is refused in one sentence. Pure.
+
+A run is lenient about what it does not read, and strict about what it does: a field of another type would otherwise end the kit, or a judge, instead of
+the shim. Source: the shim contract and its schemas (shim-event, shim-answer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+__all__ = ["BrokenLine", "check_answer", "check_event", "check_hello", "shown"]
+
+SHOWN_CHARS_MAX: Final = 160
+_INT32_MAX: Final = (1 << 31) - 1
+_INT64_MAX: Final = (1 << 63) - 1
+
+
+class BrokenLine(Exception):
+    """A line that breaks the contract; `str()` says how."""
+
+
+Shape = Callable[[Any], bool]
+"""Whether a value has the shape."""
+
+
+def shown(text: str) -> str:
+    """Return the text, cut where it is long."""
+    return text if len(text) <= SHOWN_CHARS_MAX else text[:SHOWN_CHARS_MAX] + "…"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -_INT64_MAX <= value <= _INT64_MAX
+
+
+def _is_count(value: Any) -> bool:
+    return _is_int(value) and 0 <= value <= _INT32_MAX
+
+
+def _or_null(shape: Shape) -> Shape:
+    return lambda value: value is None or shape(value)
+
+
+def _object(**fields: Shape) -> Shape:
+    """Return the shape of an object that has these fields, whatever others."""
+    return lambda value: isinstance(value, dict) and all(name in value and shape(value[name]) for name, shape in fields.items())
+
+
+def _tuple(*shapes: Shape) -> Shape:
+    return lambda value: isinstance(value, list) and len(value) == len(shapes) and all(is_it(each) for is_it, each in zip(shapes, value, strict=True))
+
+
+_PARTITION: Final = _object(topic=_is_text, partition=_is_count)
+_RECORDS: Final = _object(topic=_is_text, partition=_is_count, minOffset=_is_int, maxOffset=_is_int, count=_is_count)
+_OFFSET: Final = _object(topic=_is_text, partition=_is_count, offset=_is_int)
+_POSITION: Final = _tuple(_is_text, _is_count, _is_int)
+
+_Kind = tuple[Shape, str]
+
+_TEXT: Final[_Kind] = (_is_text, "a string")
+_BOOL: Final[_Kind] = (_is_bool, "true or false")
+_INT: Final[_Kind] = (_is_int, "an integer")
+_COUNT: Final[_Kind] = (_is_count, "a count")
+_LIST: Final[_Kind] = (_is_list, "a list")
+_TEXT_OR_NULL: Final[_Kind] = (_or_null(_is_text), "a string or null")
+_INT_OR_NULL: Final[_Kind] = (_or_null(_is_int), "an integer or null")
+
+_Items = tuple[str, Shape, str]
+
+_CALLBACKS: Final = ("partitions_assigned", "partitions_revoked", "partitions_lost")
+_HELLO: Final[Mapping[str, _Kind]] = {"contract": _INT, "client": _TEXT, "version": _TEXT, "language": _TEXT, "capabilities": _LIST}
+_REQUIRED: Final[Mapping[str, Mapping[str, _Kind]]] = {
+    **{name: {"partitions": _LIST} for name in _CALLBACKS},
+    "records_consumed": {"count": _COUNT, "partitions": _LIST},
+    "offsets_committed": {"offsets": _LIST},
+    "error": {"error": _TEXT, "message": _TEXT, "fatal": _BOOL},
+}
+_OPTIONAL: Final[Mapping[str, Mapping[str, _Kind]]] = {
+    **{name: {"member_id": _TEXT_OR_NULL, "generation": _INT_OR_NULL} for name in _CALLBACKS},
+    "offsets_committed": {"success": _BOOL, "error": _TEXT_OR_NULL, "outcome": _TEXT},
+}
+_ITEMS: Final[Mapping[str, _Items]] = {
+    **{name: ("partitions", _PARTITION, "{topic, partition}") for name in _CALLBACKS},
+    "records_consumed": ("partitions", _RECORDS, "{topic, partition, minOffset, maxOffset, count}"),
+    "offsets_committed": ("offsets", _OFFSET, "{topic, partition, offset}"),
+}
+_ANSWER: Final[Mapping[str, _Kind]] = {
+    "error": _TEXT, "message": _TEXT_OR_NULL, "fatal": _BOOL, "unimplemented": _TEXT, "outcome": _TEXT, "ignored": _LIST, "offsets": _LIST,
+    "partitions": _LIST,
+}  # fmt: skip
+_ANSWER_ITEMS: Final[tuple[_Items, ...]] = (
+    ("ignored", _is_text, "a field's name"),
+    ("offsets", _POSITION, "[topic, partition, offset]"),
+    ("partitions", _PARTITION, "{topic, partition}"),
+)
+
+UNKNOWN: Final = "unknown"
+"""The outcome of a commit of which the client tells nothing."""
+
+
+def check_hello(body: Mapping[str, Any]) -> None:
+    """Raise `BrokenLine` for a hello that is not as the contract says."""
+    _require(body, _HELLO, "hello")
+    _require_items(body, ("capabilities", _is_text, "a string"), "hello")
+
+
+def check_event(name: str, body: Mapping[str, Any]) -> None:
+    """Raise `BrokenLine` for an event of the contract that is not as it says."""
+    what = f"event {name}"
+    _require(body, _REQUIRED.get(name, {}), what)
+    _require(body, {"member": _TEXT_OR_NULL, **_OPTIONAL.get(name, {})}, what, is_optional=True)
+    if name in _ITEMS:
+        _require_items(body, _ITEMS[name], what)
+    if name == "offsets_committed":
+        _require_outcome(body, what)
+
+
+def check_answer(number: int, body: Mapping[str, Any]) -> None:
+    """Raise `BrokenLine` for an answer of which a field is not as the contract says."""
+    what = f"the answer to command {number}"
+    said = {name: value for name, value in body.items() if value is not None and (name == "fatal" or value is not False)}
+    _require(said, _ANSWER, what, is_optional=True)
+    for items in _ANSWER_ITEMS:
+        _require_items(body, items, what)
+    if body.get("ok") not in (None, False, True):
+        raise BrokenLine(f"{what}: ok is {_met(body['ok'])}, not true")
+    if body.get("outcome") not in (None, UNKNOWN):
+        raise BrokenLine(f"{what}: outcome is {_met(body['outcome'])}, not {UNKNOWN!r}")
+
+
+def _require_outcome(body: Mapping[str, Any], what: str) -> None:
+    outcome = body.get("outcome")
+    if outcome not in (None, UNKNOWN):
+        raise BrokenLine(f"{what}: outcome is {_met(outcome)}, not {UNKNOWN!r}")
+    if "success" not in body and outcome is None:
+        raise BrokenLine(f"{what} lacks success")
+
+
+def _require(body: Mapping[str, Any], fields: Mapping[str, _Kind], what: str, *, is_optional: bool = False) -> None:
+    for name, (has_shape, wanted) in fields.items():
+        if name not in body and is_optional:
+            continue
+        if name not in body:
+            raise BrokenLine(f"{what} lacks {name}")
+        if not has_shape(body[name]):
+            raise BrokenLine(f"{what}: {name} is {_met(body[name])}, not {wanted}")
+
+
+def _require_items(body: Mapping[str, Any], items: _Items, what: str) -> None:
+    name, has_shape, wanted = items
+    for each in body.get(name) or ():
+        if not has_shape(each):
+            raise BrokenLine(f"{what}: in {name} there is {_met(each)}, not {wanted}")
+
+
+def _met(value: Any) -> str:
+    return shown(repr(value))
