@@ -146,6 +146,7 @@ class Conversation:
         self._asked += 1
         number, key = self._asked, self._key(member)
         asked = self._open[number] = _Command(name=command, member=key)
+        self._heard.setdefault(key, 0)  # who is asked may speak, be it the one that the made-up command was for
         self.is_leaving = self.is_leaving or command == "exit" or (command in _FAREWELLS and not self.multi)
         await self._write(command_line(number, command, fields, key))
         await asked.done.wait()
