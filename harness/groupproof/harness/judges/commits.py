@@ -73,12 +73,8 @@ def commit_fails(client: str, *, after: str, requirement: str, within_ms: float 
             yield claim.ok("It did.", result)
         elif (taken := _accepted_after(ev, client, after, result)) is None:
             yield claim.failed("The application was told that it succeeded.", result)
-        elif not _is_of_the_first(first := ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken):
-            yield claim.failed("It was sent again under another generation, and accepted.", taken)
-        elif (refused := ev.answer(first)) is not None and refused.error in _PASSED:
-            yield claim.tolerated("It was sent again in its generation, and accepted.", taken)
         else:
-            yield claim.ok("It was sent again in its generation, and accepted.", taken)
+            yield _sent_again(ev, claim, ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken)
 
     return judge
 
@@ -92,12 +88,21 @@ def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) 
     return next((request for request in ev.requests(Api.OFFSET_COMMIT, client, after, before.seq) if _accepted_before(ev, request, before)), None)
 
 
-def _is_of_the_first(first: Observation, taken: Observation) -> bool:
-    return (first.member, first.generation) == (taken.member, taken.generation)
+_PASSED: Final = frozenset(
+    {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID},
+)
+"""What says that the membership passed, or is about to: to repeat a commit after it is in vain at best (CLIENT-67, CLIENT-68)."""
 
 
-_PASSED: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS})
-"""What says that the membership passed, or is about to: to repeat a commit after it is in vain (CLIENT-68)."""
+def _sent_again(ev: Evidence, claim: Claim, first: Observation, taken: Observation) -> Finding:
+    """Return what it means that a refused commit was repeated and accepted."""
+    refused = ev.answer(first)
+    is_stale = refused is not None and refused.error in _PASSED
+    if (first.member, first.generation) != (taken.member, taken.generation):
+        sentence = "It was sent again under another generation, and accepted."
+        return claim.failed(sentence, taken) if is_stale else claim.tolerated(sentence, taken)
+    sentence = "It was sent again in its generation, and accepted."
+    return claim.tolerated(sentence, taken) if is_stale else claim.ok(sentence, taken)
 
 
 def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdict = Verdict.NON_STRICT, within_ms: float = ANSWER_MS) -> Judge:

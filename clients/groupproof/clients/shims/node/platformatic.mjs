@@ -1,5 +1,5 @@
 // A shim of level 1 around @platformatic/kafka, whose records come by a Node stream.
-import { Member, Refused, cannotRunHere, installed, run } from './lines.mjs'
+import { Member, cannotRunHere, installed, run } from './lines.mjs'
 
 const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'cooperative', 'resubscribe']
 const RECONSUME_MS = 1000 // before an application whose stream broke makes another
@@ -33,6 +33,7 @@ class Platformatic extends Member {
   #stream = null
   #consuming
   #isCooperative = false
+  #hasLeft = false
 
   async start(settings) {
     const assignors = settings.takeAssignors(['range', 'roundrobin', 'cooperative-sticky'])
@@ -84,13 +85,14 @@ class Platformatic extends Member {
   }
 
   async #consume() {
-    while (!this.isClosed) {
+    while (!this.isClosed && !this.#hasLeft) {
       try {
         this.#stream = await this.#consumer.consume({ ...this.#consuming })
+        if (this.#hasLeft) return await this.#stream.close() // the join was under way when the application left
         await this.#read(this.#stream)
         return // the stream was closed in order
       } catch (error) {
-        if (this.isClosed) return
+        if (this.isClosed || this.#hasLeft) return
         if (this.failed(error).fatal) return
         await new Promise((resolve) => setTimeout(resolve, RECONSUME_MS))
       }
@@ -139,13 +141,14 @@ class Platformatic extends Member {
   async changeTopics(topics) {
     await this.#stream?.close()
     this.#consuming = { ...this.#consuming, topics }
+    this.#hasLeft = false
     this.#consume()
   }
 
   async leaveGroup() {
-    if (this.#stream === null) throw new Refused('ILLEGAL_STATE', 'nothing is consumed yet')
-    await this.#stream.close()
-    await this.#consumer.leaveGroup()
+    this.#hasLeft = true
+    await this.#stream?.close()
+    await this.#consumer.leaveGroup(true)
   }
 
   async stop() {
