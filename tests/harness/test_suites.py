@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 from tests.harness.virtual import judged
+from tests.harness.waits import silent_ms
 
 from groupproof.harness.case import Case, plan_of
+from groupproof.harness.judges.claim import Timed, tolerated_ms
 from groupproof.harness.plan import Arm, Await, Mark, plan_from_json, plan_to_json
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
@@ -20,7 +22,7 @@ AREAS = {
     "find", "join", "sync", "heartbeat", "poll", "commit", "fetch", "leave", "static", "cooperative", "rebalance", "assignor", "move", "link",
 }  # fmt: skip
 CAPABILITIES = {
-    "classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "seek", "regex", "on-revoked", "resubscribe",
+    "classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "seek", "regex", "on-revoked", "resubscribe",
 }  # fmt: skip
 CASES_MIN = 110
 SECONDS_MAX = 12.0
@@ -51,6 +53,14 @@ def test_a_cases_title_is_a_sentence(case: Case) -> None:
 @every_case
 def test_a_case_names_requirements_that_exist_and_one_of_its_level(case: Case) -> None:
     assert case.level in {by_id(requirement).level for requirement in case.requirements}
+
+
+@every_case
+def test_a_plan_waits_as_long_as_its_judges_ask(case: Case) -> None:
+    timed = [judge for judge in case.judges if isinstance(judge, Timed)]
+    waits = {judge: silent_ms(plan_of(case), judge.after, from_arming=judge.from_arming) for judge in timed}
+
+    assert {repr(judge): wait for judge, wait in waits.items() if wait < tolerated_ms(judge.within_ms)} == {}
 
 
 @every_case

@@ -27,7 +27,9 @@ from groupproof.clients.variants import UnknownVariant, variant_named
 
 __all__ = ["CAPABILITIES", "main", "run_shim"]
 
-CAPABILITIES: Final = ("classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe", "multi")
+CAPABILITIES: Final = (
+    "classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe", "multi",
+)  # fmt: skip
 _COMMANDS: Final = frozenset(
     {"resubscribe", "pause", "resume", "commit", "assignment", "position", "committed", "unsubscribe", "close"}
 )  # those of one member; `subscribe` and `exit` are the process's

@@ -41,6 +41,7 @@ from groupproof.harness.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.subjects import Subject
+from groupproof.harness.terms import TermsReader, lost_ms
 from groupproof.harness.troubles import BrokenShim, KitFailure
 from groupproof.protocol.faults import Move
 from groupproof.protocol.trace import Observation, Recorder
@@ -97,6 +98,7 @@ class Driver:
         self._former: list[Actor] = []
         self._damage = Damage(cluster, network, recorder, group=_group_of(plan), mend_s=self._limits.mend_s)
         self._members: trio.Nursery | None = None
+        self._terms = TermsReader()
         self._over = trio.Event()
         self._stopped = trio.CancelScope()
         self._is_flooded = False
@@ -122,10 +124,13 @@ class Driver:
         return said
 
     async def _go(self) -> None:
-        heed = self._recorder.listen(self._heed_floods)
-        with trio.move_on_after(self._limits.steps_s) as limit, self._stopped:
+        for seen in self._recorder.trace:
+            self._terms.feed(seen)
+        ends = [self._recorder.listen(self._heed_floods), self._recorder.listen(self._terms.feed)]
+        with trio.move_on_after(self._limits.steps_s * self._terms.stretch) as limit, self._stopped:
             await self._steps()
-        heed()
+        for end in ends:
+            end()
         if limit.cancelled_caught:
             self._note("timeout", waiting=f"the end of the steps, for {self._limits.steps_s:.0f} s in all")
         elif self._is_flooded:
@@ -227,17 +232,23 @@ class Driver:
             if watcher.feed(seen):
                 return True
 
-        def feed(seen: Observation) -> None:
-            if watcher.feed(seen):
-                reached.set()
+        with trio.move_on_after(self._patience_s(within_ms)) as patience:
 
-        stop = self._recorder.listen(feed)
-        try:
-            with trio.move_on_after(within_ms / 1000):
+            def feed(seen: Observation) -> None:
+                patience.deadline += lost_ms(seen) / 1000
+                if watcher.feed(seen):
+                    reached.set()
+
+            stop = self._recorder.listen(feed)
+            try:
                 await reached.wait()
-        finally:
-            stop()
+            finally:
+                stop()
         return reached.is_set()
+
+    def _patience_s(self, within_ms: float) -> float:
+        """Return how long to wait, in seconds: as long as the plan says, by the client's own rhythm, and until ghosts of its longer sessions are gone."""
+        return (within_ms * self._terms.stretch + self._terms.session_surplus_ms()) / 1000
 
     async def _command(self, step: Command) -> None:
         actor = self._actors[step.member]
@@ -246,7 +257,7 @@ class Driver:
             self._members.start_soon(self._ask_and_forget, actor, step)
             await trio.lowlevel.checkpoint()
             return
-        with trio.move_on_after(step.within_ms / 1000):
+        with trio.move_on_after(self._patience_s(step.within_ms)):
             self._check(actor, step, await actor.ask(step.command, step.fields))
             return
         self._note("timeout", waiting=f"the answer of {step.member} to {step.command}", within_ms=step.within_ms)

@@ -17,6 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
+from groupproof.harness.terms import Terms, TermsReader
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
@@ -81,6 +82,10 @@ class Evidence:
             raise NotReached(f"{name} was never reached" + (f": {self.timeout}" if self.timeout else ""))
         return self._marks[name]
 
+    def is_answer_to(self, fault: str, api: Api) -> bool:
+        """Tell whether fault `fault` answered, or struck, a request of `api`."""
+        return any(seen.api == api.title for seen in self.receipts(fault, "triggered"))
+
     def reached(self, name: str) -> bool:
         return name in self._marks
 
@@ -136,6 +141,49 @@ class Evidence:
     def taken_up(self, request: Observation) -> Observation | None:
         """Return the moment the coordinator processed `request`, or None."""
         return self._processed.get((request.connection, request.correlation))
+
+    @cached_property
+    def _terms(self) -> TermsReader:
+        reader = TermsReader()
+        for seen in self.trace[: self.closing]:
+            reader.feed(seen)
+        return reader
+
+    def terms(self, client: str) -> Terms:
+        """Return the client's own terms, as the whole run but its goodbye shows them."""
+        return self._terms.of(client)
+
+    def capabilities(self, client: str) -> frozenset[str]:
+        """Return what the client's shim declared in its hello."""
+        hellos = (seen for seen in self.select("event", client=client) if seen.who == "kit" and seen.body.get("name") == "hello")
+        return frozenset(next((seen.body.get("capabilities") or () for seen in hellos), ()))
+
+    @property
+    def stretch(self) -> float:
+        """Return how many times as long as others this client may take to react, by its rhythm as it was measured; 1 where it was not."""
+        return self._terms.stretch
+
+    def clock(self, since: Observation, until: Observation | None = None) -> Observation:
+        """Return from when a wait runs that began at `since`: from there, or from when the last `subscribe` before `until` was answered.
+
+        A member whose process still starts can't act, and neither can others that wait for it (contract, amendment 2).
+        """
+        last = self.closing if until is None else until.seq
+        answers = [seen for seen in self._subscribed if since.seq < seen.seq < last]
+        return answers[-1] if answers else since
+
+    @cached_property
+    def _subscribed(self) -> list[Observation]:
+        """Return the answers to `subscribe`, of all members, in order."""
+        asked: set[str | None] = set()
+        answers: list[Observation] = []
+        for seen in self.trace:
+            if seen.who == "kit" and seen.body.get("command") == "subscribe":
+                asked.add(seen.client)
+            elif seen.who == "shim" and seen.body.get("name") == "answer" and seen.client in asked:
+                asked.discard(seen.client)
+                answers.append(seen)
+        return answers
 
     def member_ids(self, client: str, before: str | int | None = None) -> list[str]:
         """Return the member ids that JoinGroup answers have given `client`, in order, without repeats."""

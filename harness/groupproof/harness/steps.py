@@ -26,6 +26,7 @@ from groupproof.harness.plan import (
     Plan,
     Release,
     Seen,
+    Settled,
     Stable,
     Start,
     Step,
@@ -38,7 +39,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = [
     "REACT_MS", "answered", "answers", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
     "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "plan", "release",
-    "requested", "resume", "silences", "stable", "start", "strikes", "subject", "thaw",
+    "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "thaw",
 ]  # fmt: skip
 
 REACT_MS = 8_000
@@ -84,6 +85,14 @@ def start(*members: str) -> list[Step]:
 def stable(*members: str, after: str | None = None, within_ms: int = JOIN_MS, go_on: bool = False) -> Await:
     """Wait until the group is stable with all of `members` in it."""
     return Await(until=Stable(members=members, after=after), within_ms=within_ms, go_on=go_on)
+
+
+def settled(topics: Mapping[str, int], *members: str, after: str | None = None, within_ms: int = JOIN_MS) -> Await:
+    """Wait until `members`, and they alone, share the partitions of `topics`, and their applications know it; the plan goes on where they do not.
+
+    A cooperative hand-over takes two generations, and a leader may correct itself in the next one: how things stand in between says nothing.
+    """
+    return Await(until=Settled(members=members, topics=topics, after=after), within_ms=within_ms, go_on=True)
 
 
 def joined(*members: str, idle: Collection[str] = ()) -> list[Step]:

@@ -81,11 +81,18 @@ class Story:
         error: int = 0,
         instance: str | None = None,
         version: int = 9,
+        session_ms: int = 3_000,
         **answer: Any,
     ) -> Observation:
         """Tell of a JoinGroup and its answer; `members` are the subscriptions that a leader is told."""
         blob = encode_subscription(Subscription(topics=tuple(topics), owned=tuple(owned), version=1))
-        asked = {"protocol_type": "consumer", "protocols": [{"name": protocol, "metadata": blob}], "group_instance_id": instance}
+        asked = {
+            "protocol_type": "consumer",
+            "protocols": [{"name": protocol, "metadata": blob}],
+            "group_instance_id": instance,
+            "session_timeout_ms": session_ms,
+            "rebalance_timeout_ms": 30_000,
+        }
         request = self.request(Api.JOIN_GROUP, client, member=member, body=asked, instance=instance, version=version)
         listed = [
             {"member_id": each, "metadata": encode_subscription(Subscription(topics=tuple(wanted)))} for each, wanted in (members or {}).items()

@@ -13,7 +13,7 @@ from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end
 from groupproof.harness.judges.reading import GROUP_REQUESTS, SLACK_MS, clients, given, instance_of, knew, moment, surfaced
-from groupproof.harness.verdicts import Finding, Proof
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, Reaction, reaction
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
@@ -116,15 +116,25 @@ def _gives_up(answer: Observation) -> bool:
 
 
 def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
-    """Judge that no client joins again with an id that has just been refused as unknown: nobody would ever let it in (CLIENT-33, CLIENT-48)."""
-    for client, api in itertools.product(clients(ev), (Api.HEARTBEAT, Api.SYNC_GROUP)):
+    """Judge that an id that was refused as unknown is given up (CLIENT-33, CLIENT-48).
+
+    One JoinGroup with it after another request was refused costs a round trip: NON_STRICT. After JoinGroup itself refused it nobody would ever let it in.
+    """
+    for client, api in itertools.product(clients(ev), (Api.HEARTBEAT, Api.SYNC_GROUP, Api.JOIN_GROUP)):
         for refused in ev.responses(api, client, before=ev.closing):
-            if refused.error != ErrorCode.UNKNOWN_MEMBER_ID or not refused.member or _is_joining(ev, client, refused):
+            if refused.error != ErrorCode.UNKNOWN_MEMBER_ID or not (member := _named(ev, refused)) or _is_joining(ev, client, refused):
                 continue
             join = next(ev.select("request", Api.JOIN_GROUP, client, after=refused.seq, before=ev.closing), None)
-            if join is not None and join.member == refused.member and elapsed_ms(refused, join) > SLACK_MS:
+            if join is not None and join.member == member and elapsed_ms(refused, join) > SLACK_MS:
                 claim = Claim(requirement=_row(refused).requirements[0], expected="An id that the coordinator does not know is given up.")
-                yield claim.failed("It joined again with the member id that was refused.", join)
+                verdict = Verdict.FAILED if api is Api.JOIN_GROUP else Verdict.NON_STRICT
+                yield claim.found(verdict, f"It joined again with the member id that {api.title} was refused for.", join)
+
+
+def _named(ev: Evidence, answer: Observation) -> str:
+    """Return the member id that the request of an answer named; an answer that refuses it may name none."""
+    asked = (each for each in ev.select("request", client=answer.client, before=answer.seq) if _key(each) == _key(answer))
+    return next((each.member or "" for each in asked), "")
 
 
 def _is_joining(ev: Evidence, client: str, at: Observation) -> bool:

@@ -10,7 +10,7 @@ from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges.claim import Claim, end, overdue
 from groupproof.harness.judges.reading import moment
 from groupproof.harness.settling import Settling
-from groupproof.harness.verdicts import Finding, Proof
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 
 __all__ = ["settles"]
@@ -28,7 +28,7 @@ def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, 
         settling = Settling(members, topics, after)
         begun = _begun(ev, settling)
         never, late = "The group did not settle.", "The group settled late."
-        found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late)
+        found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late, tardy=Verdict.FAILED)
         if found is None:
             yield claim.ok("They are.", begun)
         else:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue
-from groupproof.harness.judges.reactions import REACT_MS
-from groupproof.harness.judges.reading import GROUP_REQUESTS, moment
+from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue
+from groupproof.harness.judges.reading import GROUP_REQUESTS, moment, surfaced
+from groupproof.harness.terms import REACT_MS
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -32,7 +32,9 @@ def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge
             yield claim.ok("It did.", find)
         elif asked is not None:
             yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
-        elif elapsed_ms(since, end(ev)) < REACT_MS:
+        elif (told := surfaced(ev, client, after)) is not None:
+            yield claim.ok("It told the application, and asked nothing more of its coordinator.", told)
+        elif elapsed_ms(ev.clock(since), end(ev)) < REACT_MS * ev.stretch:
             raise NotReached("the run ended before a lookup was due")
         else:
             yield claim.failed("Neither a lookup nor a group request came.", since, proof=Proof.LIVENESS)
@@ -57,7 +59,7 @@ def goes_to_another(client: str, api: Api, *, after: str, requirement: str, with
         since, never, late = moment(ev, after), "It never came there.", "It came there late."
         yield overdue(ev, claim, there, since=since, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", there)
 
-    return judge
+    return Timed(judge, after, within_ms)
 
 
 _AT_THE_COORDINATOR = {api.title for api in GROUP_REQUESTS}
@@ -68,7 +70,7 @@ def looks_up_one_at_a_time(client: str, *, requirement: str = "CLIENT-02") -> Ju
     claim = Claim(requirement=requirement, expected="The client has at most one FindCoordinator in flight.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        finds = [find for find in ev.requests(Api.FIND_COORDINATOR, client, before=ev.closing) if find.body.get("key_type", 0) == 0]
+        finds = _group_lookups(ev, client)
         if not finds:
             raise NotReached(f"{client} never asked for its coordinator")
         for early, late in itertools.pairwise(finds):
@@ -126,10 +128,15 @@ def finds_by_its_group(client: str, group: str, *, requirement: str = "FIND-01")
     claim = Claim(requirement=requirement, expected="FindCoordinator carries the client's group id.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        finds = ev.requests(Api.FIND_COORDINATOR, client, before=ev.closing)
+        finds = _group_lookups(ev, client)
         if not finds:
             raise NotReached(f"{client} never asked for its coordinator")
         wrong = [find for find in finds if group not in (find.body.get("coordinator_keys") or (find.group,))]
         yield claim.failed("It carried another key.", wrong[0]) if wrong else claim.ok("It does.", finds[0])
 
     return judge
+
+
+def _group_lookups(ev: Evidence, client: str) -> list[Observation]:
+    """Return the client's lookups of a group's coordinator; one may look up that of a transaction beside them (key type 1)."""
+    return [find for find in ev.requests(Api.FIND_COORDINATOR, client, before=ev.closing) if find.body.get("key_type", 0) == 0]

@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NoReturn
 
 from groupproof.harness.case import Judge
-from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, tolerated_ms
 from groupproof.harness.judges.reading import moment
-from groupproof.harness.verdicts import Finding, Proof
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["heartbeats_go_on", "heartbeats_stop", "heartbeats_while_parked"]
 
 
-def heartbeats_go_on(client: str, session_ms: float, *, after: str, before: str | None = None, requirement: str) -> Judge:
-    """Judge that between two instants the coordinator hears of `client` at least once in every session timeout.
+def heartbeats_go_on(
+    client: str, *, after: str, before: str | None = None, requirement: str, absent: Verdict = Verdict.FAILED, unasked: str = ""
+) -> Judge:
+    """Judge that between two instants the coordinator hears of `client` at least once in every session timeout, as its JoinGroup named it.
 
     What counts is what keeps a member alive: heartbeats and commits as they arrive, and a JoinGroup or SyncGroup for as long as it is parked.
+    `absent` is the verdict on a silence; with `unasked`, the name of a capability, it is NON_STRICT for a client that does not declare that.
     """
     claim = Claim(requirement=requirement, expected="The coordinator hears of the client at least once in every session timeout.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
+        session_ms = ev.terms(client).session_ms
         since, until = moment(ev, after), end(ev) if before is None else moment(ev, before)
         if elapsed_ms(since, until) < session_ms / 2:
-            raise NotReached("the window is shorter than half a session timeout")
+            _cannot_see(ev, client, "the window is shorter than half a session timeout")
         quiet, at = _longest_silence(ev, client, since, until)
         if quiet > tolerated_ms(session_ms):
-            yield claim.failed("It was silent for longer than its session timeout.", at, proof=Proof.LIVENESS, detail=f"{quiet:.0f} ms")
+            gravity = Verdict.NON_STRICT if unasked and unasked not in ev.capabilities(client) else absent
+            silent = "It was silent for longer than its session timeout."
+            yield claim.found(gravity, silent, at, proof=Proof.LIVENESS, detail=f"{quiet:.0f} ms, with a session timeout of {session_ms:.0f} ms")
         else:
             yield claim.ok("It did.", at)
 
     return judge
+
+
+def _cannot_see(ev: Evidence, client: str, why: str) -> NoReturn:
+    """Raise what a case comes to whose window is too short: for want of a setting that the shim ignores, or of a run that went on for long enough."""
+    terms = ev.terms(client)
+    if terms.ignored & {"session_timeout_ms", "heartbeat_interval_ms"}:
+        raise NotOffered(f"{client} keeps a session timeout of {terms.session_ms:.0f} ms of its own, too long for this case")
+    raise NotReached(why)
 
 
 def _longest_silence(ev: Evidence, client: str, since: Observation, until: Observation) -> tuple[float, Observation]:
@@ -57,7 +72,7 @@ def _signs(ev: Evidence, client: str, until: Observation) -> Iterator[tuple[floa
         yield request.at_ms, until.at_ms if answer is None else answer.at_ms, request
 
 
-def heartbeats_while_parked(client: str, *, hold: str, requirement: str, interval_ms: float, at_least_ms: float) -> Judge:
+def heartbeats_while_parked(client: str, *, hold: str, requirement: str, at_least_ms: float) -> Judge:
     """Judge that heartbeats come while the answer to SyncGroup is held back by fault `hold`.
 
     None is NON_STRICT: brokers keep a member alive whose SyncGroup is parked (KAFKA-10134 made the Java client send them).
@@ -68,8 +83,8 @@ def heartbeats_while_parked(client: str, *, hold: str, requirement: str, interva
         held = moment(ev, hold)
         freed = ev.receipts(hold, "released") or ev.receipts(hold, "healed")
         until = freed[0] if freed else end(ev)
-        if elapsed_ms(held, until) < max(at_least_ms, 3 * interval_ms):
-            raise NotReached("the SyncGroup was not held for long enough")
+        if elapsed_ms(held, until) < max(at_least_ms, 3 * ev.terms(client).heartbeat_ms):
+            _cannot_see(ev, client, "the SyncGroup was not held for long enough")
         beats = ev.requests(Api.HEARTBEAT, client, held.seq, until.seq)
         yield claim.ok("It did.", beats[0]) if beats else claim.tolerated("None came.", held, proof=Proof.LIVENESS)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupproof.harness.case import Judge
 from groupproof.harness.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
+from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms
 from groupproof.harness.judges.reading import accepted, moment, newest
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
@@ -39,7 +39,7 @@ def leaves(
             missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, gravity=absent, whole=whole)
             yield missing or claim.ok("It did.", left)
 
-    return judge
+    return judge if whole else Timed(judge, after, within_ms)
 
 
 def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement: str = "CLIENT-52") -> Judge:
@@ -54,7 +54,7 @@ def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement
         if left is not None and elapsed_ms(since, left) <= limit:
             yield claim.ok("It did.", left)
         elif left is not None:
-            yield claim.failed("It left late.", left, proof=Proof.TIMING)
+            yield claim.tolerated("It left late.", left, proof=Proof.TIMING)
         elif elapsed_ms(since, end(ev)) <= limit:
             raise NotReached("the run ended before the client had to leave")
         elif beats:

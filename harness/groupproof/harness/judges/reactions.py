@@ -1,28 +1,27 @@
 """What a client does after something went wrong: joins again, keeps its membership, tells the application, or falls silent.
 
-`after` is always the name of a fault's delivery or of a mark. Deadlines are generous: they cover the reconnect backoffs of every client
-known, and are no one's in particular.
+`after` is always the name of a fault's delivery or of a mark. Deadlines are those of a client with short backoffs; a client whose rhythm was measured
+as slower has as many times as long (`Evidence.stretch`). How long a backoff is, is the client's choice (CLIENT-06, CLIENT-14).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator
 from enum import Enum
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
+from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms
 from groupproof.harness.judges.reading import GROUP_REQUESTS, error_of, moment, newest, surfaced, synced
+from groupproof.harness.terms import REACT_MS
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
-    "REACT_MS", "Identity", "comes_back", "ignores_stale_refusal", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives", "takes_up_its_work",
+    "REACT_MS", "Identity", "comes_back", "has_left", "ignores_stale_refusal", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives", "takes_up_its_work",
 ]  # fmt: skip
-
-REACT_MS = 6_000
-"""Within which a client has reacted, whatever its backoff."""
 
 
 class Identity(Enum):
@@ -47,7 +46,7 @@ def is_struck(fault: str, client: str, api: Api, *, requirement: str, within_ms:
         never = overdue(ev, claim, came, since=armed[0], within_ms=within_ms, never=f"No {api.title} came.", late=f"{api.title} came late.")
         yield never or claim.ok("It did.", came)
 
-    return judge
+    return Timed(judge, fault, within_ms, from_arming=True)
 
 
 def rejoins(
@@ -60,12 +59,14 @@ def rejoins(
     absent: Verdict = Verdict.FAILED,
     or_tells: bool = False,
     or_syncs: bool = False,
+    beyond_session_of: str = "",
 ) -> Judge:
     """Judge that `client` joins again, and as whom.
 
-    A dropped id is NON_STRICT; an id that the coordinator has just refused is FAILED, for nobody would ever let it in. `absent` is the
-    verdict if no JoinGroup comes. With `or_tells` telling the application instead is as good; with `or_syncs` so is the same SyncGroup
-    once more, which the coordinator takes (SYNC-53).
+    A dropped id is NON_STRICT, and so is one JoinGroup with an id that another request was refused for: it costs a round trip, and the coordinator's
+    answer to that JoinGroup decides. An id that JoinGroup itself refused is FAILED, for nobody would ever let it in. `absent` is the verdict if no
+    JoinGroup comes. With `or_tells` telling the application instead is as good; with `or_syncs` so is the same SyncGroup once more, which the
+    coordinator takes (SYNC-53). With `beyond_session_of` the wait is longer by the session of that member, which is gone.
     """
     claim = Claim(requirement=requirement, expected=f"The client joins again{_AS[identity]}.")
 
@@ -80,28 +81,56 @@ def rejoins(
         if join is None and or_tells and told is not None:
             yield claim.ok("It told the application.", told)
             return
-        never = overdue(ev, claim, join, since=since, within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
+        due_ms = within_ms + (ev.terms(beyond_session_of).session_ms if beyond_session_of else 0)
+        never = overdue(ev, claim, join, since=since, within_ms=due_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
         if never is not None:
             yield never
         if join is not None:
-            yield _identified(claim, join, identity, "" if mine is None else mine.member)
+            yield _identified(ev, claim, join, identity, since if mine is None else mine.seen, after)
 
-    return judge
+    return Timed(judge, after, within_ms)
 
 
 _AS = {Identity.KEPT: " with the member id it has", Identity.EMPTY: " with the empty member id", Identity.EITHER: ""}
 
 
-def _identified(claim: Claim, join: Observation, identity: Identity, mine: str) -> Finding:
-    member = join.member or ""
+def _identified(ev: Evidence, claim: Claim, join: Observation, identity: Identity, given: Observation, after: str) -> Finding:
+    """Return what the member id of `join` says; `given` is the JoinGroup answer that gave the client the id it had."""
+    member, mine, client = join.member or "", given.member or "", join.client or ""
     if identity is Identity.EITHER or (member == mine and identity is Identity.KEPT) or (member == "" and identity is Identity.EMPTY):
         return claim.ok("It did.", join)
     if identity is Identity.KEPT:
         what = "the empty member id" if member == "" else "another member id"
+        if has_left(ev, client, mine, join):
+            return claim.tolerated("It left the group and joined anew, which costs the group another rebalance.", join)
         return claim.tolerated(f"It joined again with {what}, leaving a ghost behind.", join)
-    if member == mine:
-        return claim.failed("It joined again with the member id that was refused.", join)
-    return claim.tolerated("It joined again with an older member id.", join)
+    if member != mine:
+        return claim.tolerated("It joined again with an older member id.", join)
+    if ev.is_answer_to(after, Api.JOIN_GROUP):
+        return claim.failed("It joined again with the member id that JoinGroup had refused.", join)
+    if (again := _joins_refused(ev, client, mine, join)) is not None:
+        return claim.failed("It joined again and again with a member id that JoinGroup refuses.", again)
+    return claim.tolerated("It joined once more with the member id that was refused.", join)
+
+
+def has_left(ev: Evidence, client: str, member: str, before: Observation) -> bool:
+    """Tell whether a LeaveGroup of that member was answered without error before an observation: then it left no ghost behind."""
+    left = (request for request in ev.requests(Api.LEAVE_GROUP, client, before=before.seq) if member in _members_of(request))
+    return any((answer := ev.answer(request)) is not None and error_of(answer) == 0 for request in left)
+
+
+def _members_of(leave: Observation) -> set[str]:
+    return {leave.member or "", *(each.get("member_id") or "" for each in leave.body.get("members") or ())}
+
+
+def _joins_refused(ev: Evidence, client: str, member: str, first: Observation) -> Observation | None:
+    """Return the JoinGroup that names an id which JoinGroup itself had refused before, from `first` on."""
+    joins = [each for each in ev.requests(Api.JOIN_GROUP, client, first.seq - 1, ev.closing) if each.member == member]
+    for early, late in itertools.pairwise(joins):
+        answer = ev.answer(early)
+        if answer is not None and answer.error == ErrorCode.UNKNOWN_MEMBER_ID and answer.seq < late.seq:
+            return late
+    return None
 
 
 def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
@@ -117,19 +146,36 @@ def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: f
         never, late = f"No further {api.title} came.", f"{api.title} came again late."
         yield overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", again)
 
-    return judge
+    return Timed(judge, after, within_ms)
 
 
 def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10_000) -> Judge:
-    """Judge that `client` is a member with an assignment once more: a SyncGroup answered without error."""
+    """Judge that `client` is a member with an assignment once more: a SyncGroup answered without error.
+
+    A Heartbeat that is answered without error in the generation in which it had synced shows as well that it is one.
+    """
     claim = Claim(requirement=requirement, expected="The client ends up a member of the group again.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         back = next(iter(synced(ev, client, after, ev.closing)), None)
+        beat = _stood(ev, client, after)
+        if beat is not None and (back is None or beat.seq < back.seq):
+            yield claim.ok("It was one all the while.", beat)
+            return
         never, late = "It never became a member again.", "It became a member again late."
         yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
-    return judge
+    return Timed(judge, after, within_ms)
+
+
+def _stood(ev: Evidence, client: str, after: str) -> Observation | None:
+    """Return the first Heartbeat, sent after an instant and answered without error, of the membership in which the client had synced before."""
+    before = synced(ev, client, before=after)
+    if not before:
+        return None
+    mine = (before[-1].member, before[-1].generation)
+    beats = (beat for beat in ev.requests(Api.HEARTBEAT, client, after, ev.closing) if (beat.member, beat.generation) == mine)
+    return next((beat for beat in beats if (answer := ev.answer(beat)) is not None and error_of(answer) == 0), None)
 
 
 def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 3_000) -> Judge:
@@ -175,7 +221,7 @@ def comes_back(client: str, *, after: str, requirement: str, within_ms: float = 
         back, never, late = next(iter(good), None), "It never came back.", "It came back late."
         yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
-    return judge
+    return Timed(judge, after, within_ms)
 
 
 def keeps_membership(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
@@ -193,17 +239,22 @@ def keeps_membership(client: str, *, after: str, requirement: str, within_ms: fl
         if first is None and or_tells and told is not None:
             yield claim.ok("It told the application.", told)
             return
+        due_ms = max(within_ms, 2 * ev.terms(client).heartbeat_ms)
         never, late = "Neither a Heartbeat nor a JoinGroup came.", "It went on late."
-        yield overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or _kept(claim, join, beat, mine.member)
+        yield overdue(ev, claim, first, since=moment(ev, after), within_ms=due_ms, never=never, late=late) or _kept(
+            ev, claim, join, beat, mine.member
+        )
 
-    return judge
+    return Timed(judge, after, within_ms)
 
 
-def _kept(claim: Claim, join: Observation | None, beat: Observation | None, mine: str) -> Finding:
+def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observation | None, mine: str) -> Finding:
     if join is None:
         return claim.ok("It did.", beat)
     if join.member == mine:
         return claim.tolerated("It joined again though its membership stood.", join)
+    if has_left(ev, join.client or "", mine, join):
+        return claim.tolerated("It left the group and joined anew, though its membership stood.", join)
     return claim.tolerated("It gave its membership up and joined anew, leaving a ghost behind.", join)
 
 
@@ -239,7 +290,7 @@ def surfaces(
         else:
             yield _silent(ev, claim, since, within_ms)
 
-    return judge
+    return Timed(judge, after, within_ms)
 
 
 def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> Observation:
@@ -262,7 +313,7 @@ def survives(client: str, *, after: str, requirement: str, within_ms: float = RE
         else:
             yield _silent(ev, claim, moment(ev, after), within_ms)
 
-    return judge
+    return Timed(judge, after, within_ms)
 
 
 def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:
@@ -272,7 +323,7 @@ def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:
 
 
 def _silent(ev: Evidence, claim: Claim, since: Observation, within_ms: float) -> Finding:
-    if end(ev).at_ms - since.at_ms < within_ms:
+    if elapsed_ms(ev.clock(since), end(ev)) < within_ms * ev.stretch:
         raise NotReached("the run ended before its time was over")
     return claim.failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS)
 

@@ -12,7 +12,7 @@ from groupproof.harness.judges.assignment import (
     holds_partitions,
     takes_what_it_was_given,
 )
-from groupproof.harness.steps import assigned, company, joined, mark, passing, plan, stable, start, subject
+from groupproof.harness.steps import assigned, company, joined, mark, passing, plan, settled, start, subject
 from groupproof.harness.suites.making import MUST, case
 from groupproof.protocol.trace import Partitions
 
@@ -84,7 +84,7 @@ CASES: tuple[Case, ...] = (
                 mark("newcomer"),
                 *start("z0"),
                 assigned("z0", ("t", 1), ("u", 0), ("u", 1), after="newcomer", go_on=True),
-                stable("m0", "z0", after="newcomer", go_on=True),
+                settled({"t": 2, "u": 2}, "m0", "z0", after="newcomer"),
                 passing(200),
             ],
         ),
@@ -107,7 +107,7 @@ CASES: tuple[Case, ...] = (
         "A follower syncs without an assignment and takes the one that the leader made.",
         ("CLIENT-12", "INV-09"),
         MUST,
-        plan(company("a0"), subject("m0"), topics={"t": 4}, steps=[*joined("a0", "m0"), passing(200)]),
+        plan(company("a0"), subject("m0"), topics={"t": 4}, steps=[*joined("a0", "m0"), settled({"t": 4}, "a0", "m0"), passing(200)]),
         follower_assigns_nothing("m0"),
         holds_partitions("m0", 2, requirement="INV-09"),
         takes_what_it_was_given("m0", requirement="INV-09"),

@@ -123,6 +123,7 @@ _AUTOMATIC: tuple[Case, ...] = (
         ),
         commits_before_joining("m0", after="newcomer", requirement="CLIENT-62"),
         needs=["auto-commit"],
+        spares=["auto_commit_interval_ms"],
     ),
     case(
         "commit/auto-at-close",
@@ -135,6 +136,7 @@ _AUTOMATIC: tuple[Case, ...] = (
         ),
         commits_by_itself("m0", after="close", requirement="COMMIT-23", within_ms=0, absent=Verdict.NON_STRICT),
         needs=["auto-commit"],
+        spares=["auto_commit_interval_ms"],
     ),
 )
 

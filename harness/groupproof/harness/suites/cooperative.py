@@ -9,7 +9,7 @@ from groupproof.harness.judges.assignment import holds_partitions
 from groupproof.harness.judges.ownership import claims_nothing, keeps_partitions, names_owned_partitions, tells_no_revocation
 from groupproof.harness.judges.reactions import Identity, ignores_stale_refusal, is_struck, recovers, rejoins
 from groupproof.harness.plan import Member
-from groupproof.harness.steps import answers, commit, delivered, holds, joined, mark, passing, plan, requested, stable, start, subject
+from groupproof.harness.steps import answers, commit, delivered, holds, joined, mark, passing, plan, requested, settled, stable, start, subject
 from groupproof.harness.suites.making import GHOST_SESSION_MS, MUST, case
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -34,7 +34,7 @@ CASES: tuple[Case, ...] = (
             _cooperative("m0"),
             _cooperative("m1"),
             topics={"t": 4},
-            steps=[*joined("m0"), passing(300), mark("newcomer"), *start("m1"), stable("m0", "m1", after="newcomer"), passing(2_500)],
+            steps=[*joined("m0"), passing(300), mark("newcomer"), *start("m1"), settled({"t": 4}, "m0", "m1", after="newcomer"), passing(300)],
         ),
         names_owned_partitions("m0", after="newcomer", requirement="ASSIGN-09"),
         keeps_partitions("m0", 2, after="newcomer", requirement="ASSIGN-06"),
@@ -101,7 +101,7 @@ CASES: tuple[Case, ...] = (
                 delivered("slow"),
                 mark("commit"),
                 commit("m0", ("t", 0, 5), mode="async", wait=False),
-                stable("m0", after="slow", within_ms=10_000),
+                stable("m0", after="slow", within_ms=11_500),
                 passing(700),
             ],
         ),

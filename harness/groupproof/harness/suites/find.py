@@ -19,7 +19,7 @@ def _failing(code: int, count: int = 1) -> Plan:
     """Return a plan whose first lookups fail; the next one succeeds."""
     return plan(
         subject(),
-        steps=[answers("error", _FIND, code, count=count), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=9_000)],
+        steps=[answers("error", _FIND, code, count=count), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=11_500)],
     )
 
 

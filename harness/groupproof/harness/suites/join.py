@@ -27,7 +27,7 @@ _JOIN = Api.JOIN_GROUP
 
 def _first(code: int) -> Plan:
     """Return a plan whose first JoinGroup is answered with an error."""
-    return plan(subject(), steps=[answers("error", _JOIN, code), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=9_000)])
+    return plan(subject(), steps=[answers("error", _JOIN, code), *start("m0"), delivered("error"), stable("m0", after="error", within_ms=11_500)])
 
 
 def _again(code: int, within_ms: int = 12_000) -> Plan:
@@ -218,11 +218,12 @@ _REFUSED: tuple[Case, ...] = (
         ("CLIENT-17", "CLIENT-21"),
         MUST,
         plan(
-            subject(),
+            subject(session_timeout_ms=6_000),
             coordinator={"group.min.session.timeout.ms": 10_000},
             steps=[mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
         surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INVALID_SESSION_TIMEOUT,)),
+        insists=["session_timeout_ms"],
     ),
     case(
         "join/group-max-size-reached",
@@ -256,6 +257,7 @@ _COURSE: tuple[Case, ...] = (
         SHOULD,
         plan(subject(session_timeout_ms=5_000, max_poll_interval_ms=21_000), steps=joined("m0")),
         joins_with_timeouts("m0", session_ms=5_000, rebalance_ms=21_000),
+        insists=["session_timeout_ms"],
     ),
     case(
         "join/subscription",

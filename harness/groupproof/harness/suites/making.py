@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Collection, Iterable
+from typing import Any, Final
 
 from groupproof.harness.case import Case, Judge
-from groupproof.harness.plan import Plan
+from groupproof.harness.judges.honoured import SCALED, insists_on
+from groupproof.harness.plan import Member, Plan
 from groupproof.harness.verdicts import Level
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -41,20 +42,31 @@ def case(
     needs: Iterable[str] = (),
     isolated: bool = False,
     required: bool = True,
+    insists: Collection[str] = (),
+    spares: Collection[str] = (),
 ) -> Case:
-    """Return a client case of the classic dialect; `id` is `area/name`, the dialect goes between."""
+    """Return a client case of the classic dialect; `id` is `area/name`, the dialect goes between.
+
+    A client whose shim ignores a setting that the plan names for it is not put through the case, but for the settings by which judges scale: of those
+    the case `insists` on some. What it `spares` it can do without.
+    """
     area, name = id.split("/")
+    wanted = {each.name: _insisted(each, insists, spares) for each in plan.members if each.kind == "subject"}
     return Case(
         id=f"{area}/classic/{name}",
         title=title,
         requirements=tuple(requirements),
         level=level,
         plan=plan,
-        judges=judges,
+        judges=(insists_on({name: settings for name, settings in wanted.items() if settings}), *judges) if any(wanted.values()) else judges,
         needs=frozenset({"classic", *needs}),
         isolated=isolated,
         required=required,
     )
+
+
+def _insisted(member: Member, insists: Collection[str], spares: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in member.settings.items() if name not in spares and (name in insists or name not in SCALED)}
 
 
 def code_name(code: int) -> str:

@@ -11,7 +11,7 @@ from groupproof.harness.judges.heartbeats import heartbeats_go_on, heartbeats_st
 from groupproof.harness.judges.leaving import gives_its_place_up, sends_none, stays_in_time
 from groupproof.harness.judges.reactions import recovers
 from groupproof.harness.plan import Member, Step
-from groupproof.harness.steps import commit, company, consumed, joined, mark, passing, pause, plan, requested, resume, stable, subject
+from groupproof.harness.steps import commit, company, consumed, joined, mark, passing, pause, plan, requested, resume, settled, stable, subject
 from groupproof.harness.suites.making import MUST, case
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
@@ -50,7 +50,12 @@ CASES: tuple[Case, ...] = (
         plan(
             company(max_poll_interval_ms=30_000),
             _slow(),
-            steps=[*joined("a0", "m0"), mark("stopped"), pause("m0"), stable("a0", after="stopped", within_ms=_POLL_MS + _TICK_MS + 2_000)],
+            steps=[
+                *joined("a0", "m0"),
+                mark("stopped"),
+                pause("m0"),
+                settled({"t": 2}, "a0", after="stopped", within_ms=_POLL_MS + _TICK_MS + 2_000),
+            ],
         ),
         gives_its_place_up("m0", after="stopped", within_ms=_POLL_MS + _TICK_MS),
         holds_partitions("a0", 2, after="stopped", requirement="ASSIGN-11"),
@@ -96,7 +101,7 @@ CASES: tuple[Case, ...] = (
             subject(session_timeout_ms=1_500, max_poll_interval_ms=5_000),
             steps=[*joined("m0"), consumed("m0", go_on=True), mark("busy"), pause("m0"), passing(3_500), resume("m0"), passing(500)],
         ),
-        heartbeats_go_on("m0", 1_500, after="busy", requirement="CLIENT-40"),
+        heartbeats_go_on("m0", after="busy", requirement="CLIENT-40"),
         stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"),
         needs=["pause"],
     ),

@@ -210,7 +210,7 @@ _COURSE: tuple[Case, ...] = (
                 *joined("m0"),
                 answers("error", Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID),
                 delivered("error"),
-                stable("m0", after="error", within_ms=9_000),
+                stable("m0", after="error", within_ms=11_500),
             ],
         ),
         rejoins("m0", after="error", requirement="CLIENT-48", identity=Identity.EMPTY),

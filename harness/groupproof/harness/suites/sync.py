@@ -47,7 +47,15 @@ def _failing(code: int, within_ms: int = 12_000, direction: str = "request") -> 
     )
 
 
-def _rejoins(code: int, title: str, requirement: str, *more: Judge, identity: Identity = Identity.KEPT, direction: str = "request") -> Case:
+def _rejoins(
+    code: int,
+    title: str,
+    requirement: str,
+    *more: Judge,
+    identity: Identity = Identity.KEPT,
+    direction: str = "request",
+    or_syncs: bool = False,
+) -> Case:
     return case(
         f"sync/{code_name(code)}",
         title,
@@ -55,7 +63,7 @@ def _rejoins(code: int, title: str, requirement: str, *more: Judge, identity: Id
         MUST,
         _failing(code, direction=direction),
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
-        rejoins("m0", after="error", requirement=requirement, identity=identity),
+        rejoins("m0", after="error", requirement=requirement, identity=identity, or_syncs=or_syncs),
         recovers("m0", after="error", requirement="CLIENT-31"),
         *more,
     )
@@ -109,10 +117,18 @@ CASES: tuple[Case, ...] = (
         direction="response",
     ),
     _rejoins(
-        ErrorCode.COORDINATOR_NOT_AVAILABLE, "A member whose SyncGroup meets no coordinator looks for it and rejoins.", "CLIENT-34", _rediscovery()
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        "A member whose SyncGroup meets no coordinator looks for it, and syncs or joins again.",
+        "CLIENT-34",
+        _rediscovery(),
+        or_syncs=True,
     ),
     _rejoins(
-        ErrorCode.NOT_COORDINATOR, "A member whose SyncGroup meets another broker looks for its coordinator and rejoins.", "CLIENT-34", _rediscovery()
+        ErrorCode.NOT_COORDINATOR,
+        "A member whose SyncGroup meets another broker looks for its coordinator, and syncs or joins again.",
+        "CLIENT-34",
+        _rediscovery(),
+        or_syncs=True,
     ),
     _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A SyncGroup that is not authorised reaches the application."),
     _odd(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A SyncGroup that meets a loading coordinator leads to a rejoin or to an error, never to silence."),
@@ -156,7 +172,7 @@ CASES: tuple[Case, ...] = (
             ],
         ),
         keeps_membership("m0", after="nothing", requirement="CLIENT-81", within_ms=4_000),
-        heartbeats_go_on("m0", GHOST_SESSION_MS, after="nothing", requirement="CLIENT-30"),
+        heartbeats_go_on("m0", after="nothing", requirement="CLIENT-30"),
     ),
     case(
         "sync/late-answer",
@@ -167,7 +183,7 @@ CASES: tuple[Case, ...] = (
             subject(),
             steps=[holds("slow", _SYNC, ms=4_000), *start("m0"), delivered("slow", within_ms=15_000), stable("m0", after="slow"), passing(200)],
         ),
-        heartbeats_while_parked("m0", hold="slow", requirement="CLIENT-40", interval_ms=300, at_least_ms=2_000),
+        heartbeats_while_parked("m0", hold="slow", requirement="CLIENT-40", at_least_ms=2_000),
         takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
     ),
 )

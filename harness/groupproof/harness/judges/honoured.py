@@ -1,0 +1,43 @@
+"""Which settings a case insists on: where a client's shim can't set one, and the wire does not show it all the same, the case can't be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from groupproof.harness.case import Judge
+from groupproof.harness.evidence import Evidence, NotOffered
+from groupproof.harness.verdicts import Finding
+from groupproof.protocol.trace import Observation
+
+__all__ = ["SCALED", "insists_on"]
+
+SCALED: Final = frozenset({"session_timeout_ms", "heartbeat_interval_ms", "poll_timeout_ms"})
+"""Settings by which judges and waits are scaled: what the client keeps to instead is read from the wire (`terms.py`)."""
+
+
+def insists_on(settings: Mapping[str, Mapping[str, Any]]) -> Judge:
+    """Return what makes a case UNIMPLEMENTED for a client whose shim ignores one of these settings, by member; it says nothing of any other client."""
+
+    def judge(ev: Evidence) -> Iterable[Finding]:
+        for client, wanted in settings.items():
+            terms = ev.terms(client)
+            ignored = sorted(name for name in terms.ignored & set(wanted) if not _shows(terms.join, name, wanted[name]))
+            if ignored:
+                raise NotOffered(f"the shim of {client} does not set {' and '.join(ignored)}, which the case is about")
+        return ()
+
+    return judge
+
+
+def _shows(join: Observation | None, name: str, wanted: Any) -> bool:
+    """Tell whether the client's JoinGroup says what was wished, though its shim can't set it."""
+    return join is not None and name in _ON_THE_WIRE and _ON_THE_WIRE[name](join) == wanted
+
+
+_ON_THE_WIRE: Final[Mapping[str, Callable[[Observation], Any]]] = {
+    "session_timeout_ms": lambda join: join.body.get("session_timeout_ms"),
+    "max_poll_interval_ms": lambda join: join.body.get("rebalance_timeout_ms"),
+    "instance_id": lambda join: join.body.get("group_instance_id"),
+    "assignors": lambda join: [each["name"] for each in join.body.get("protocols") or ()],
+}

@@ -1,0 +1,102 @@
+"""A client's own terms, read from the wire: its session and rebalance timeout from JoinGroup, its heartbeat interval from its heartbeats. Pure.
+
+A plan wishes settings, a shim may not be able to set them, and a client may have a rhythm of its own. Cases are judged, and plans wait, by what the
+client does (contract, amendment 2). The same for a driver that waits and a judge that reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final
+
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["REACT_MS", "Terms", "TermsReader", "lost_ms"]
+
+REACT_MS: Final = 6_000.0
+"""Within which a client has reacted, unless its own rhythm was measured and is slower."""
+
+_GAPS_KEPT: Final = 16
+_JOIN, _BEAT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title
+
+
+@dataclass(slots=True)
+class Terms:
+    """What is known of one client. `settings` are those of its newest `subscribe`, `ignored` those of them that its shim could not set."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    ignored: frozenset[str] = frozenset()
+    subscribed: Observation | None = None
+    join: Observation | None = None
+    _beat: Observation | None = None
+    _gaps_ms: list[float] = field(default_factory=list)
+
+    @property
+    def session_ms(self) -> float:
+        """Return the session timeout (ms) of its newest JoinGroup, or the plan's where it sent none."""
+        on_the_wire = None if self.join is None else self.join.body.get("session_timeout_ms")
+        return float(on_the_wire or self.settings.get("session_timeout_ms") or 0)
+
+    @property
+    def rebalance_ms(self) -> float:
+        """Return the rebalance timeout (ms) of its newest JoinGroup; version 0 of JoinGroup has the session timeout for that."""
+        on_the_wire = None if self.join is None else self.join.body.get("rebalance_timeout_ms")
+        if on_the_wire is not None and on_the_wire > 0:
+            return float(on_the_wire)
+        return self.session_ms if self.join is not None else float(self.settings.get("max_poll_interval_ms") or 0)
+
+    @property
+    def heartbeat_ms(self) -> float:
+        """Return the interval (ms) of its heartbeats as it was observed, but not less than the plan's."""
+        wished = float(self.settings.get("heartbeat_interval_ms") or 0)
+        return max(wished, median(self._gaps_ms)) if self._gaps_ms else wished
+
+    def follow(self, seen: Observation) -> None:
+        """Take the next observation of this client."""
+        if seen.who == "kit" and seen.body.get("command") == "subscribe":
+            self.settings, self.ignored, self.subscribed = seen.body.get("fields") or {}, frozenset(), None
+        elif seen.who == "shim" and seen.body.get("name") == "answer" and self.subscribed is None and self.settings:
+            self.ignored, self.subscribed = frozenset(seen.body.get("ignored") or ()), seen
+        elif seen.kind == "request" and seen.api == _JOIN and seen.body.get("session_timeout_ms"):
+            self.join, self._beat = seen, None
+        elif seen.kind == "request" and seen.api == _BEAT:
+            self._follow_heartbeat(seen)
+
+    def _follow_heartbeat(self, beat: Observation) -> None:
+        before, self._beat = self._beat, beat
+        if before is not None and (before.member, before.generation) == (beat.member, beat.generation):
+            self._gaps_ms = [*self._gaps_ms[1 - _GAPS_KEPT :], beat.at_ms - before.at_ms]
+
+
+class TermsReader:
+    """Takes every observation of a trace in order, and knows the terms of each client so far."""
+
+    def __init__(self) -> None:
+        self._terms: dict[str, Terms] = {}
+        self.stretch = 1.0
+
+    def feed(self, seen: Observation) -> None:
+        if seen.client is not None:
+            self._terms.setdefault(seen.client, Terms()).follow(seen)
+        elif seen.who == "kit" and seen.body.get("name") == "rhythm":
+            self.stretch = max(1.0, float(seen.body["react_ms"]) / REACT_MS)
+
+    def of(self, client: str) -> Terms:
+        return self._terms.get(client) or Terms()
+
+    def session_surplus_ms(self) -> float:
+        """Return by how much the session of some client is longer than the plan wished: so much longer a ghost keeps its place."""
+        wished = ((each.session_ms, each.settings.get("session_timeout_ms")) for each in self._terms.values() if each.join is not None)
+        return max((max(0.0, on_the_wire - float(plan)) for on_the_wire, plan in wished if plan), default=0.0)
+
+
+def lost_ms(seen: Observation) -> float:
+    """Return how much time (ms) the machine lost by what an observation tells: a wait that it fell into was so much shorter for the client.
+
+    The kit's loop and its child process both tell of one stall; the child's word is taken, for it has nothing else to do.
+    """
+    is_lag = seen.who == "kit" and seen.body.get("name") == "lag" and seen.body.get("source") == "child"
+    return float(seen.body["lag_ms"]) if is_lag else 0.0
