@@ -112,6 +112,7 @@ REACTIONS: Final = (
     _bug("retries-sync-30", "Joins again after a SyncGroup it is not authorised for.", "CLIENT-35", _on(SYNC, 30, do=(BACK_OFF, REJOIN))),
     _bug("dies-on-sync-16", "Takes the coordinator's move for a fatal error when it syncs.", "CLIENT-34 CLIENT-31", _on(SYNC, 15, 16, do=(RAISE,))),
     _bug("dies-on-sync-22", "Takes ILLEGAL_GENERATION of a SyncGroup for a fatal error.", "CLIENT-33 CLIENT-31", _on(SYNC, 22, do=(RAISE,))),
+    _bug("dies-on-sync-25", "Takes UNKNOWN_MEMBER_ID of a SyncGroup for a fatal error.", "CLIENT-33 CLIENT-31", _on(SYNC, 25, do=(RAISE,))),
     _bug("dies-of-parked-sync", "Takes a SyncGroup that is parked for a while for a fatal error.", "CLIENT-31",
          _on(SYNC, Lapse.TIMED_OUT, do=(RAISE,)), sync_timeout_factor=0.02),
     _bug("falls-silent-on-sync-errors", "Waits for ever, and tells nobody, after a SyncGroup error that no second try would cure.", "CLIENT-35",
