@@ -1,6 +1,7 @@
 """A shim without a client, that breaks the contract in the way its first argument names: what the kit must bear.
 
-It needs nothing but the standard library. `honest` keeps the contract as far as one can without a client.
+It needs nothing but the standard library. `honest` keeps the contract as far as one can without a client. Those that end after their client has
+spoken ask the broker for a coordinator first, with a frame of their own making.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 HOW = sys.argv[1]
@@ -66,16 +70,59 @@ def obey(command: dict[str, Any]) -> None:
         say({"id": command["id"], "unimplemented": "cannot pause", **addressed})
     elif HOW == "refuses" and command["command"] == "subscribe":
         say({"id": command["id"], "error": "INVALID_CONFIG", "message": "bad", "fatal": True, **addressed})
-    elif HOW == "dies-on-subscribe":
-        print("last words", file=sys.stderr, flush=True)
-        os._exit(7)
-    elif HOW == "closes-stdout":
-        os.close(1)
-        time.sleep(3600)
+    elif HOW in LAST_ACTS:
+        LAST_ACTS[HOW]()
+    elif HOW in (*ENDS, "answers-twice", "tells-a-story") and command["command"] == "subscribe":
+        subscribed(command, addressed)
     elif HOW == "bad-line":
         print("{not json", flush=True)
     else:
         fine(command, addressed)
+
+
+def speak(command: dict[str, Any]) -> None:
+    """Ask for the group's coordinator, as a client would (FindCoordinator v0), and wait for the answer."""
+    host, _, port = command["bootstrap"].partition(",")[0].rpartition(":")
+    client, group = command["client_id"].encode(), command["group"].encode()
+    frame = struct.pack(">hhih", 10, 0, 1, len(client)) + client + struct.pack(">h", len(group)) + group
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(struct.pack(">i", len(frame)) + frame)
+        connection.recv(4)
+
+
+def die() -> None:
+    print("last words", file=sys.stderr, flush=True)
+    os._exit(7)
+
+
+def close_stdout() -> None:
+    os.close(1)
+    time.sleep(3600)
+
+
+def be_killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def panic() -> None:
+    os._exit(2)
+
+
+LAST_ACTS: dict[str, Callable[[], None]] = {"dies-on-subscribe": die, "closes-stdout": close_stdout}
+ENDS: dict[str, Callable[[], None]] = {"killed": be_killed, "aborts": os.abort, "panics": panic}
+
+
+def subscribed(command: dict[str, Any], addressed: dict[str, Any]) -> None:
+    """End once the client has spoken, or say more than was done."""
+    if HOW in ENDS:
+        speak(command)
+        print("goroutine 17 [running]", "panic: nil", sep="\n", file=sys.stderr, flush=True)
+        ENDS[HOW]()
+    say({"id": command["id"], "ok": True, **addressed})
+    if HOW == "answers-twice":
+        say({"id": command["id"], "ok": True, **addressed})
+    else:
+        say({"name": "partitions_assigned", "partitions": [{"topic": "t", "partition": 0}], **addressed})
 
 
 def fine(command: dict[str, Any], addressed: dict[str, Any]) -> None:

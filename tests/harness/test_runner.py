@@ -189,6 +189,28 @@ def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() 
         assert not exited.body["shared"]
 
 
+WAITS = Plan(members=JOIN.members, steps=(Start(member="m0"), Pass(ms=300)))
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict", "told"),
+    [
+        ("killed", Verdict.INCONCLUSIVE, "the process of m0 was killed from outside (signal 9)"),
+        ("panics", Verdict.FAILED, "It crashed: its process exited with status 2."),
+        ("aborts", Verdict.FAILED, "It crashed: its process was ended by signal 6 (SIGABRT)."),
+        ("honest", Verdict.INCONCLUSIVE, "the shim answered, and no request of its client came"),
+        ("tells-a-story", Verdict.BROKEN, "the shim of m0 told partitions_assigned although its client had sent no request of the group protocol"),
+        ("answers-twice", Verdict.BROKEN, "an answer to command 2, which is not open"),
+    ],
+)
+def test_a_shim_that_ends_or_lies_is_told_by_name(how: str, verdict: Verdict, told: str) -> None:
+    (result,) = run_fake(how, case(plan=WAITS), capabilities=())
+
+    assert (result.ruling.verdict, result.ruling.observed) == (verdict, told)
+    if verdict is Verdict.FAILED:
+        assert [each.detail for each in result.ruling.findings] == ["goroutine 17 [running] | panic: nil"]
+
+
 def test_what_a_broken_shim_says_is_broken_in_every_way_and_never_failed() -> None:
     paused = Plan(members=JOIN.members, steps=(Start(member="m0"), Pass(ms=100)))
     for how, why in (("bad-line", "is no JSON"), ("refuses", "subscribe was refused: INVALID_CONFIG bad")):
