@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 
@@ -10,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.coordinator.sockets import Poller, Socket
+from groupproof.coordinator.sockets import Poller, Socket, has_all
 
 
 @asynccontextmanager
@@ -159,3 +161,70 @@ async def test_what_the_kernel_does_not_take_now_is_left(sockets: list[Socket], 
     peers[0].close()
     with pytest.raises(trio.BrokenResourceError):
         sockets[0].send_now(rest)
+
+
+@asynccontextmanager
+async def over_tcp() -> AsyncIterator[tuple[trio.SocketStream, trio.SocketStream]]:
+    """Yield both ends of a connection over loopback."""
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with listener, await trio.open_tcp_stream("127.0.0.1", listener.socket.getsockname()[1]) as theirs, await listener.accept() as ours:
+        yield ours, theirs
+
+
+async def _read_and_close(theirs: trio.SocketStream) -> None:
+    await theirs.receive_some(100)
+    await theirs.aclose()
+
+
+async def _close_unread(theirs: trio.SocketStream) -> None:
+    await theirs.aclose()
+
+
+async def _reset(theirs: trio.SocketStream) -> None:
+    await theirs.receive_some(100)
+    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    await theirs.aclose()
+
+
+@pytest.mark.parametrize(("parts", "taken"), [(_read_and_close, True), (_close_unread, False), (_reset, False)])
+def test_who_hangs_up_in_order_after_all_bytes_has_taken_them(parts: Callable[[trio.SocketStream], Awaitable[None]], *, taken: bool) -> None:
+    async def main() -> None:
+        async with over_tcp() as (ours, theirs):
+            await ours.send_all(b"refused")
+            await parts(theirs)
+            with contextlib.suppress(trio.BrokenResourceError):
+                assert await ours.receive_some(1) == b""
+            assert await has_all(ours) is taken
+
+    trio.run(main)
+
+
+def test_who_had_hung_up_before_the_bytes_came_has_not_taken_them() -> None:
+    async def main() -> None:
+        async with over_tcp() as (ours, theirs):
+            await theirs.aclose()
+            assert await ours.receive_some(1) == b""
+            await ours.send_all(b"refused")
+            assert not await has_all(ours)
+
+    trio.run(main)
+
+
+def test_a_peer_that_is_still_there_is_not_said_to_have_hung_up() -> None:
+    async def main() -> None:
+        async with over_tcp() as (ours, _):
+            await ours.send_all(b"refused")
+            assert not await has_all(ours)
+
+    trio.run(main)
+
+
+@on_sockets()
+async def test_of_a_socket_that_is_no_tcp_nobody_can_say_it(sockets: list[Socket], peers: list[socket.socket]) -> None:
+    peers[0].close()
+    assert not await has_all(sockets[0])
+
+
+def test_a_stream_in_memory_has_refused_what_nobody_takes() -> None:
+    ours, _ = trio.testing.memory_stream_pair()
+    assert trio.run(has_all, ours)

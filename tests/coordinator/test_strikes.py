@@ -92,6 +92,47 @@ async def test_an_answer_that_nobody_takes_is_not_delivered() -> None:
 
 
 @virtually
+async def test_who_hangs_up_over_an_answer_has_taken_it_and_no_other_is_struck() -> None:
+    """As kafka-go does: the connection is at its end before the broker looks whether it still stands."""
+    async with staged() as stage:
+        (client,) = await stage.stable("m0")
+        ours, theirs = trio.testing.memory_stream_pair()
+        hasty = Client(ours, "m0")
+
+        async def hang_up() -> None:
+            trio.testing.memory_stream_pump(theirs.send_stream, ours.receive_stream)
+            await hasty.receive()
+            await ours.aclose()
+            for _ in range(10):  # turns in which the broker finds the connection at its end
+                await trio.lowlevel.checkpoint()
+
+        theirs.send_stream.send_all_hook = hang_up
+        stage.nursery.start_soon(stage.cluster.serve_connection, 0, theirs, "127.0.0.1:1")
+        _arm(stage, Answer(error_code=27))
+        await hasty.send(Api.HEARTBEAT, client.who())
+        await trio.testing.wait_all_tasks_blocked()
+
+        assert stage.stages("f") == ["armed", "triggered", "delivered"]
+        assert await client.heartbeat() == 0
+
+
+@virtually
+async def test_an_answer_that_the_application_told_of_is_delivered_and_strikes_no_other() -> None:
+    async with staged() as stage:
+        gone, there = await stage.stable("m0", "m1")
+        _arm(stage, Answer(error_code=27))
+        await gone.send(Api.HEARTBEAT, gone.who())
+        await gone.stream.aclose()
+        await trio.testing.wait_all_tasks_blocked()
+        stage.cluster.interception.told("f", {"client": "m0"})
+        stage.cluster.interception.told("nobody", {"client": "m0"})
+
+        assert await there.heartbeat() == 0
+        assert stage.stages("f") == ["armed", "triggered", "failed", "delivered"]
+        assert stage.seen("fault", stage="delivered")[0].body["by"] == "application"
+
+
+@virtually
 async def test_a_fault_whose_answer_nobody_took_strikes_the_next_match() -> None:
     async with staged() as stage:
         gone, there = await stage.stable("m0", "m1")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 
 import pytest
 import trio
@@ -53,3 +54,13 @@ def test_a_stream_without_a_socket_has_no_options() -> None:
     Wrapped(one).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
     assert not hasattr(one, "setsockopt")
+    assert Wrapped(one).getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8) is None
+
+
+def test_the_options_of_the_socket_inside_can_be_asked_for() -> None:
+    async def main() -> None:
+        (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        async with listener, await trio.open_tcp_stream("127.0.0.1", listener.socket.getsockname()[1]) as stream:
+            assert Wrapped(stream).getsockopt(socket.SOL_SOCKET, socket.SO_TYPE, 4) == socket.SOCK_STREAM.to_bytes(4, sys.byteorder)
+
+    trio.run(main)

@@ -11,6 +11,7 @@ import trio
 
 from groupproof.clients.connection import Answered, Connect, Connection, Observer
 from groupproof.clients.outputs import Node
+from groupproof.protocol.refusals import error_of
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["ANY", "FETCH", "Brokers"]
@@ -22,11 +23,17 @@ FETCH: Final = "fetch"
 """The lane of requests about records."""
 
 _TIMED: Final = (ANY, FETCH)
+_REFUSED: Final = frozenset(
+    {Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH}
+)
 _Key = tuple[str, int, str]
 
 
 class Brokers:
-    """Opens connections when they are needed. `lost(node, lane, reason)` tells of each that ended, node None for the lane `any`."""
+    """Opens connections when they are needed. `lost(node, lane, reason)` tells of each that ended, node None for the lane `any`.
+
+    With `hangs_up` one is closed when the coordinator has refused something over it.
+    """
 
     def __init__(
         self,
@@ -38,12 +45,13 @@ class Brokers:
         versions: Mapping[Api, int],
         shares_connections: bool,
         timeout_s: float,
+        hangs_up: bool = False,
         lost: Callable[[Node | None, str, Exception], None],
         observer: Observer | None = None,
     ) -> None:
         self._connect, self._nursery = connect, nursery
         self._client_id, self._versions, self._shares, self._lost = client_id, versions, shares_connections, lost
-        self._timeout_s, self._observer, self._numbers = timeout_s, observer, itertools.count(1)
+        self._timeout_s, self._observer, self._numbers, self._hangs_up = timeout_s, observer, itertools.count(1), hangs_up
         self._addresses = list(bootstrap)
         self._nodes: dict[int, tuple[str, int]] = {}
         self._open: dict[_Key, Connection] = {}
@@ -64,7 +72,17 @@ class Brokers:
         connection = self._open.get(key)
         if connection is None:
             connection = self._opened(key, to, lane)
-        connection.send(api, body, answered)
+        connection.send(api, body, self._parting(key, connection, api, answered) if self._hangs_up and api in _REFUSED else answered)
+
+    def _parting(self, key: _Key, connection: Connection, api: Api, answered: Answered) -> Answered:
+        """Return what takes the answer, and closes the connection over a refusal once it is taken."""
+
+        def parts(body: dict[str, Any] | None) -> None:
+            answered(body)
+            if body is not None and error_of(api, body) and self._open.get(key) is connection:
+                self._forget(key).close()
+
+        return parts
 
     def drop(self, to: Node | None, lanes: frozenset[str]) -> None:
         """Close the connections of these lanes to `to` (None: to whatever broker they go)."""

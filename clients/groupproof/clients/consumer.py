@@ -92,6 +92,7 @@ class Consumer:
                 client_id=self._client_id,
                 versions=self._policy.versions,
                 shares_connections=self._policy.lanes == "shared",
+                hangs_up=self._policy.hangs_up_after_errors,
                 timeout_s=self._settings.request_timeout_ms / 1000,
                 lost=self._lost,
                 observer=self._observer,

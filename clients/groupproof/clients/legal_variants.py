@@ -152,6 +152,12 @@ LEGAL: Final = (
         seen="clients with a coarse timer",
     ),
     Variant(
+        name="hangs-up-after-errors",
+        says="Closes the connection over which the coordinator has refused something, and opens another.",
+        policy=Policy(hangs_up_after_errors=True),
+        seen="kafka-go, Kafka's VerifiableConsumer at a fatal error",
+    ),
+    Variant(
         name="looks-up-patiently",
         says="Waits five times as long after a fruitless lookup or a failed heartbeat.",
         policy=Policy(retry_factor=5.0),

@@ -44,6 +44,7 @@ class Policy:
     rediscovers_each_rebalance: bool = False
     looks_up: bool = True  # False: group requests go to any broker
     lookups_at_once: int = 1
+    hangs_up_after_errors: bool = False  # closes the connection over which the coordinator refused something, and opens another
     looks_up_own_group: bool = True
     retry_factor: float = 1.0
 

@@ -23,7 +23,7 @@ import trio
 from groupproof.coordinator.broker import AT_ONCE, Arrived, Broker, Parked
 from groupproof.coordinator.inbox import Inbox
 from groupproof.coordinator.observed import request_columns, response_columns
-from groupproof.coordinator.sockets import Socket
+from groupproof.coordinator.sockets import Socket, has_all
 from groupproof.coordinator.strikes import Severed, Strikes, Struck
 from groupproof.coordinator.variant import Line
 from groupproof.protocol.framing import Framer, FramingError, frame
@@ -119,10 +119,12 @@ class Connection:
                 setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             await self._stream.aclose()
 
-    @property
-    def is_open(self) -> bool:
-        """Tell whether neither side has ended the connection, as far as is known."""
-        return self._is_open and not self._inbox.closed
+    async def _is_taken(self) -> bool:
+        """Tell whether the client took what was just sent: it is there still, or it has hung up in order after it had all of it.
+
+        Clients hang up over an answer that they take for fatal (Kafka's own VerifiableConsumer, kafka-go), sooner than we look.
+        """
+        return self._is_open and (not self._inbox.closed or await has_all(self._stream))
 
     @contextlib.contextmanager
     def waits(self, what: str) -> Iterator[None]:
@@ -379,7 +381,8 @@ class Connection:
             self._tell_unsent(arrived)
             self._strikes.sent(strikes, failure=str(error) or "the connection broke")
             raise
-        self._strikes.sent(strikes)
+        if strikes:
+            self._strikes.sent(strikes, failure="" if await self._is_taken() else "the client had closed the connection")
         self._strikes.passed(arrived, "response")
 
     def _tell_unsent(self, arrived: Arrived) -> None:

@@ -7,7 +7,7 @@ kind `fault`; their stage stands in `detail` and in `body["stage"]`:
 * triggered: a frame was struck (the columns say which);
 * delivered: it took effect. A hold, a silence or a reordering: the frame is withheld from an open connection. A cut: the connection is closed.
   A move: the coordinator is elsewhere. A duplicate: the coordinator took the request up twice. A drop: the frame goes no further. An answer, or
-  a frame that was corrupted: the peer took its bytes;
+  a frame that was corrupted: the peer took its bytes, be it that it hung up in order thereafter, or its application told of the code;
 * released: `body["held"]` frames go on, because someone said so, because the hold's time was over, or because another frame has passed
   (`body["by"]`);
 * healed: disarmed, and what it held goes on;
@@ -46,6 +46,7 @@ class Interception:
         self._holds: dict[str, _Hold] = {}
         self._silences: dict[str, _Hold] = {}
         self._reorders: dict[str, _Hold] = {}
+        self._given_back: set[str] = set()
 
     @property
     def is_idle(self) -> bool:
@@ -85,7 +86,17 @@ class Interception:
     def unreceived(self, fault: Fault, columns: Mapping[str, Any], why: str) -> None:
         """Record that the fault's answer reached nobody; the next matching frame is struck instead."""
         self._filter.give_back(fault.name)
+        self._given_back.add(fault.name)
         self.receipt(fault, "failed", columns, body={"why": why})
+
+    def told(self, name: str, columns: Mapping[str, Any]) -> None:
+        """Record that the application has told of the answer that `name` gave: whatever became of the connection, it was taken."""
+        if name not in self._armed:
+            return
+        if name in self._given_back:
+            self._given_back.discard(name)
+            self._filter.take_back(name)
+        self.receipt(self._armed[name], "delivered", columns, body={"by": "application"})
 
     async def hold(self, fault: Fault, ms: int | None, columns: Mapping[str, Any]) -> None:
         """Wait until `fault` is released or healed, or for `ms`; the frame is withheld meanwhile."""

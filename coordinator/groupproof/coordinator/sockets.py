@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import os
 import selectors
+import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 import trio
 
-__all__ = ["Poller", "Socket"]
+__all__ = ["ACKNOWLEDGED_S_MAX", "Poller", "Socket", "has_all"]
 
 T = TypeVar("T")
+
+ACKNOWLEDGED_S_MAX: Final = 0.2
+"""Seconds within which the machine of a peer that has hung up acknowledges what it was sent."""
 
 _READ_BYTES: Final = 65536
 _TURN_MAX: Final = 64  # of the sockets that are served before other tasks have their turn
@@ -101,6 +106,36 @@ class Poller:
             trio.lowlevel.reschedule(key.data.task)
 
 
+_TCP_INFO_BYTES: Final = 28
+_UNACKNOWLEDGED_AT: Final = 24
+_CLOSE_WAIT: Final = 8  # the peer has sent its FIN, and no RST: with bytes unread it would have (RFC 1122, 4.2.2.13)
+_ASKED_EVERY_S: Final = 0.01
+
+
+async def has_all(stream: trio.abc.Stream) -> bool:
+    """Tell whether a peer that has hung up in order had taken all that was sent before: its machine acknowledged it, and it was not reset.
+
+    A stream without a socket refuses what a closed peer can't have, so that what went through was taken.
+    """
+    getsockopt = getattr(stream, "getsockopt", None)
+    if getsockopt is None:
+        return True
+    with trio.move_on_after(ACKNOWLEDGED_S_MAX):
+        while True:
+            try:
+                info = getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES) if hasattr(socket, "TCP_INFO") else b""
+            except OSError:
+                return False
+            if info is None:
+                return True
+            if len(info) < _TCP_INFO_BYTES or info[0] != _CLOSE_WAIT:
+                return False
+            if not int.from_bytes(info[_UNACKNOWLEDGED_AT:_TCP_INFO_BYTES], sys.byteorder):
+                return True
+            await trio.sleep(_ASKED_EVERY_S)
+    return False
+
+
 class Socket(trio.abc.Stream):
     """A connected socket that is read through `poller`."""
 
@@ -138,6 +173,9 @@ class Socket(trio.abc.Stream):
 
     def setsockopt(self, level: int, option: int, value: bytes) -> None:
         self._stream.setsockopt(level, option, value)
+
+    def getsockopt(self, level: int, option: int, buffersize: int) -> bytes:
+        return bytes(self._stream.getsockopt(level, option, buffersize))
 
     async def aclose(self) -> None:
         """Close it; who waits for it is woken by `trio.ClosedResourceError`. Closing twice is no error."""

@@ -28,9 +28,6 @@ class Severed(Exception):
 class Line(Protocol):
     """What a fault needs of a connection."""
 
-    @property
-    def is_open(self) -> bool: ...
-
     def waits(self, what: str) -> AbstractContextManager[None]: ...
 
     async def close(self, reason: str, by: str = ..., *, reset: bool = False) -> None: ...
@@ -130,10 +127,9 @@ class Strikes:
 
     def sent(self, strikes: Iterable[Struck], failure: str = "") -> None:
         """Prove, or disprove, that the peer took the answers that faults gave; `failure` says what came between."""
-        why = failure or ("" if self._line.is_open else "the client had closed the connection")
         for struck in strikes:
-            if struck.answers and why:
-                self._interception.unreceived(struck.fault, struck.columns, why)
+            if struck.answers and failure:
+                self._interception.unreceived(struck.fault, struck.columns, failure)
             elif struck.answers:
                 self._interception.receipt(struck.fault, "delivered", struck.columns)
 

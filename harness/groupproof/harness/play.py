@@ -6,6 +6,7 @@ import hashlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import trio
@@ -22,6 +23,7 @@ from groupproof.harness.judging import judge_run
 from groupproof.harness.lag import LAG_MS_MAX
 from groupproof.harness.network import InProcessNetwork, LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.plan import Impair
+from groupproof.harness.receipts import watch_receipts
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import Subject
 from groupproof.harness.troubles import Trouble
@@ -91,6 +93,7 @@ class Stage:
         try:
             async with trio.open_nursery() as nursery:
                 await nursery.start(cluster.run)
+                await nursery.start(partial(watch_receipts, recorder, cluster.interception.told))
                 async with network.opened(cluster):
                     await driver.run()
                 nursery.cancel_scope.cancel()

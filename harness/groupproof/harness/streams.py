@@ -32,3 +32,8 @@ class Wrapped(trio.abc.Stream):
         setsockopt = getattr(self.inner, "setsockopt", None)
         if setsockopt is not None:
             setsockopt(level, option, value)
+
+    def getsockopt(self, level: int, option: int, buffersize: int) -> bytes | None:
+        """Return an option of the socket inside; None of a stream without one."""
+        getsockopt = getattr(self.inner, "getsockopt", None)
+        return None if getsockopt is None else getsockopt(level, option, buffersize)

@@ -210,6 +210,11 @@ class FrameFilter:
         if name in self._armed:
             self._armed[name].matches -= 1
 
+    def take_back(self, name: str) -> None:
+        """Count again what was given back: it has reached somebody after all."""
+        if name in self._armed:
+            self._armed[name].matches += 1
+
     def strike(self, frame: Frame) -> Fault | None:
         """Return the fault that strikes `frame`, and count it for every fault it matches."""
         struck: Fault | None = None
