@@ -200,13 +200,13 @@ WAITS = Plan(members=JOIN.members, steps=(Start(member="m0"), Pass(ms=300)))
         ("aborts", Verdict.FAILED, "It crashed: its process was ended by signal 6 (SIGABRT)."),
         ("honest", Verdict.INCONCLUSIVE, "the shim answered, and no request of its client came"),
         ("tells-a-story", Verdict.BROKEN, "the shim of m0 told partitions_assigned although its client had sent no request of the group protocol"),
-        ("answers-twice", Verdict.BROKEN, "an answer to command 2, which is not open"),
+        ("answers-twice", Verdict.BROKEN, "a second answer to command 2, which is not open: "),
     ],
 )
 def test_a_shim_that_ends_or_lies_is_told_by_name(how: str, verdict: Verdict, told: str) -> None:
     (result,) = run_fake(how, case(plan=WAITS), capabilities=())
 
-    assert (result.ruling.verdict, result.ruling.observed) == (verdict, told)
+    assert (result.ruling.verdict, result.ruling.observed[: len(told)]) == (verdict, told)
     if verdict is Verdict.FAILED:
         assert [each.detail for each in result.ruling.findings] == ["goroutine 17 [running] | panic: nil"]
 
