@@ -47,9 +47,11 @@ format: .venv/.set-up-dev ## let the formatter and the linter mend what they can
 	$(BIN)/ruff check --quiet --fix
 	$(BIN)/ruff format --quiet
 
-docs: .venv/.set-up-run ## print the generated documents, the snapshots of the tables, the names of the witnesses and the count of planted bugs anew
+docs: .venv/.set-up-run ## print the generated documents, the snapshots of the tables, the names of the witnesses, what the cases judge and the count of planted bugs anew
 	$(BIN)/python ci/witnesses.py
 	$(BIN)/python ci/planted.py
+	$(BIN)/python ci/judged.py 2>/dev/null
+	$(BIN)/python ci/figures.py
 	$(BIN)/python -m groupproof.protocol.render docs/spec
 	$(BIN)/python -m groupproof.chaos docs/chaos.md
 	$(BIN)/python -m groupproof.protocol.spec

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from groupproof.protocol.spec import coverage
-from groupproof.protocol.spec.coverage import READINGS, Gap, cited, everything, gaps, unexplained, witnesses
+from groupproof.protocol.spec.coverage import READINGS, Gap, binding_clients, cited, everything, gaps, unaccounted, unexplained, unjudged, witnesses
 from groupproof.protocol.spec.requirements import requirements
 
 
@@ -27,6 +27,17 @@ def test_a_gap_says_what_the_kit_must_be_able_to_do_first() -> None:
         assert gap.needs
         assert gap.why.endswith(".")
         assert gap.ids
+
+
+def test_every_must_of_clients_is_judged_by_a_case_or_says_why_not() -> None:
+    assert unaccounted() == []
+    assert set(binding_clients()) >= {"CLIENT-11", "WORKER-04", "ZK-05"}
+
+
+def test_a_must_of_clients_with_neither_case_nor_reason_is_told_and_one_with_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "unjudged", lambda: (*unjudged()[1:], Gap(needs="time", why="There was none.", ids=("CLIENT-11",))))
+
+    assert unaccounted() == ["CLIENT-11", "CLIENT-77"]
 
 
 def test_every_rule_of_the_coordinator_and_the_member_speaks_for_a_requirement_that_a_test_proves() -> None:

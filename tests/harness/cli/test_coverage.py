@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from tests.harness.cli.calling import Call
 
-from groupproof.protocol.spec.coverage import gaps, witnesses
+from groupproof.harness.catalogue import CASES
+from groupproof.protocol.spec.coverage import SIDES, gaps, judged, unjudged, witnesses
 from groupproof.protocol.spec.requirements import requirements
 
 PROVEN = len({each.id for each in requirements()} & witnesses().keys())
@@ -13,8 +14,13 @@ def test_it_says_how_many_are_proven_and_why_the_others_are_not(groupproof: Call
 
     assert called.code == 0
     assert f"\n{PROVEN} of 672 requirements have a witness among the tests\n" in called.out
+    of_clients, of_coordinators = (len(judged()[side]) for side in SIDES)
+    either = len({*judged()["client"], *judged()["coordinator"]})
+    assert f"\n{either} of 672 are judged in a subject by a case: {of_clients} in a client, {of_coordinators} in a coordinator\n" in called.out
+    for gap in unjudged():
+        assert f"{len(gap.ids)} MUSTs on the client's side that no case judges: {gap.why} Needs: {gap.needs}.\n  {' '.join(gap.ids)}\n" in called.out
     for gap in gaps():
-        assert f"{len(gap.ids)} without: {gap.why} Needs: {gap.needs}.\n  {' '.join(gap.ids)}\n" in called.out
+        assert f"{len(gap.ids)} without a witness: {gap.why} Needs: {gap.needs}.\n  {' '.join(gap.ids)}\n" in called.out
 
 
 def test_the_sections_are_told_apart_and_add_up(groupproof: Call) -> None:
@@ -32,3 +38,4 @@ def test_an_id_tells_its_witnesses_rules_and_cases(groupproof: Call) -> None:
     assert all(each.startswith("tests/") and "::test_" in each for each in told["witnesses"])
     assert told["rules"] == ["Heartbeat/Stable/alive"]
     assert told["cases"]
+    assert {*told["cases"], *told["listed_by"]} <= {case.id for case in CASES}

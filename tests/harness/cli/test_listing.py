@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.harness.cli.calling import Call
 
@@ -12,8 +14,36 @@ def test_cases_are_listed_with_level_and_title(groupproof: Call) -> None:
     called = groupproof("list")
 
     assert called.code == 0
-    assert [line.split()[0] for line in called.out.splitlines()] == [case.id for case in CASES]
+    assert [line.split()[:3] for line in called.out.splitlines()] == [[case.id, case.side, case.level.value] for case in CASES]
     assert called.err == f"{len(CASES)} cases\n"
+
+
+@pytest.mark.parametrize("side", ["client", "coordinator"])
+def test_the_cases_of_one_side_are_listed(side: str, groupproof: Call) -> None:
+    called = groupproof("list", "--side", side)
+
+    assert [line.split()[0] for line in called.out.splitlines()] == [case.id for case in CASES if case.side == side]
+    assert {each["side"] for each in groupproof("list", "subjects", "--side", side, "--json").json} == {side}
+
+
+def test_what_has_no_side_is_not_asked_for_one(groupproof: Call) -> None:
+    called = groupproof("list", "profiles", "--side", "client")
+
+    assert (called.code, called.complaint) == (
+        3,
+        "groupproof: profiles have no side; --side is for cases and subjects (see groupproof list --help)",
+    )
+
+
+def test_a_requirement_tells_in_what_it_is_judged(groupproof: Call) -> None:
+    lines = {line.split()[0]: line for line in groupproof("list", "requirements").out.splitlines()}
+
+    assert re.match(r"CLIENT-46  MUST +client ", lines["CLIENT-46"])
+    assert re.match(r"TR-118 +MUST +coordinator ", lines["TR-118"])
+    assert re.match(r"ZK-01 +\w+ +- ", lines["ZK-01"])
+    (row,) = groupproof("list", "requirements", "--only", "CLIENT-46", "--json").json
+    assert set(row["cases"]) <= {case.id for case in CASES}
+    assert row["cases"]
 
 
 def test_patterns_and_levels_choose_among_them(groupproof: Call) -> None:

@@ -135,7 +135,7 @@ def _requirement(name: str) -> list[str] | None:
     lines = [f"{found.id}  ({found.level.value}; {found.area}, {found.topic})", *_wrapped(found.text), ""]
     lines += _wrapped(f"Level: {found.reason}") + _wrapped(f"Source: {found.source}")
     lines += _wrapped(f"Profiles: {', '.join(found.profiles)}") + _wrapped(f"Observed by {_observed(found.observe)}")
-    lines += _listed("Cases", _cases_of(found.id)) + _listed("Rows of the coordinator's table", _rows_of(found.id))
+    lines += _judging(found.id) + _listed("Rows of the coordinator's table", _rows_of(found.id))
     return lines + _listed("Tests that fail if it is not met", _witnesses_of(found.id))
 
 
@@ -147,10 +147,18 @@ def _observed(how: str) -> str:
     return f"{by}: {what.strip()}" if what else by
 
 
-def _cases_of(requirement: str) -> list[str]:
+def _judging(requirement: str) -> list[str]:
+    """Return the cases that list it and speak of it in a finding, how many more speak of it, and those that list it only."""
     from groupproof.harness.catalogue import CASES
+    from groupproof.protocol.spec.coverage import SIDES, judged, unjudged
 
-    return [f"{case.id}  {case.title}" for case in CASES if requirement in case.requirements]
+    speaking = {case for side in SIDES for case in judged()[side].get(requirement, ())}
+    listing = {case.id: f"{case.id}  {case.title}" for case in CASES if requirement in case.requirements}
+    more = len(speaking - listing.keys())
+    told = [line for case, line in listing.items() if case in speaking] + ([f"{more} more, in passing"] if more else [])
+    whys = [f"none: {gap.why}" for gap in unjudged() if requirement in gap.ids]
+    silent = [line for case, line in listing.items() if case not in speaking]
+    return [*_listed("Cases that judge it", [*told, *whys]), *_listed("Cases that list it, whose findings cite another", silent)]
 
 
 def _witnesses_of(requirement: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -17,17 +17,27 @@ Row = Mapping[str, Any]
 @click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "subjects"]), default="cases")
 @click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
 @click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
+@click.option("--side", type=click.Choice(["client", "coordinator"]), help="Show cases or subjects of one side.  [default: both]")
 @click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to show.")
-@click.option("--coverage", is_flag=True, help="Tell instead how many requirements have a witness among the tests, and why the others have none.")
+@click.option(
+    "--coverage",
+    is_flag=True,
+    help="Tell instead how many requirements have a witness among the tests, how many a case judges in a subject, and why not the others.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, coverage: bool, as_json: bool) -> int:
-    """List cases (the default), requirements, profiles or subjects."""
+def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, as_json: bool) -> int:
+    """List cases (the default), requirements, profiles or subjects.
+
+    Of a requirement is told in what a case judges it: in a client, in a coordinator, or in neither (-).
+    """
     if coverage:
         from groupproof.harness.cli.coverage import print_coverage
 
         print_coverage(as_json=as_json)
         return 0
-    rows = _ROWS[what](only, skip, level)
+    if side is not None and what not in _SIDED:
+        raise click.UsageError(f"{what} have no side; --side is for {' and '.join(_SIDED)}")
+    rows = [row for row in _ROWS[what](only, skip, level) if side is None or row["side"] == side]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return 0
@@ -56,16 +66,23 @@ def _cases(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row
 
 
 def _requirements(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
-    from groupproof.harness.catalogue import CASES
     from groupproof.harness.selection import LEVELS
+    from groupproof.protocol.spec.coverage import SIDES, judged, listed
     from groupproof.protocol.spec.requirements import requirements
 
-    cases: dict[str, list[str]] = {}
-    for case in CASES:
-        for each in case.requirements:
-            cases.setdefault(each, []).append(case.id)
+    def cases(of: Mapping[str, Mapping[str, Sequence[str]]], requirement: str) -> list[str]:
+        return [case for side in SIDES for case in of[side].get(requirement, ())]
+
     rows: list[Row] = [
-        {"id": each.id, "level": each.level.value, "text": each.text, "profiles": list(each.profiles), "cases": cases.get(each.id, [])}
+        {
+            "id": each.id,
+            "level": each.level.value,
+            "judged": " and ".join(side for side in SIDES if each.id in judged()[side]) or "-",
+            "text": each.text,
+            "profiles": list(each.profiles),
+            "cases": cases(judged(), each.id),
+            "listed_by": cases(listed(), each.id),
+        }
         for each in requirements()
         if each.level in LEVELS[level]
     ]
@@ -175,9 +192,10 @@ _ROWS: dict[str, Callable[[tuple[str, ...], tuple[str, ...], str], list[Row]]] =
     "profiles": _profiles,
     "subjects": _subjects,
 }
+_SIDED = ("cases", "subjects")
 _COLUMNS = {
-    "cases": ("id", "level", "title"),
-    "requirements": ("id", "level", "text"),
+    "cases": ("id", "side", "level", "title"),
+    "requirements": ("id", "level", "judged", "text"),
     "profiles": ("name", "release", "state", "title"),
     "subjects": ("name", "side", "release", "title"),
 }

@@ -1,0 +1,98 @@
+"""Play each case with the reference, in virtual time, and write down as data of the package what its findings speak of (`make docs`).
+
+That is what the case judges in a subject. What it lists stands beside it. Scripts of thousands of steps are not played, and count for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from groupproof.clients.shim import run_shim
+from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.case import Case, script_of
+from groupproof.harness.catalogue import cases_of
+from groupproof.harness.cli.campaign import Order
+from groupproof.harness.cli.running_coordinator import JOBS, CoordinatorRun
+from groupproof.harness.driver import Limits
+from groupproof.harness.judged import judged_in
+from groupproof.harness.play import Stage
+from groupproof.harness.subjects import ReferenceSubject
+from groupproof.harness.virtual_time import run_virtually
+from groupproof.protocol.spec.coverage import everything
+from groupproof.protocol.trace import Trace
+
+__all__ = ["DATA", "found", "main", "of_clients", "of_coordinators", "text_of"]
+
+ROOT: Final = Path(__file__).parents[1]
+DATA: Final = ROOT / "protocol/groupproof/protocol/spec/judged.json"
+PROFILE: Final = "kafka-4.1"
+SCRIPT_STEPS_MAX: Final = 2_000
+TASK_STEPS_MAX: Final = 400_000
+LIMITS: Final = Limits(steps_s=60.0, observations_max=2_500)
+
+Rows = Mapping[str, Mapping[str, Sequence[str]]]
+
+
+def found() -> dict[str, Rows]:
+    """Return by side and case what it lists and what it judges."""
+    return {"client": of_clients(), "coordinator": of_coordinators()}
+
+
+def of_clients() -> Rows:
+    """Play the client cases with the reference member."""
+    return {case.id: _row(case, [_played(case)]) for case in cases_of("client")}
+
+
+def of_coordinators() -> Rows:
+    """Play the coordinator cases with the reference coordinator."""
+    cases = [case for case in cases_of("coordinator") if len(script_of(case).steps) <= SCRIPT_STEPS_MAX]
+    order = Order(cases=cases, profile=PROFILE, level="info", seed=1, jobs=JOBS, command=["groupproof"])
+    outcome = CoordinatorRun(ReferenceBrokers(profile=PROFILE), order, say=lambda *_: None).go()
+    played = {each.case.id: [play.trace for play in each.plays] for each in outcome.summary.results}
+    return {case.id: _row(case, played[case.id]) for case in cases}
+
+
+def _played(case: Case) -> Trace:
+    traces: list[Trace] = []
+
+    async def main() -> None:
+        subject = ReferenceSubject(run_shim)
+        async with subject.opened():
+            stage = Stage(subject=subject, company=subject, profile=PROFILE, seed=1, limits=LIMITS)
+            traces.append((await stage.play(case, key="judged")).trace)
+
+    run_virtually(main, seed=1, steps_max=TASK_STEPS_MAX)
+    return traces[0]
+
+
+def _row(case: Case, traces: Iterable[Trace]) -> Mapping[str, Sequence[str]]:
+    judged = judged_in(case, *traces)
+    return {"lists": list(case.requirements), "judged": [each for each in everything() if each in judged]}
+
+
+def text_of(rows: Mapping[str, Rows]) -> str:
+    """Return the data as JSON, a line for each case, so that a change is read in a diff."""
+    sides = []
+    for side, of in rows.items():
+        lines = ",\n".join(f"  {json.dumps(case)}: {json.dumps(row)}" for case, row in sorted(of.items()))
+        sides.append(f" {json.dumps(side)}: {{\n{lines}\n }}")
+    return "{\n" + ",\n".join(sides) + "\n}\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Write the data, or with `--check` compare; return the exit status."""
+    now = text_of(found())
+    if "--check" not in arguments:
+        DATA.write_text(now)
+    elif now != DATA.read_text():
+        print("what the cases judge is not current; run: make docs", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
