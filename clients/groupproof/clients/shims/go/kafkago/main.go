@@ -151,21 +151,22 @@ func (m *member) read(ctx context.Context, topic string, assigned kafka.Partitio
 	if err := reader.SetOffset(assigned.Offset); err != nil {
 		m.Problem(named(err))
 	}
-	m.Every(ctx.Done(), afterAnError, func() error {
+	for {
 		message, err := reader.ReadMessage(ctx)
 		if ctx.Err() != nil {
-			return nil // what came with the end is the next owner's
+			return // what came with the end is the next owner's
 		}
 		if err != nil {
-			return named(err)
+			m.Problem(named(err))
+			time.Sleep(afterAnError)
+			continue
 		}
 		// A record that came while the application was paused waits for it.
-		if m.Gate.Pass(ctx.Done()) {
+		m.Gate.Pass(ctx.Done(), func() {
 			partition := shim.Partition{Topic: topic, Number: int32(assigned.ID)}
 			m.Consumed(shim.Range{Partition: partition, Least: message.Offset, Greatest: message.Offset, Count: 1})
-		}
-		return nil
-	})
+		})
+	}
 }
 
 func (m *member) Commit(offsets shim.Offsets) error {

@@ -194,13 +194,13 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 	var held *sarama.ConsumerMessage
 	messages, done := claim.Messages(), session.Context().Done()
 	for isOpen := true; isOpen; {
-		waiting := m.Gate.Waiting()
-		if waiting == nil && held != nil {
-			m.read(session, claim, held)
+		if held != nil && m.Gate.Try(func() { m.read(session, claim, held) }) {
 			held = nil
-			continue
 		}
-		source := messages
+		waiting, source := m.Gate.Waiting(), messages
+		if held != nil && waiting == nil {
+			continue // it was opened meanwhile
+		}
 		if held != nil {
 			source = nil // one record in hand is enough while the application is paused
 		}

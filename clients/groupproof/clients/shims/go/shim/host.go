@@ -330,19 +330,21 @@ func lists(offsets Offsets) [][]any {
 
 // Every calls poll over and over, through the member's gate, until done; an error of it is told, and the next poll comes a little later.
 func (m *Member) Every(done <-chan struct{}, pause time.Duration, poll func() error) {
-	for m.Gate.Pass(done) {
+	for {
 		select {
 		case <-done:
 			return
 		default:
 		}
-		if err := poll(); err != nil {
-			m.Problem(err)
-			select {
-			case <-done:
-				return
-			case <-time.After(pause):
-			}
+		var err error
+		m.Gate.Pass(done, func() { err = poll() })
+		if err == nil {
+			continue
+		}
+		m.Problem(err)
+		select {
+		case <-done:
+		case <-time.After(pause):
 		}
 	}
 }

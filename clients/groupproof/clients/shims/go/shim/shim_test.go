@@ -261,22 +261,39 @@ func TestNoiseIsNoCommand(t *testing.T) {
 
 func TestAPausedApplicationWaitsAtTheGate(t *testing.T) {
 	var gate Gate
-	if gate.Waiting() != nil || !gate.Pass(nil) {
+	count := 0
+	step := func() { count++ }
+	if !gate.Pass(nil, step) || count != 1 {
 		t.Error("an open gate holds nobody back")
 	}
 	gate.Shut()
 	gate.Shut()
+	if gate.Try(step) || count != 1 {
+		t.Error("nothing is done behind a shut gate")
+	}
 	passed, done := make(chan bool), make(chan struct{})
-	go func() { passed <- gate.Pass(nil) }()
-	go func() { passed <- gate.Pass(done) }()
+	go func() { passed <- gate.Pass(nil, func() {}) }()
+	go func() { passed <- gate.Pass(done, step) }()
 	close(done)
 	if <-passed {
 		t.Error("done ends the wait, and the gate is shut")
 	}
 	gate.Open()
 	gate.Open()
-	if !<-passed {
+	if !<-passed || count != 1 {
 		t.Error("an open gate lets those through who waited")
+	}
+}
+
+func TestAGateThatIsShutWaitsForWhoIsInIt(t *testing.T) {
+	var gate Gate
+	entered, leave, isOut := make(chan struct{}), make(chan struct{}), false
+	go gate.Try(func() { close(entered); <-leave; isOut = true })
+	<-entered
+	go close(leave)
+	gate.Shut()
+	if !isOut {
+		t.Error("what was begun before the pause is told before it is answered")
 	}
 }
 
