@@ -96,18 +96,20 @@ func (m *Member) Consumed(ranges ...Range) {
 	time.Sleep(m.handlerDelay)
 }
 
-// Committed tells how a commit went; of an outcome that nobody knows there is nothing to tell.
+// Committed tells how a commit went, or that the client does not tell it.
 func (m *Member) Committed(offsets Offsets, err error) {
-	if err == ErrOutcomeUnknown {
-		return
-	}
 	listed := []Object{}
 	for _, each := range sortedPartitions(offsets) {
 		listed = append(listed, Object{"topic": each.Topic, "partition": each.Number, "offset": offsets[each]})
 	}
-	line := Object{"name": "offsets_committed", "success": err == nil, "offsets": listed}
-	if err != nil {
-		line["error"], line["message"] = nameOf(err), err.Error()
+	line := Object{"name": "offsets_committed", "offsets": listed}
+	switch {
+	case err == ErrOutcomeUnknown:
+		line["outcome"] = "unknown"
+	case err != nil:
+		line["success"], line["error"], line["message"] = false, nameOf(err), err.Error()
+	default:
+		line["success"] = true
 	}
 	m.Write(line)
 }
