@@ -36,6 +36,43 @@ def asked(*, error: int = 0, told: bool | None = True, again: int | None = None,
     return story.end(15_000)
 
 
+def of_unknown_outcome(*errors: int, told: int | None = None, end_ms: float = 15_000, generations: tuple[int, ...] = (1, 1)) -> Story:
+    """The same of a client that returns nothing of its commits, answered with these errors in turn; `told` by an event beside it."""
+    story = Story().member(gets=[("t", 0)]).mark("commit")
+    story.kit("command", "m0", command="commit", fields={"offsets": [list(FIVE)]})
+    first, *rest = errors
+    story.commit(FIVE, error=first, generation=generations[0])
+    story.at(100).tell("offsets_committed", outcome="unknown", offsets=[])
+    if told is not None:
+        story.tell("error", error=str(told), message="", fatal=False)
+    for error in rest:
+        story.at(400).commit(FIVE, error=error, generation=generations[1])
+    return story.end(end_ms)
+
+
+@pytest.mark.parametrize(
+    ("story", "is_told", "fails", "succeeds"),
+    [
+        (of_unknown_outcome(0), Verdict.OK, Verdict.OK, Verdict.OK),
+        (of_unknown_outcome(16, 0), Verdict.OK, Verdict.OK, Verdict.OK),
+        (of_unknown_outcome(16), Verdict.FAILED, Verdict.FAILED, Verdict.FAILED),
+        (of_unknown_outcome(12, told=12), Verdict.OK, Verdict.OK, Verdict.NON_STRICT),
+        (of_unknown_outcome(22, 0, generations=(1, 2)), Verdict.OK, Verdict.FAILED, Verdict.OK),
+    ],
+)
+def test_of_a_commit_whose_client_returns_nothing_the_frames_tell_how_it_went(
+    story: Story, is_told: Verdict, fails: Verdict, succeeds: Verdict
+) -> None:
+    judges = [judge("m0", after="commit", requirement="CLIENT-69") for judge in (commit_is_told, commit_fails, commit_succeeds)]
+
+    assert [verdict(judge, story) for judge in judges] == [is_told, fails, succeeds]
+
+
+def test_a_commit_that_could_still_be_sent_again_is_not_called_lost() -> None:
+    with pytest.raises(NotReached, match="before the commit could be sent again"):
+        verdict(commit_succeeds("m0", after="commit", requirement="CLIENT-69"), of_unknown_outcome(16, end_ms=1_000))
+
+
 @pytest.mark.parametrize(
     ("story", "expected"),
     [

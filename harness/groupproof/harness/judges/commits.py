@@ -11,7 +11,7 @@ from typing import Final
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.folds.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
-from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue
+from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, waited
 from groupproof.harness.judges.folded import folded
 from groupproof.harness.judges.reading import accepted, knew, moment
 from groupproof.harness.verdicts import Finding, Proof, Verdict
@@ -39,8 +39,31 @@ def _result(ev: Evidence, client: str, after: str) -> Observation | None:
     return min(events + errors, key=lambda seen: seen.seq, default=None)
 
 
-def _succeeded(result: Observation) -> bool:
-    return bool(result.body.get("success"))
+UNTOLD_MS: Final = 3_000
+"""How long a commit may take to be sent again where the client returns nothing of it: it is told when it is called, and not when it is done."""
+
+
+def _succeeded(ev: Evidence, client: str, after: str, result: Observation) -> bool | None:
+    """Tell whether the commit succeeded as its application sees it, and of an `unknown` outcome (sarama's Commit() returns nothing) as the frames tell it.
+
+    None: it was not accepted, and the application was told nothing.
+    """
+    if result.body.get("outcome") != "unknown":
+        return bool(result.body.get("success"))
+    if _accepted_after(ev, client, after, end(ev)) is not None:
+        return True
+    return False if ev.events("error", client, after, ev.closing) else None
+
+
+def _untold(ev: Evidence, claim: Claim, client: str, after: str, result: Observation) -> Finding:
+    sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
+    if not sent:
+        raise NotReached(f"{client} sent no OffsetCommit after {after}")
+    if elapsed_ms(result, end(ev)) < UNTOLD_MS:
+        raise NotReached("the run ended before the commit could be sent again")
+    wait = waited(result, end(ev), UNTOLD_MS)
+    sentence = "It was refused and not sent again, and the application was told nothing."
+    return claim.failed(sentence, sent[-1], proof=Proof.LIVENESS, wait=wait)
 
 
 def commit_is_told(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
@@ -50,7 +73,11 @@ def commit_is_told(client: str, *, after: str, requirement: str, within_ms: floa
     def judge(ev: Evidence) -> Iterator[Finding]:
         result = _result(ev, client, after)
         never, late = "The application was never told.", "The application was told late."
-        yield overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It was.", result)
+        absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
+        if absent is None and result is not None and _succeeded(ev, client, after, result) is None:
+            yield _untold(ev, claim, client, after, result)
+        else:
+            yield absent or claim.ok("It was.", result)
 
     return judge
 
@@ -69,9 +96,11 @@ def commit_fails(client: str, *, after: str, requirement: str, within_ms: float 
         absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
         if absent is not None or result is None:
             yield absent or claim.failed(never)
-        elif not _succeeded(result):
+        elif (succeeded := _succeeded(ev, client, after, result)) is None:
+            yield _untold(ev, claim, client, after, result)
+        elif not succeeded:
             yield claim.ok("It did.", result)
-        elif (taken := _accepted_after(ev, client, after, result)) is None:
+        elif (taken := _accepted_after(ev, client, after, result if result.body.get("success") else end(ev))) is None:
             yield claim.failed("The application was told that it succeeded.", result)
         else:
             yield _sent_again(ev, claim, ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken)
@@ -115,7 +144,9 @@ def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdi
         absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
         if absent is not None or result is None:
             yield absent or claim.failed(never)
-        elif _succeeded(result):
+        elif (succeeded := _succeeded(ev, client, after, result)) is None:
+            yield _untold(ev, claim, client, after, result)
+        elif succeeded:
             yield claim.ok("It did.", result)
         else:
             yield claim.found(failing, "It failed, and the application was told so.", result)

@@ -7,7 +7,7 @@ from groupproof.harness.judges.commits import commit_fails, commit_is_told, comm
 from groupproof.harness.judges.discovery import rediscovers
 from groupproof.harness.judges.fields import commits_carry_membership
 from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins
-from groupproof.harness.plan import Plan
+from groupproof.harness.plan import Plan, Step
 from groupproof.harness.steps import answers, commit, delivered, event, heal, joined, mark, passing, plan, requested, stable, subject
 from groupproof.harness.suites.making import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
 from groupproof.harness.verdicts import Verdict
@@ -28,12 +28,18 @@ _ALIEN = {
 """What no broker answers to an OffsetCommit, under the name of the mark before the commit that meets it."""
 
 
-def _failing(code: int) -> Plan:
+def _failing(code: int, *more: Step) -> Plan:
     """Return a plan in which a stable member's commit is answered with an error."""
+    error = answers("error", _COMMIT, code)
     return plan(
         subject(),
-        steps=[*joined("m0"), mark("commit"), answers("error", _COMMIT, code), commit("m0", *_OFFSETS), delivered("error", go_on=True), passing(300)],
+        steps=[*joined("m0"), mark("commit"), error, commit("m0", *_OFFSETS), delivered("error", go_on=True), *more, passing(300)],
     )
+
+
+def _again() -> Step:
+    """Return the wait for a commit that is sent again after it was called done with, as by a client that returns nothing of it."""
+    return requested("m0", _COMMIT, after="error", within_ms=3_500, go_on=True)
 
 
 def _outdated(code: int) -> Plan:
@@ -76,7 +82,7 @@ def _retried(code: int, title: str, *more: str) -> Case:
         title,
         ("CLIENT-69", *more),
         MUST,
-        _failing(code),
+        _failing(code, _again()),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
         *rediscovery,
@@ -142,7 +148,7 @@ CASES: tuple[Case, ...] = (
         "A commit of a topic that the coordinator does not know is repeated or told to have failed.",
         ("CLIENT-69",),
         MUST,
-        _failing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        _failing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _again()),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
         commit_is_told("m0", after="commit", requirement="CLIENT-69"),
         needs=["commit"],

@@ -171,7 +171,15 @@ _REBALANCE: tuple[Case, ...] = (
         MUST,
         plan(
             subject(heartbeat_interval_ms=2_500, session_timeout_ms=9_000),
-            steps=[*joined("m0"), passing(300), move(state="lost"), mark("commit"), commit("m0", *_OFFSETS), passing(300)],
+            steps=[
+                *joined("m0"),
+                passing(300),
+                move(state="lost"),
+                mark("commit"),
+                commit("m0", *_OFFSETS),
+                requested("m0", _COMMIT, after="commit", count=2, within_ms=3_500, go_on=True),
+                passing(300),
+            ],
         ),
         commit_fails("m0", after="commit", requirement="CLIENT-67"),
         needs=["commit"],
