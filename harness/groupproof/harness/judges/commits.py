@@ -59,9 +59,9 @@ def _untold(ev: Evidence, claim: Claim, client: str, after: str, result: Observa
     sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
     if not sent:
         raise NotReached(f"{client} sent no OffsetCommit after {after}")
-    if elapsed_ms(result, end(ev)) < UNTOLD_MS:
+    if elapsed_ms(result, end(ev)) < UNTOLD_MS * ev.stretch:
         raise NotReached("the run ended before the commit could be sent again")
-    wait = waited(result, end(ev), UNTOLD_MS)
+    wait = waited(result, end(ev), UNTOLD_MS * ev.stretch)
     sentence = "It was refused and not sent again, and the application was told nothing."
     return claim.failed(sentence, sent[-1], proof=Proof.LIVENESS, wait=wait)
 
