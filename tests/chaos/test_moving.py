@@ -13,6 +13,7 @@ import trio.testing
 from groupproof.chaos import moving
 from groupproof.chaos.moving import move_group, offsets_partitions
 from groupproof.coordinator.storage import partition_of
+from groupproof.harness.brokers.known import NOTHING_KNOWN
 from groupproof.harness.driven import NoMachines
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
@@ -33,6 +34,7 @@ class Acted(NoMachines):
 
     provided_by = "acted"
     unmet: Mapping[str, str] = {}
+    known = NOTHING_KNOWN
 
     def __init__(self, *, elects: bool = True, refuses: int = 0, in_sync: tuple[int, ...] = (0, 1), is_shown: bool = True) -> None:
         self.replicas = {index: (0, 1) for index in range(4)}

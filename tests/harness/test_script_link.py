@@ -155,3 +155,14 @@ def test_a_cut_with_reset_resets() -> None:
         await listeners[0].aclose()
 
     trio.run(main)
+
+
+def test_what_is_under_way_when_the_connection_is_cut_is_nobodys() -> None:
+    async def body(link: ScriptLink, theirs: trio.abc.Stream, recorder: Recorder) -> None:
+        await beat(link)
+        await theirs.send_all(answer(1))
+        await link.cut()
+        await trio.testing.wait_all_tasks_blocked()
+        assert told(recorder) == [("link", "connected"), ("link", "closed")]
+
+    assert run(body) == []

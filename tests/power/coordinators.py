@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import trio
@@ -31,10 +31,12 @@ def judgements(variant: str, cases: Iterable[Case], *, profile: str = PROFILE, s
     return {case.id: judge_script_run(case, plays[case.id].trace) for case in chosen}
 
 
-def played(variant: str | None, cases: Sequence[Case], seed: int = 1, profile: str = PROFILE) -> dict[str, Play]:
-    """Carry the cases out on a variant, or on the reference as it is; return the plays by the cases' ids. Raise as `judgements`."""
+def played(
+    variant: str | None, cases: Sequence[Case], seed: int = 1, profile: str = PROFILE, *, own: Mapping[str, int] | None = None
+) -> dict[str, Play]:
+    """Carry the cases out on a variant, or on the reference as it is, with settings of its `own`; return the plays by the cases' ids. Raise as `judgements`."""
     plays: dict[str, Play] = {}
-    subject = ReferenceBrokers(profile=profile, seed=seed, variant=REFERENCE if variant is None else variant_named(variant))
+    subject = ReferenceBrokers(profile=profile, seed=seed, variant=REFERENCE if variant is None else variant_named(variant), own=own or {})
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:

@@ -107,6 +107,8 @@ class BrokerStage:
         names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix)
         name, version = called(self.subject)
         held = {"settings": dict(ground.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
+        if known := ground.where.cluster.known:
+            held["sources"] = {name: each.source for name, each in known.items()}
 
         async def is_lost(trace: Trace) -> bool:
             return await trio.to_thread.run_sync(has_failed, case, trace)

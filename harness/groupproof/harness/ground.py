@@ -14,6 +14,7 @@ from typing import Any
 import trio
 
 from groupproof.harness.brokers.cluster import BrokerSubject
+from groupproof.harness.brokers.known import values_of
 from groupproof.harness.brokers.told import settings_told
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.measuring import INITIAL_DELAY, MIN_SESSION, measured
@@ -112,8 +113,9 @@ async def opened(subject: BrokerSubject, world: World, cases: Iterable[Case], pr
         try:
             await where.learn()
             where.unreadable = await unreadable(where, f"{prefix}versions")
-            told = await settings_told(cluster.connect, cluster.addresses[0]) if cluster.unmet else {}
-            held = _holding(dict(world.settings), cluster.unmet, told)
+            untold = cluster.unmet.keys() - cluster.known.keys()
+            told = await settings_told(cluster.connect, cluster.addresses[0]) if untold else {}
+            held = {**_holding(dict(world.settings), cluster.unmet, told), **values_of(cluster.known)}
             if {INITIAL_DELAY, MIN_SESSION} & (cluster.unmet.keys() - held.keys()):
                 seen = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
                 held = {**{name: value for name, value in seen.items() if name in cluster.unmet}, **held}

@@ -6,11 +6,12 @@ By which profile and under which settings the trace tells itself, so that it can
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from groupproof.harness.case import Case, Judge, script_of
+from groupproof.harness.circumstances import another_course
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judges.answers import (
@@ -19,6 +20,7 @@ from groupproof.harness.judges.answers import (
     answers_can_be_read,
     answers_in_order,
     answers_tell_of_asked_groups,
+    codes_as_written,
     connections_end_as_written,
 )
 from groupproof.harness.judges.bystanders import bystanders_stay_connected
@@ -28,6 +30,7 @@ from groupproof.harness.judging import judge_run
 from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
 from groupproof.harness.rulings import Judgement
+from groupproof.harness.script import Script
 from groupproof.harness.scripted import STEPS_END
 from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.trace import Observation, Trace
@@ -75,7 +78,8 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         coordinators_agree(requirement),
         bystanders_stay_connected(script, requirement, case.level),
     )
-    return _if_ended(judge_run(replace(case, judges=tuple(_about(case, each) for each in judges)), trace, ()), trace)
+    judgement = _if_ended(judge_run(replace(case, judges=tuple(_about(case, each) for each in judges)), trace, ()), trace)
+    return _if_elsewhere(judgement, script, Evidence(trace), ground)
 
 
 def has_failed(case: Case, trace: Trace) -> bool:
@@ -91,6 +95,15 @@ def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
     if given_up is None or judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
         return judgement
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"The kit gave up waiting for {given_up.body['waiting']}.")
+
+
+def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, ground: Mapping[str, Any]) -> Judgement:
+    """Return the judgement, INCONCLUSIVE where all is as the rules say, but a setting that the case does not reckon with had it take another course."""
+    if judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
+        return judgement
+    told = {name: ground["settings"][name] for name in ground.get("sources", {})}
+    why = another_course(script, told, codes_as_written(script, evidence))
+    return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=why) if why else judgement
 
 
 def _about(case: Case, judge: Judge) -> Judge:

@@ -114,7 +114,8 @@ class ScriptLink:
                 if not data:
                     self._over("the broker closed it", by="broker")
                 for payload in self._framer.feed(bytes(data)):
-                    self._take(payload)
+                    if self.is_open:  # what was under way when the connection was cut is nobody's any more
+                        self._take(payload)
         except BROKEN as error:
             self._over(f"the connection broke: {error.__cause__ or error}", by="broker")
         except (FramingError, WireError) as error:

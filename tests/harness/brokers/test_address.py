@@ -8,12 +8,13 @@ import trio
 import trio.testing
 from tests.harness.brokers.scripted_broker import ALL, ScriptedBroker, metadata
 
-from groupproof.harness.brokers.address import AddressedBrokers, matching_profile
+from groupproof.harness.brokers.address import AddressedBrokers
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
+from groupproof.harness.brokers.known import Known
 from groupproof.harness.brokers.properties import Security
 from groupproof.harness.brokers.security import Connector
 from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.protocol.spec.profiles import api_versions, default_profiles, profiles
+from groupproof.protocol.spec.profiles import api_versions, profiles
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import WireRequest
 
@@ -59,15 +60,16 @@ class _Broker:
 
 
 def _with(
-    broker: _Broker, monkeypatch: pytest.MonkeyPatch, work: Callable[[RunningCluster], Awaitable[None]], *, versions: Any = ALL, **more: Any
-) -> list[str]:
+    broker: _Broker, monkeypatch: pytest.MonkeyPatch, work: Callable[[RunningCluster], Awaitable[None]], *, versions: Any = ALL,
+    by_hand: Mapping[str, int] | None = None, **more: Any,
+) -> list[str]:  # fmt: skip
     """Return what was said while `work` had the cluster."""
     said: list[str] = []
 
     async def main() -> None:
         async with ScriptedBroker.up(broker, versions) as scripted:
             monkeypatch.setattr(Connector, "connect", lambda _, host, port: scripted.connect(host, port))
-            subject = AddressedBrokers(bootstrap=[("h", 9092)], security=Security(), say=said.append, spec="h:9092")
+            subject = AddressedBrokers(bootstrap=[("h", 9092)], security=Security(), say=said.append, spec="h:9092", by_hand=by_hand or {})
             async with subject.cluster(**{"settings": {}, "brokers": 1, "topics": {}, **more}) as running:
                 await work(running)
 
@@ -119,10 +121,29 @@ def test_a_setting_that_the_broker_does_not_have_is_unmet(monkeypatch: pytest.Mo
 
 def test_a_broker_that_tells_no_settings_has_none_met(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
-        assert running.unmet == {DELAY: "the broker does not tell its settings: it does not speak DescribeConfigs"}
+        why = "the broker does not tell its settings: it does not speak DescribeConfigs; tell them with --set NAME=VALUE"
+        assert running.unmet == {DELAY: why}
 
     versions = {api: span for api, span in ALL.items() if api is not Api.DESCRIBE_CONFIGS}
     assert _with(_Broker(), monkeypatch, work, settings={DELAY: 0}, versions=versions) == []
+
+
+def test_what_the_user_tells_of_its_settings_holds_where_it_tells_nothing_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(running: RunningCluster) -> None:
+        assert running.unmet == {DELAY: "the broker has 500, 0 is needed"}
+        assert running.known == {DELAY: Known(500, "--set"), "group.max.size": Known(9, "--set")}
+
+    versions = {api: span for api, span in ALL.items() if api is not Api.DESCRIBE_CONFIGS}
+    told = {DELAY: 500, "group.max.size": 9}
+    assert _with(_Broker(), monkeypatch, work, settings={DELAY: 0, "group.max.size": 9}, versions=versions, by_hand=told) == []
+
+
+def test_what_it_tells_itself_comes_before_what_the_user_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(running: RunningCluster) -> None:
+        assert running.known == {DELAY: Known(3_000, "DescribeConfigs")}
+        assert running.unmet == {DELAY: "the broker has 3000, 500 is needed"}
+
+    assert _with(_Broker(), monkeypatch, work, settings={DELAY: 500}, by_hand={DELAY: 500}) == []
 
 
 def test_its_brokers_are_not_ours_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,31 +163,6 @@ def test_nobody_there_is_the_environments_fault(monkeypatch: pytest.MonkeyPatch)
     subject = AddressedBrokers(bootstrap=[("h", 9092)], security=Security(), say=print, spec="h:9092")
     with pytest.raises(BrokenEnvironment, match="no broker answers at h:9092 within 20 s: refused"):
         trio.run(subject.learn, clock=trio.testing.MockClock(autojump_threshold=0))
-
-
-@pytest.mark.parametrize("name", [name for name in profiles() if name.startswith("kafka-")])
-def test_the_profile_is_the_newest_that_the_versions_match(name: str) -> None:
-    alike = [each for each in default_profiles() if api_versions(each) == api_versions(name)]
-
-    assert matching_profile(api_versions(name)) == alike[-1]
-    assert alike == [name] or name in {"kafka-3.2", "kafka-3.3", "kafka-3.7-new", "kafka-3.9-new"}, "their group APIs are of one version"
-
-
-def test_a_broker_with_fewer_apis_and_versions_is_taken_for_an_older_release() -> None:
-    mock = {
-        Api.FETCH: (0, 16),
-        Api.METADATA: (0, 13),
-        Api.JOIN_GROUP: (0, 6),
-        Api.SYNC_GROUP: (0, 4),
-        Api.OFFSET_FETCH: (0, 6),
-        Api.API_VERSIONS: (0, 2),
-    }
-
-    assert matching_profile(mock) == "kafka-2.4"
-
-
-def test_a_broker_older_than_all_profiles_gets_the_oldest() -> None:
-    assert matching_profile({Api.JOIN_GROUP: (0, 0)}) == profiles()[0]
 
 
 def test_a_subject_learns_its_profile_and_the_users_wish_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:

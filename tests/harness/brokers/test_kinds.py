@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from groupproof.harness.brokers.address import AddressedBrokers
+from groupproof.harness.brokers.guessing import guessed
 from groupproof.harness.brokers.kinds import ALIASES, NAMES, addressed, meet, subject_named
 from groupproof.harness.brokers.properties import Security
+from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.troubles import WrongUsage
+from groupproof.protocol.spec.profiles import api_versions
 
 
 @pytest.mark.parametrize("name", [*NAMES, *ALIASES])
@@ -81,7 +84,7 @@ def test_properties_that_cannot_be_read_are_wrong_usage(tmp_path: Path) -> None:
 
 def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_names_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     async def learn(self: AddressedBrokers) -> None:
-        self._matched = "kafka-2.8"
+        self.guess = guessed(api_versions("kafka-2.8"))
 
     monkeypatch.setattr(AddressedBrokers, "learn", learn)
     said: list[str] = []
@@ -89,8 +92,37 @@ def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_nam
     for each in (subject, told, subject_named("groupproof")):
         meet(each, said.append)
 
-    assert said == ["profile kafka-2.8, the newest that the ApiVersions of h:9092 match"]
+    assert said == [guessed(api_versions("kafka-2.8")).sentence]
     assert (subject.profile, told.profile) == ("kafka-2.8", "kafka-4.1")
+
+
+@pytest.mark.parametrize(
+    ("claimed", "said"), [({}, ""), ({"group.max.size": "it takes 8 members into a group"}, "is not what h:9092 has: it takes 8 members")]
+)
+def test_a_setting_that_the_wire_refutes_is_told_before_anything_is_judged_by_it(
+    claimed: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
+        assert (subject.by_hand, prefix) == ({"group.max.size": 3}, "p-")
+        return claimed
+
+    monkeypatch.setattr("groupproof.harness.brokers.kinds._refuted", refuted)
+    subject = subject_named("h:9092", profile="kafka-4.1", by_hand=["group.max.size=3"])
+    if said:
+        with pytest.raises(WrongUsage, match=f"--set group.max.size=3 {said}"):
+            meet(subject, print, "p-")
+    else:
+        meet(subject, print, "p-")
+
+
+def test_settings_are_told_of_brokers_that_are_there_or_taken_on_by_the_reference() -> None:
+    told, reference = subject_named("h:9092", by_hand=["group.max.size=3"]), subject_named("groupproof", by_hand=["group.max.size=3"])
+
+    assert isinstance(told, AddressedBrokers)
+    assert isinstance(reference, ReferenceBrokers)
+    assert told.by_hand == reference.own == {"group.max.size": 3}
+    with pytest.raises(WrongUsage, match="--set tells the settings of a broker that is there already; kfake is started by the kit"):
+        subject_named("kfake", by_hand=["group.max.size=3"])
 
 
 def test_brokers_that_are_there_are_named_by_their_addresses_alone() -> None:

@@ -102,3 +102,28 @@ def test_options_that_make_no_sense_for_a_coordinator_are_refused(groupproof: Ca
         called = groupproof("certify", "coordinator", "groupproof", option, value)
         assert called.code == 3
         assert said in called.complaint
+
+
+def test_a_setting_that_the_reference_takes_on_is_told_in_the_report(groupproof: Call) -> None:
+    called = groupproof(
+        "certify",
+        "coordinator",
+        "groupproof",
+        "--set",
+        "group.max.size=3",
+        "--only",
+        "delay/classic/newcomers-cost-one-rebalance",
+        "--output",
+        "out",
+        "--json",
+    )
+
+    assert called.json["run"]["environment"]["known_settings"] == ["group.max.size=3 (--set)"]
+    assert [case["verdict"] for case in called.json["cases"]] == ["INCONCLUSIVE"]
+
+
+def test_a_setting_that_nobody_knows_is_wrong_usage_with_the_nearest(groupproof: Call) -> None:
+    called = groupproof("certify", "coordinator", "groupproof", "--set", "group.max.sise=3")
+
+    assert called.code == 3
+    assert "did you mean group.max.size or" in called.complaint

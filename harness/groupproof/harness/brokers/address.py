@@ -12,63 +12,53 @@ import trio
 
 from groupproof.clients.store import Say
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
+from groupproof.harness.brokers.guessing import Guess, guessed
+from groupproof.harness.brokers.known import BY_HAND, NOTHING_KNOWN, Known, differing, known_by_itself
 from groupproof.harness.brokers.properties import Security
-from groupproof.harness.brokers.question import GONE, NotSpoken, Ranges, versions_of
+from groupproof.harness.brokers.question import GONE, NotSpoken, versions_of
 from groupproof.harness.brokers.readiness import Connect, create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
 from groupproof.harness.brokers.security import Connector
-from groupproof.harness.brokers.told import unmet_by
+from groupproof.harness.brokers.told import settings_told, unmet_among
 from groupproof.harness.driven import NoMachines
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.protocol.spec.profiles import NEWEST, api_versions, default_profiles
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.spec.profiles import NEWEST
 
-__all__ = ["AddressedBrokers", "matching_profile"]
+__all__ = ["AddressedBrokers"]
 
 _UP_S: Final = 20.0
 _REMOVAL_S: Final = 30.0
 _GROUPS: Final = 1
-# What tells releases apart for a group's members; brokers that aren't Kafka leave out, or lag behind in, most others.
-_TELLING: Final = (
-    Api.FETCH, Api.METADATA, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.SYNC_GROUP,
-    Api.LIST_GROUPS,
-)  # fmt: skip
-
-
-def matching_profile(told: Ranges) -> str:
-    """Return the newest profile whose release advertises nothing newer than `told` of the APIs that members need; the oldest where none does."""
-    newest_first = [name for name in reversed(default_profiles()) if name.startswith("kafka-")]
-    for name in newest_first:
-        own = api_versions(name)
-        if all(own[api][1] <= told[api][1] for api in _TELLING if api in told):
-            return name
-    return newest_first[-1]
 
 
 @dataclass(slots=True, kw_only=True)
 class AddressedBrokers:
-    """Brokers at `bootstrap`. Their profile is the newest that their ApiVersions match, once `learn` has asked them."""
+    """Brokers at `bootstrap`. Their profile is the one that their ApiVersions are most like, once `learn` has asked them.
+
+    `by_hand` are the settings that the user says they have.
+    """
 
     bootstrap: Sequence[Address]
     security: Security
     say: Say
     spec: str
     asked_profile: str | None = None
+    by_hand: Mapping[str, int] = field(default_factory=dict)
     name: str = "address"
     release: str | None = None
     version: str | None = None
     is_virtual: bool = False
-    _matched: str | None = field(default=None, init=False)
+    guess: Guess | None = field(default=None, init=False)
 
     @property
     def profile(self) -> str:
-        return self.asked_profile or self._matched or NEWEST
+        return self.asked_profile or (self.guess.profile if self.guess is not None else NEWEST)
 
     async def learn(self) -> None:
         """Ask the brokers for their versions, from which follows the profile; raise `BrokenEnvironment` where none answers."""
         connect = Connector.of(self.security).connect
         await self._until_up(connect)
-        self._matched = matching_profile(await versions_of(await connect(*self.bootstrap[0])))
+        self.guess = guessed(await versions_of(await connect(*self.bootstrap[0])))
 
     async def _until_up(self, connect: Connect) -> None:
         host, port = self.bootstrap[0]
@@ -87,10 +77,17 @@ class AddressedBrokers:
         made: list[str] = []
         try:
             made += await create_topics(connector.connect, self.bootstrap[0], topics, replicas=1)
-            running.unmet = await unmet_by(connector.connect, self.bootstrap[0], settings)
+            told = await settings_told(connector.connect, self.bootstrap[0])
+            running.known = {**{name: Known(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(told)}
+            untold = {name: value for name, value in settings.items() if name not in running.known}
+            running.unmet = {**self._unmet(untold, told), **differing(settings, running.known)}
             yield running
         finally:
             await self._remove(connector, made, running.groups)
+
+    def _unmet(self, untold: Mapping[str, Any], told: Mapping[str, str | None] | str) -> dict[str, str]:
+        hint = f"; tell them with {BY_HAND} NAME=VALUE" if isinstance(told, str) else ""
+        return {name: f"{why}{hint}" for name, why in unmet_among(untold, told).items()}
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
         """Delete what was made, as far as the broker allows, and say what is left."""
@@ -111,6 +108,7 @@ class _Running(NoMachines):
     def __init__(self, connector: Connector, addresses: list[Address]) -> None:
         self.addresses = addresses
         self.unmet: Mapping[str, str] = {}
+        self.known: Mapping[str, Known] = NOTHING_KNOWN
         self.groups: dict[str, None] = {}
         self._connector = connector
 

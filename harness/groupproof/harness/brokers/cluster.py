@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import trio
 
+from groupproof.harness.brokers.known import Known
 from groupproof.harness.driven import Machines
 from groupproof.harness.network import Address
 from groupproof.protocol.faults import Move
@@ -39,6 +40,11 @@ class RunningCluster(Machines, Protocol):
     @property
     def unmet(self) -> Mapping[str, str]:
         """The settings asked for that do not hold here, each with why."""
+        ...
+
+    @property
+    def known(self) -> Mapping[str, Known]:
+        """The settings that it has whatever was asked for, each with who says so: empty for a cluster that the kit starts as it is asked to."""
         ...
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import random
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -17,12 +18,16 @@ from groupproof.harness.brokers.apache_kafka import ApacheKafka
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.brokers.images import wants_containers
 from groupproof.harness.brokers.kfake import Kfake, pinned
+from groupproof.harness.brokers.known import BY_HAND, Known, differing, settings_by_hand, values_of
 from groupproof.harness.brokers.librdkafka_mock import LibrdkafkaMock
 from groupproof.harness.brokers.properties import Security, parse_properties, security_of
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.brokers.releases import releases
 from groupproof.harness.network import Address
+from groupproof.harness.refuting import refutations
+from groupproof.harness.script_names import GROUP_PREFIX, topic_named
 from groupproof.harness.troubles import WrongUsage
+from groupproof.harness.whereabouts import Whereabouts
 from groupproof.protocol.spec.profiles import NEWEST
 
 __all__ = ["ALIASES", "NAMES", "Wanted", "addressed", "meet", "subject_named"]
@@ -45,6 +50,7 @@ class Wanted:
     logs: Path | None
     cache: Path
     say: Say
+    by_hand: Mapping[str, int] = field(default_factory=dict)
 
 
 def subject_named(
@@ -56,14 +62,17 @@ def subject_named(
     logs: Path | None = None,
     cache: Path | None = None,
     say: Say = lambda _: None,
+    by_hand: Iterable[str] = (),
 ) -> BrokerSubject:
     """Return the coordinator called `spec`; raise `WrongUsage` with the nearest right names.
 
-    `logs` is the folder for the brokers' logs, else one under the cache is made; `say` gets a line before each thing that takes time.
+    `logs` is the folder for the brokers' logs, else one under the cache is made; `say` gets a line before each thing that takes time. `by_hand` are
+    the settings, as NAME=VALUE, that brokers have which the kit does not start; the reference has them whatever a case asks for.
     """
+    told = settings_by_hand(by_hand, profile or NEWEST)
     if (bootstrap := _addresses(spec)) is not None:
         security = security_of(_read(properties)) if properties is not None else Security()
-        return AddressedBrokers(bootstrap=bootstrap, security=security, say=say, spec=spec, asked_profile=profile)
+        return AddressedBrokers(bootstrap=bootstrap, security=security, say=say, spec=spec, asked_profile=profile, by_hand=told)
     name, _, release = spec.partition("@")
     name = ALIASES.get(name, name)
     make = NAMES.get(name)
@@ -71,7 +80,12 @@ def subject_named(
         raise WrongUsage(_unknown(spec, name))
     if properties is not None:
         raise WrongUsage(f"--properties tells how to reach a broker that is there; {name} is started by the kit")
-    return make(Wanted(spec=spec, release=release, profile=profile, provider=provider, logs=logs, cache=cache or default_cache(), say=say))
+    if told and make is not _reference:
+        raise WrongUsage(
+            f"{BY_HAND} tells the settings of a broker that is there already; {name} is started by the kit, with those that its cases need"
+        )
+    cache = cache or default_cache()
+    return make(Wanted(spec=spec, release=release, profile=profile, provider=provider, logs=logs, cache=cache, say=say, by_hand=told))
 
 
 def addressed(upstream: str, properties: Path | None) -> tuple[list[Address], Security]:
@@ -82,14 +96,38 @@ def addressed(upstream: str, properties: Path | None) -> tuple[list[Address], Se
     return addresses, security_of(_read(properties)) if properties is not None else Security()
 
 
-def meet(subject: BrokerSubject, say: Say) -> None:
-    """Ask brokers that are there already for their versions, from which their profile follows where the user names none.
+def meet(subject: BrokerSubject, say: Say, prefix: str = GROUP_PREFIX) -> None:
+    """Ask brokers that are there already for their versions, from which their profile follows where the user names none, and about what the user tells of
+    their settings; the groups that this makes begin with `prefix`.
 
-    Must be called outside trio. Raise `BrokenEnvironment` where nobody answers.
+    Must be called outside trio. Raise `BrokenEnvironment` where nobody answers, `WrongUsage` for a setting that they do not have.
     """
-    if isinstance(subject, AddressedBrokers) and subject.asked_profile is None:
+    if not isinstance(subject, AddressedBrokers):
+        return
+    if subject.asked_profile is None:
         trio.run(subject.learn)
-        say(f"profile {subject.profile}, the newest that the ApiVersions of {subject.spec} match")
+        if subject.guess is not None:
+            say(subject.guess.sentence)
+    if subject.by_hand:
+        refuted = trio.run(_refuted, subject, prefix)
+        if refuted:
+            told = (f"{BY_HAND} {name}={subject.by_hand[name]} is not what {subject.spec} has: {why}" for name, why in refuted.items())
+            raise WrongUsage("; ".join(told))
+
+
+async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
+    """Return what the brokers tell or show against the settings that the user tells, each with what they do."""
+    topic = topic_named(1, prefix)
+    async with subject.cluster(settings={}, brokers=1, topics={topic: 1}) as running:
+        known = {name: Known(value, BY_HAND) for name, value in values_of(running.known).items()}
+        refuted = differing(subject.by_hand, known)
+        where = Whereabouts(running)
+        try:
+            await where.learn()
+            claimed = {name: value for name, value in subject.by_hand.items() if name not in refuted}
+            return {**refuted, **await refutations(where, f"{prefix}set-{random.SystemRandom().getrandbits(32):08x}", topic, claimed)}
+        finally:
+            await where.close()
 
 
 def _addresses(spec: str) -> list[Address] | None:
@@ -136,7 +174,7 @@ def _apache_kafka(wanted: Wanted) -> BrokerSubject:
 def _reference(wanted: Wanted) -> BrokerSubject:
     if wanted.release:
         raise WrongUsage(f"groupproof is this project's own coordinator and has no releases to choose from: say --profile, not @{wanted.release}")
-    return ReferenceBrokers(profile=wanted.profile or NEWEST, spec=wanted.spec)
+    return ReferenceBrokers(profile=wanted.profile or NEWEST, spec=wanted.spec, own=wanted.by_hand)
 
 
 def _kfake(wanted: Wanted) -> BrokerSubject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from groupproof.coordinator.settings import Settings, UnknownSetting
 from groupproof.coordinator.variant import REFERENCE, Variant
 from groupproof.coordinator.variants import UnknownVariant, variant_named
 from groupproof.harness.brokers.cluster import BrokerSubject, CannotStop, RunningCluster
+from groupproof.harness.brokers.known import BY_HAND, Known, differing
 from groupproof.harness.driven import ReferenceMachines
 from groupproof.harness.network import Address, MemoryNetwork
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
@@ -27,11 +28,15 @@ __all__ = ["ReferenceBrokers", "as_variant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceBrokers:
-    """A cluster of this project in `profile`, or a `variant` of it; `seed` is that of its member ids."""
+    """A cluster of this project in `profile`, or a `variant` of it; `seed` is that of its member ids.
+
+    `own` are settings that it has whatever is asked for, as a broker has that was there already.
+    """
 
     profile: str
     seed: int = 0
     variant: Variant = REFERENCE
+    own: Mapping[str, int] = field(default_factory=dict)
     name: str = "groupproof"
     spec: str = "groupproof"
     release: str | None = None
@@ -45,12 +50,14 @@ class ReferenceBrokers:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Raise `UnknownProfile`."""
         unmet = {name: why for name, value in settings.items() if (why := _why_not(name, value, self.profile))}
-        taken = {name: value for name, value in settings.items() if name not in unmet}
+        known = {name: Known(value, BY_HAND) for name, value in self.own.items()}
+        unmet |= differing(settings, known)
+        taken = {**{name: value for name, value in settings.items() if name not in unmet}, **self.own}
         recorder = Recorder(lambda: round(trio.current_time() * 1e9), keeps=False)
         cluster = Cluster(
             profile=self.profile, settings=taken, brokers=brokers, topics=topics, seed=self.seed, recorder=recorder, variant=self.variant
         )
-        running = _Running(cluster, unmet)
+        running = _Running(cluster, unmet, known)
         async with trio.open_nursery() as nursery:
             await nursery.start(cluster.run)
             async with running.network.opened(running) as addresses:
@@ -84,10 +91,11 @@ class _Running(ReferenceMachines):
 
     provided_by = "in process"
 
-    def __init__(self, cluster: Cluster, unmet: Mapping[str, str]) -> None:
+    def __init__(self, cluster: Cluster, unmet: Mapping[str, str], known: Mapping[str, Known]) -> None:
         super().__init__(cluster)
         self.network = MemoryNetwork()
         self.unmet = unmet
+        self.known = known
         self.opened: list[Address] = []
         self._stopped: set[int] = set()
         self._node_of: dict[Address, int] = {}

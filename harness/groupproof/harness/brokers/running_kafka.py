@@ -11,6 +11,7 @@ import trio
 
 from groupproof.harness.brokers.cluster import CannotStop
 from groupproof.harness.brokers.folders import Folders
+from groupproof.harness.brokers.known import NOTHING_KNOWN
 from groupproof.harness.brokers.layout import Layout, Node
 from groupproof.harness.brokers.ports import LOOPBACK
 from groupproof.harness.brokers.process import BrokerProcess, Command
@@ -55,6 +56,7 @@ class RunningKafka:
         self._broken: dict[int, _Break] = {}
         self._is_over = False
         self.unmet: Mapping[str, str] = {}
+        self.known = NOTHING_KNOWN
 
     @property
     def addresses(self) -> list[Address]:

@@ -12,6 +12,7 @@ from typing import Any
 import trio
 
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
+from groupproof.harness.brokers.known import NOTHING_KNOWN
 from groupproof.harness.brokers.process import BrokerProcess, Command
 from groupproof.harness.brokers.readiness import wait_until_coordinating, wait_until_up
 from groupproof.harness.driven import NoMachines
@@ -80,7 +81,7 @@ def _addresses(hello: Mapping[str, Any]) -> list[Address]:
 
 class _Running(NoMachines):
     def __init__(self, process: BrokerProcess, addresses: list[Address], provided_by: str, unmet: Mapping[str, str], first_node: int) -> None:
-        self.provided_by, self.unmet = provided_by, unmet
+        self.provided_by, self.unmet, self.known = provided_by, unmet, NOTHING_KNOWN
         self._process = process
         self._nodes = dict(enumerate(addresses, first_node))
 

@@ -84,10 +84,10 @@ def _certify_coordinator(named: str, options: RunOptions) -> int:
     certification = Certification(options, "coordinator")
     if options.profile is not None:
         check_profile_name(options.profile)
-    found = subject_named(named, properties=options.properties, profile=options.profile, say=certification.say)
+    found = subject_named(named, properties=options.properties, profile=options.profile, say=certification.say, by_hand=options.by_hand)
     if options.variant is not None:
         found = as_variant(found, options.variant)
-    meet(found, certification.say)
+    meet(found, certification.say, options.group_prefix)
     certification.known_from(expectations_of(found))
     version = found.release or found.version
     certification.settle_output(f"{found.name}-{version}" if version else found.spec)

@@ -123,7 +123,7 @@ def _diff(
 
 def _subjects(specs: tuple[str, str], profile: str | None, properties: Path | None, say: Any) -> tuple[BrokerSubject, BrokerSubject]:
     """Return both subjects; groupproof itself plays the release of the other, unless told another."""
-    from groupproof.harness.brokers.kinds import subject_named
+    from groupproof.harness.brokers.kinds import meet, subject_named
     from groupproof.harness.brokers.reference import ReferenceBrokers
     from groupproof.harness.candidates import check_profile_name
 
@@ -131,7 +131,9 @@ def _subjects(specs: tuple[str, str], profile: str | None, properties: Path | No
         check_profile_name(profile)
 
     def named(spec: str) -> BrokerSubject:
-        return subject_named(spec, properties=properties if ":" in spec else None, profile=profile, say=say)
+        found = subject_named(spec, properties=properties if ":" in spec else None, profile=profile, say=say)
+        meet(found, say)
+        return found
 
     one, other = named(specs[0]), named(specs[1])
     if profile is None and isinstance(one, ReferenceBrokers):

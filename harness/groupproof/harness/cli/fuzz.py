@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groupproof.harness.cli.options import seed_of
+from groupproof.harness.cli.options import SET, seed_of
 from groupproof.harness.cli.root import Group
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ UNDECIDED = 2
 @click.option(
     "--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."
 )
+@SET
 def coordinator(subject: str, **given: Any) -> int:
     """Send generated histories to SUBJECT, as `certify coordinator` takes it, and hold every answer against the release's rules.
 
@@ -64,11 +65,11 @@ def need_hypothesis() -> None:
 
 def _fuzz(
     named: str, *, profile: str | None, steps: int, length: int, seed: int, jobs: int, timeout: float | None, goes_on: bool, frames: bool,
-    output: Path | None, properties: Path | None, group_prefix: str,
+    output: Path | None, properties: Path | None, group_prefix: str, by_hand: tuple[str, ...],
 ) -> int:  # fmt: skip
     from rich.console import Console
 
-    from groupproof.harness.brokers.kinds import subject_named
+    from groupproof.harness.brokers.kinds import meet, subject_named
     from groupproof.harness.candidates import check_profile_name
     from groupproof.harness.cli.campaign import Order
     from groupproof.harness.cli.certifying import as_folder
@@ -81,7 +82,8 @@ def _fuzz(
 
     if profile is not None:
         check_profile_name(profile)
-    found = subject_named(named, properties=properties, profile=profile, say=say)
+    found = subject_named(named, properties=properties, profile=profile, say=say, by_hand=by_hand)
+    meet(found, say, group_prefix)
     order = Order(
         cases=(), profile=profile or found.profile, level="info", seed=seed, jobs=jobs, command=["groupproof", *sys.argv[1:]], timeout_s=timeout
     )

@@ -12,7 +12,18 @@ import click
 if TYPE_CHECKING:
     from groupproof.harness.sharding import Share
 
-__all__ = ["NEWEST_PROFILE", "ProgramCommand", "RunOptions", "broker_options", "common_options", "given", "program_of", "run_options", "seed_of"]
+__all__ = [
+    "NEWEST_PROFILE",
+    "SET",
+    "ProgramCommand",
+    "RunOptions",
+    "broker_options",
+    "common_options",
+    "given",
+    "program_of",
+    "run_options",
+    "seed_of",
+]
 
 NEWEST_PROFILE: Final = "kafka-4.1"
 
@@ -94,6 +105,7 @@ class RunOptions:
     advertise: str | None = None
     properties: Path | None = None
     group_prefix: str = ""
+    by_hand: tuple[str, ...] = ()
     variant: str | None = None
     bundle: Path | None = None
     sign: Path | None = None
@@ -124,6 +136,11 @@ def common_options(*, profile: str, jobs: str, subject: str) -> tuple[Option, ..
     )  # fmt: skip
 
 
+SET: Option = click.option(
+    "--set", "by_hand", metavar="NAME=VALUE", multiple=True,
+    help="A setting that HOST:PORT has, such as group.max.size=100, where it does not tell its settings itself; repeatable. The reference takes it on.",
+)  # fmt: skip
+
 _BUNDLED: tuple[Option, ...] = (
     click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Write a certificate too, such as out.tar.zst, for groupproof verify."),
     click.option("--sign", type=click.Path(path_type=Path), metavar="KEY", help="Sign the certificate with this SSH key, or its .pub where ssh-agent holds it."),
@@ -142,11 +159,12 @@ _OF_CLIENTS: tuple[Option, ...] = (
 
 _OF_COORDINATORS: tuple[Option, ...] = (
     *common_options(
-        profile="The broker release by whose rules it is judged.  [default: the subject's own, of HOST:PORT the newest that its ApiVersions match]",
+        profile="The broker release by whose rules it is judged.  [default: the subject's own, of HOST:PORT the one that its ApiVersions are most like]",
         jobs="64", subject="coordinator",
     ),
     click.option("--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."),
     click.option("--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."),
+    SET,
     click.option("--variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in the reference coordinator."),
     *_BUNDLED,
 )  # fmt: skip

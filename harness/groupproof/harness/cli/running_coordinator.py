@@ -12,6 +12,7 @@ from typing import Any
 import trio
 
 from groupproof.harness.broker_stage import BrokerStage, Stages, called
+from groupproof.harness.brokers.address import AddressedBrokers
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.catalogue import cases_of
@@ -129,7 +130,14 @@ class CoordinatorRun(Campaign):
         provider = {} if self._seen is None else {"provided_by": self._seen.where.cluster.provided_by}
         logs = {"broker_logs": sorted(set(self._logs))} if self._logs else {}
         unreadable = {"unreadable_versions": self._unreadable()} if self._unreadable() else {}
-        return {**super().environment(), **provider, **unreadable, **logs}
+        return {**super().environment(), **provider, **self._judged_by(), **unreadable, **logs}
+
+    def _judged_by(self) -> dict[str, Any]:
+        """Return what the run was judged by beside the rules: how the profile was guessed, and the settings that somebody told."""
+        guess = self._subject.guess if isinstance(self._subject, AddressedBrokers) and self._subject.asked_profile is None else None
+        known = {} if self._seen is None else self._seen.where.cluster.known
+        settings = {"known_settings": [f"{name}={each.value} ({each.source})" for name, each in sorted(known.items())]} if known else {}
+        return {**({"profile_guess": guess.sentence} if guess is not None else {}), **settings}
 
     def _unreadable(self) -> list[str]:
         """Return the versions that the broker offers and cannot be spoken to by, in words."""

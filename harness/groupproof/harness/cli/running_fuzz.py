@@ -15,6 +15,7 @@ import trio
 from groupproof.coordinator.settings import Settings, UnknownSetting
 from groupproof.harness.broker_stage import BrokerStage, Ground, World, opened
 from groupproof.harness.brokers.cluster import BrokerSubject
+from groupproof.harness.brokers.known import values_of
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.cli.campaign import Campaign, Order
@@ -169,7 +170,7 @@ class Fuzzing(Campaign):
         world = World(settings=tuple(sorted(settings.items())), brokers=1)
         async with opened(self._subject, world, [drawn_case("none", Script(steps=()))], self._prefix) as ground:
             stage = self._stage(world, ground)
-            held = {name: value for name, value in settings.items() if name not in ground.unmet}
+            held = {**{name: value for name, value in settings.items() if name not in ground.unmet}, **values_of(ground.where.cluster.known)}
             kind = Kind(profile=self.order.profile, settings=held, ranges=ground.where.readable, steps=self._steps.length)
             for batch in itertools.count():
                 if self.answered >= goal or self._is_over:

@@ -20,8 +20,8 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire import WireError, read_response
 
 __all__ = [
-    "BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "answers_tell_of_asked_groups", "connections_end_as_written",
-    "raw_is_answered",
+    "BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "answers_tell_of_asked_groups", "codes_as_written",
+    "connections_end_as_written", "raw_is_answered",
 ]  # fmt: skip
 
 BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
@@ -61,6 +61,18 @@ def answers_as_written(script: Script, requirement: str, apis: Collection[Api] =
                 yield _of_code(step.label, step.code, asked[step.label], requirement)
 
     return judge
+
+
+def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, int, int | None]]:
+    """Yield what the script expects of each exchange that it names a code for: its label, that code, and the one that came, None without an answer."""
+    asked: dict[str, Observation] = {}
+    for index, begin, end in _steps(evidence):
+        step = script.steps[index]
+        if isinstance(step, Ask) and (request := next(evidence.select("request", after=begin, before=end), None)) is not None:
+            asked[step.label] = request
+        if isinstance(step, Ask | Answered) and step.code is not None and step.label in asked:
+            answer = evidence.answer(asked[step.label])
+            yield step.label, step.code, None if answer is None else int(answer.error or 0)
 
 
 def answers_can_be_read(requirement: str) -> Judge:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from groupproof.harness.brokers.address import matching_profile
+from groupproof.harness.brokers.guessing import matching_profile
 from groupproof.harness.brokers.question import GONE, NotSpoken, asking
 from groupproof.harness.brokers.readiness import Connect, wait_until_up
 from groupproof.harness.brokers.told import settings_told

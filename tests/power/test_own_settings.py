@@ -1,0 +1,86 @@
+"""The oracle expects what Kafka does with the settings that a broker has: the reference with any of them is blamed by no case (`--set`).
+
+What a setting keeps a case from is INCONCLUSIVE with the reason. Every case is run under a share of the settings each time; `make soak` runs all.
+"""
+
+from __future__ import annotations
+
+import pytest
+from tests.power.coordinators import played
+from tests.power.shares import is_drawn
+
+from groupproof.harness.case import script_of
+from groupproof.harness.script_judging import judge_script_run
+from groupproof.harness.scripts import CASES
+from groupproof.harness.verdicts import Verdict
+
+ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.BROKEN)
+STEPS_MAX = 2_000
+SHARE = 6
+DELAY, MIN_SESSION, MAX_SESSION = "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms", "group.max.session.timeout.ms"
+SETTINGS = {
+    "alone": {"group.max.size": 1},
+    "pairs": {"group.max.size": 2},
+    "three": {"group.max.size": 3},
+    "as shipped": {DELAY: 3_000, MIN_SESSION: 6_000, MAX_SESSION: 1_800_000, "offsets.retention.minutes": 10_080},
+    "slow to begin": {DELAY: 10_000},
+    "at once": {DELAY: 0, MIN_SESSION: 1},
+    "long sessions": {MIN_SESSION: 6_001},
+    "short sessions": {MAX_SESSION: 5_000},
+    "narrow sessions": {MIN_SESSION: 3_000, MAX_SESSION: 7_000},
+    "no metadata": {"offset.metadata.max.bytes": 0},
+    "little metadata": {"offset.metadata.max.bytes": 10},
+    "much metadata": {"offset.metadata.max.bytes": 100_000},
+    "forgetful": {"offsets.retention.minutes": 0, "offsets.retention.check.interval.ms": 10_000, "group.max.size": 5},
+    "tidy": {"offsets.retention.check.interval.ms": 500},
+    "few partitions": {"offsets.topic.num.partitions": 3},
+    "trusting": {"transaction.partition.verification.enable": 0},
+}
+BY_RELEASE = (
+    ("kafka-2.4", "three"),
+    ("kafka-2.2", "pairs"),
+    ("kafka-1.1", "as shipped"),
+    ("kafka-3.3", "little metadata"),
+    ("kafka-3.7", "long sessions"),
+)
+
+
+def _blamed(profile: str, name: str, *, of: str) -> dict[str, list[str]]:
+    """Return what the cases of a share say against the reference with these settings."""
+    cases = [case for case in CASES if len(script_of(case).steps) <= STEPS_MAX and (not of or is_drawn(f"{of} {name} {case.id}", SHARE))]
+    plays = played(None, cases, profile=profile, own=SETTINGS[name])
+    judged = {case.id: judge_script_run(case, plays[case.id].trace) for case in cases}
+    assert all(each.reason for each in judged.values() if each.verdict is Verdict.INCONCLUSIVE)
+    return {id: [each.observed for each in judgement.findings] for id, judgement in judged.items() if judgement.verdict in ADVERSE}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_no_setting_of_its_own_has_a_right_broker_blamed(name: str) -> None:
+    assert _blamed("kafka-4.1", name, of="gate") == {}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("profile", "name"), [*(("kafka-4.1", name) for name in SETTINGS), *BY_RELEASE])
+def test_no_setting_of_its_own_has_a_right_broker_of_any_release_blamed_by_any_case(profile: str, name: str) -> None:
+    assert _blamed(profile, name, of="") == {}
+
+
+def test_a_group_that_is_full_sooner_is_expected_to_be_full() -> None:
+    case = next(each for each in CASES if each.id == "delay/classic/newcomers-cost-one-rebalance")
+    judgement = judge_script_run(case, played(None, [case], own=SETTINGS["three"])[case.id].trace)
+
+    assert judgement.verdict is Verdict.INCONCLUSIVE
+    assert judgement.reason == (
+        "The broker has group.max.size=3, by which the case took another course: "
+        "id d was answered 81 GROUP_MAX_SIZE_REACHED where it reckons with 79 MEMBER_ID_REQUIRED."
+    )
+    assert {each.verdict for each in judgement.findings} <= {Verdict.OK, Verdict.INFORMATIONAL}
+
+
+def test_what_a_broker_has_and_who_says_so_stands_in_the_trace() -> None:
+    case = next(each for each in CASES if each.id == "heartbeat/classic/no-group")
+    trace = played(None, [case], own={"group.max.size": 3})[case.id].trace
+    (ground,) = (seen.body for seen in trace if seen.body.get("name") == "ground")
+
+    assert ground["settings"]["group.max.size"] == 3
+    assert ground["sources"] == {"group.max.size": "--set"}
