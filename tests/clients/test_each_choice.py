@@ -215,6 +215,46 @@ def _commits_at_the_end(b: Bench) -> object:
     return b.count(COMMIT)
 
 
+def _commits_after_a_batch(b: Bench) -> object:
+    b.stable(0)
+    b.poll()
+    b.positions = AT
+    b.poll()
+    first = b.count(COMMIT)
+    if first:
+        b.answer(COMMIT)
+    b.poll()
+    return first, b.count(COMMIT)
+
+
+def _leaves_while_it_joins(b: Bench) -> object:
+    b.syncing()
+    b.do(b.member.close(b.now))
+    return b.count(LEAVE)
+
+
+def _after_a_failed_rejoin(b: Bench) -> object:
+    """It has rejoined at once, or it heartbeats, as the member it was, and joins if it is told to."""
+    b.stable(0)
+    b.answer_heartbeat(27)
+    b.poll()
+    while b.callbacks:
+        b.called()
+    b.poll()
+    joins = b.count(JOIN)
+    b.answer(JOIN, 14)
+    b.advance(150, polling=True)
+    has_joined = b.count(JOIN) - joins
+    if has_joined:
+        return has_joined, 0
+    b.answer_heartbeat(27)
+    b.poll()
+    while b.callbacks:
+        b.called()
+    b.poll()
+    return has_joined, b.count(JOIN) - joins
+
+
 def _leaves_at_the_end(b: Bench) -> object:
     b.stable(0)
     b.do(b.member.close(b.now))
@@ -337,6 +377,9 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
     (Policy(commits_unowned=True), _offsets_committed_by_itself, [0], [0, 9], AUTO),
     (Policy(commits_before_revoke=False), _commits_before_the_join, 1, 0, AUTO),
     (Policy(commits_on_close=False), _commits_at_the_end, 1, 0, AUTO),
+    (Policy(commits_each_batch=True), _commits_after_a_batch, (0, 0), (1, 1), {"auto_commit": True, "auto_commit_interval_ms": 60_000}),
+    (Policy(leaves_while_joining=False), _leaves_while_it_joins, 1, 0, {}),
+    (Policy(failed_rejoin="heartbeats"), _after_a_failed_rejoin, (1, 0), (0, 1), {}),
     (Policy(leaves_when_static=True), _leaves_at_the_end, 0, 1, {"instance_id": "i0"}),
     (Policy(poll_end_leaves=False), _leaves_without_polls, (1, ""), (0, ""), {"max_poll_interval_ms": 2_000}),
     (Policy(poll_deadline_factor=0.5), _when_it_leaves_without_polls, [2_000], [1_000], {"max_poll_interval_ms": 2_000}),

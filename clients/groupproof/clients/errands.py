@@ -60,6 +60,7 @@ class Errands:
         self._core = core
         self.under_way: list[_Errand] = []
         self._auto_ms: int | None = None
+        self._auto_committed: dict[Partition, int] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -102,12 +103,18 @@ class Errands:
         if not core.settings.auto_commit or core.state is not MemberState.STABLE:
             return
         if self._auto_ms is None:
-            self._auto_ms = now_ms + core.settings.auto_commit_interval_ms
+            self._auto_ms = now_ms + self._auto_interval_ms
         if now_ms < self._auto_ms or self.is_committing("auto"):
             return
-        self._auto_ms = now_ms + core.settings.auto_commit_interval_ms
-        if positions := self.own_positions():
+        self._auto_ms = now_ms + self._auto_interval_ms
+        positions = self.own_positions()
+        if positions and not (core.policy.commits_each_batch and positions == self._auto_committed):
+            self._auto_committed = positions
             self.commit("auto", positions, now_ms, mode="auto")
+
+    @property
+    def _auto_interval_ms(self) -> int:
+        return 0 if self._core.policy.commits_each_batch else self._core.settings.auto_commit_interval_ms
 
     def step(self, now_ms: int) -> None:
         """Send what can be sent, and end what is out of time."""
@@ -125,7 +132,7 @@ class Errands:
 
     def next_poll_ms(self) -> int | None:
         """Return when a poll would auto-commit."""
-        is_waiting = self._core.settings.auto_commit and not self.is_committing("auto")
+        is_waiting = self._core.settings.auto_commit and not self.is_committing("auto") and not self._core.policy.commits_each_batch
         return self._auto_ms if is_waiting and self._core.state is MemberState.STABLE else None
 
     def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:

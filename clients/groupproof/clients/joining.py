@@ -179,6 +179,12 @@ class Joining:
     def _failed(self, reaction: Reaction, now_ms: int) -> None:
         """Be ready to join again: at once, unless told to back off or refused too often in a row."""
         core = self._core
+        is_rejoin = self._stage is _Stage.JOINING and core.generation != NO_GENERATION
+        if is_rejoin and Effect.BACK_OFF in reaction and core.policy.failed_rejoin == "heartbeats":
+            core.state, core.rejoin_reason = MemberState.STABLE, None
+            self._stage = _Stage.IDLE
+            self._heartbeats.at_once(now_ms + core.backoff_ms())
+            return
         core.state = MemberState.UNJOINED
         self._stage = _Stage.READY
         self._at_once = 0 if Effect.BACK_OFF in reaction else self._at_once + 1

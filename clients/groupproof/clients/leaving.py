@@ -20,9 +20,10 @@ def leave_group(core: Core, now_ms: int, reason: str, *, forced: bool | None = N
     member that has only the id of a 79 leaves too, so that the pending id goes.
     """
     policy = core.policy
+    is_joining = core.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
     leaves = forced if forced is not None else core.settings.instance_id is None or policy.leaves_when_static
     sent: list[int] = []
-    if leaves and core.has_coordinator and core.member_id:
+    if leaves and core.has_coordinator and core.member_id and (policy.leaves_while_joining or not is_joining):
         # A parked JoinGroup would hold the LeaveGroup back until the join completes: it goes by a connection of its own.
         lane = "goodbye" if core.state is MemberState.PREPARING_REBALANCE else "group"
         members = (LeaveMember(member_id=core.member_id, group_instance_id=core.instance_id, reason=reason),)

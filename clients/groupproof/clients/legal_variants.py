@@ -45,6 +45,25 @@ LEGAL: Final = (
         seen="@platformatic/kafka 2.12.1",
     ),
     Variant(
+        name="asks-by-heartbeat-after-a-failed-rejoin",
+        says="After a JoinGroup that met a loading coordinator or none it heartbeats, and joins if it is told of the rebalance still.",
+        policy=Policy(failed_rejoin="heartbeats"),
+        seen="kafkajs 2.2.4",
+    ),
+    Variant(
+        name="commits-each-batch",
+        says="Commits by itself after each batch that the application has taken, whatever the interval, and has nothing left to commit at its goodbye.",
+        policy=Policy(commits_each_batch=True),
+        settings={"auto_commit": True},
+        seen="kafkajs 2.2.4",
+    ),
+    Variant(
+        name="goes-without-leaving-while-joining",
+        says="Sends no LeaveGroup when it is closed while it joins; its place is free when its session ends.",
+        policy=Policy(leaves_while_joining=False),
+        seen="kafkajs 2.2.4",
+    ),
+    Variant(
         name="backs-off-before-rejoin",
         says="Waits 100 ms before every JoinGroup of a rebalance, also where it could join at once.",
         policy=Policy(rejoin_delay_ms=100, immediate_rejoins_max=0),

@@ -77,6 +77,8 @@ class Policy:
     rejoins_on_resubscribe: bool = True
     rejoins_after_commit: bool = False
 
+    failed_rejoin: Literal["joins", "heartbeats"] = "joins"  # heartbeats: the next Heartbeat says whether it must still join
+
     # Hand-over
     commits_before_revoke: bool = True
     revokes: Literal["before-join", "never", "twice", "after-join"] = "before-join"
@@ -97,6 +99,7 @@ class Policy:
     commit_generation: Literal["current", "previous", "none"] = "current"
     commits_when_unstable: bool = False
     commit_shift: int = 0
+    commits_each_batch: bool = False  # auto-commit, whatever its interval
     commit_told: Literal["answered", "sent"] = "answered"
     commits_unowned: bool = False
     swallows_commit_errors: Literal["none", "async", "sync"] = "none"
@@ -107,6 +110,7 @@ class Policy:
     # The goodbye
     goodbye: Literal["meant", "pretended"] = "meant"  # pretended: close and unsubscribe are told as done, and nothing else is
     leaves: int = 1
+    leaves_while_joining: bool = True
     leaves_when_static: bool = False
     heartbeats_after_leave: bool = False
     commits_on_close: bool = True
