@@ -416,11 +416,12 @@ SHOWN_ELSEWHERE = {
     "heartbeat_generation": "test_heartbeats",
     "fetches_offsets": "test_reading",
     "delivers_while_joining": "test_reading",
+    "reads": "test_reading",
     "delivers_revoked": "test_reading",
     "leaves": "test_leaving",
     "heartbeats_after_leave": "test_leaving",
 }
-OF_THE_SHIM = ("goodbye", "poll_pause_ms")
+OF_THE_SHIM = ("goodbye", "poll_pause_ms", "tells_assigned", "tells_records", "tells_records_from")
 
 
 def _chosen(policy: Policy) -> list[str]:

@@ -102,6 +102,24 @@ def test_where_nothing_is_committed_the_end_that_is_set_is_asked_for(bench: type
     assert body["replica_id"] == -1  # a consumer's
 
 
+@pytest.mark.parametrize(("policy", "fetched", "delivered"), [
+    (Policy(), [0, 1], [0, 1]), (Policy(reads="everything"), [0, 1, 2], [0, 1, 2]), (Policy(reads="everything-unsaid"), [0, 1, 2], [0, 1]),
+])  # fmt: skip
+def test_what_is_read_is_what_is_owned_unless_a_bug_is_planted(bench: type[Bench], policy: Policy, fetched: list[int], delivered: list[int]) -> None:
+    desk = Desk(bench, policy, leaders=(0, 0, 0))
+    desk.reading.pursue()
+    desk.committed({("t", number): 5 for number in fetched})
+    desk.reading.pursue()
+    api, body, answered = desk.sent.pop()
+    assert api is Api.FETCH
+    assert [each["partition"] for each in body["topics"][0]["partitions"]] == fetched
+
+    records = encode_batch([Record(offset=5, timestamp_ms=0, value=b"")])
+    told = tuple({"partition_index": number, "error_code": 0, "records": records} for number in fetched)
+    answered({"error_code": 0, "responses": ({"topic": "t", "partitions": told},)})
+    assert [each.partition[1] for each in desk.reading.deliver()] == delivered
+
+
 def test_records_are_fetched_and_delivered(bench: type[Bench]) -> None:
     desk = Desk(bench)
     desk.reading.pursue()

@@ -228,3 +228,31 @@ def test_a_close_without_an_answer_is_bounded(tell: Callable[..., None]) -> None
         assert 4.9 <= trio.current_time() - before <= 5.5
 
     tell(story)
+
+
+@pytest.mark.parametrize(
+    ("variant", "event", "partitions"),
+    [
+        ("tells-partitions-of-nobody", "partitions_assigned", {("nobody-has-this", 0), *(("t", number) for number in range(4))}),
+        ("tells-records-of-others", "records_consumed", {("t", number) for number in range(5)}),
+    ],
+)
+def test_a_shim_may_be_made_to_tell_more_than_there_is(tell: Callable[..., None], variant: str, event: str, partitions: set[tuple[str, int]]) -> None:
+    async def story(pair: Pair) -> None:
+        await pair.start("m0", variant=variant)
+        await pair.until(lambda: pair.events("m0", "records_consumed"))
+
+        assert {(each["topic"], each["partition"]) for said in pair.events("m0", event) for each in said["partitions"]} == partitions
+
+    tell(story)
+
+
+def test_a_shim_may_be_made_to_keep_records_back(tell: Callable[..., None]) -> None:
+    async def story(pair: Pair) -> None:
+        await pair.start("m0", variant="hides-what-it-reads-again")
+        await pair.until(lambda: pair.events("m0", "records_consumed"))
+
+        said = [each for event in pair.events("m0", "records_consumed") for each in event["partitions"]]
+        assert [min(each[name] for each in said) for name in ("minOffset", "count")] == [10, 10]
+
+    tell(story)

@@ -56,6 +56,9 @@ def test_a_search_for_a_coordinator_names_the_group_and_no_transaction() -> None
 def test_a_fetch_of_records_tells_where_from_and_of_offsets_what_is_asked() -> None:
     body = {"topics": ({"topic": "t", "partitions": ({"partition": 2, "fetch_offset": 5},)},), "max_wait_ms": 500}
     assert request_columns(Api.FETCH, body)[1]["offsets"] == (("t", 2, 5),)
+    by_id = {"topics": ({"topic_id": "u-1", "partitions": ({"partition": 2, "fetch_offset": 5},)},)}
+    assert request_columns(Api.FETCH, by_id)[1]["offsets"] == (("u-1", 2, 5),)
+    assert request_columns(Api.FETCH, by_id, {"u-1": "t"}.__getitem__)[1]["offsets"] == (("t", 2, 5),)
 
     groups = ({"group_id": "g", "topics": ({"name": "t", "partition_indexes": (0, 1)},)},)
     who, what = request_columns(Api.OFFSET_FETCH, {"groups": groups})

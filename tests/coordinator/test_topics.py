@@ -101,6 +101,8 @@ def test_a_topic_keeps_its_id_and_grows_but_never_shrinks() -> None:
     grown = topics.grow("t", 3)
     assert grown.topic_id == topic_id
     assert topics.by_id(topic_id) is grown
+    assert topics.name_of(topic_id) == grown.name
+    assert topics.name_of("an id of nobody") == "an id of nobody"
     assert [log.end_offset for log in grown.partitions] == [3, 3, 3]
     assert grown.log(3) is None
     with pytest.raises(ValueError, match="cannot shrink"):

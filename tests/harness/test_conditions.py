@@ -197,3 +197,15 @@ def test_instants_have_the_names_of_marks_and_of_delivered_faults() -> None:
 )
 def test_a_condition_reads_as_a_reader_of_a_report_wants_it(condition: Condition, words: str) -> None:
     assert describe(condition) == words
+
+
+def test_what_an_eager_assignment_does_not_name_is_gone_when_a_cooperative_one_follows() -> None:
+    """An eager assignment replaces: else the cooperative one after it would never be all that the application knows."""
+    story = Story()
+    told(story, "assigned", T0, T1)
+    told(story, "assigned", T0)
+    story.join(protocol="cooperative-sticky")
+    story.sync(gets=[T0])
+    stable(story)
+
+    assert holds_at(Stable(members=("m0",)), story) is not None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.clients.policy import Policy
+from groupproof.clients.policy import Override, Policy
 from groupproof.clients.variant import Variant
+from groupproof.protocol.spec.classic_member import Effect
+from groupproof.protocol.vocabulary import Api
 
 __all__ = ["CHOICES"]
 
@@ -56,6 +58,13 @@ CHOICES: Final = (
     _bug("leader-assigns-to-itself-only", "As leader, assigns for itself alone.", "CLIENT-12", leader_assigns="itself-only"),
     _bug("leader-repeats-last-assignment", "As leader, gives what it gave last, whoever left.", "ASSIGN-10 ASSIGN-11", leader_assigns="previous"),
     _bug("takes-everything", "Reads every partition of its topics, whatever it was assigned.", "INV-09 CLIENT-30", takes="everything"),
+    _bug("reads-everything-unsaid", "Fetches every partition of its topics, and tells its application of those alone that it was assigned.", "ASSIGN-09 CLIENT-63",
+         reads="everything-unsaid"),
+    _bug("reads-what-it-was-never-assigned", "Delivers the records of every partition of its topics.", "CLIENT-63", reads="everything"),
+    _bug("tells-partitions-of-nobody", "Names a partition among those assigned that no SyncGroup answer gave it.", "CLIENT-30", tells_assigned="more"),
+    _bug("tells-records-of-others", "Tells of records of a partition that it neither was assigned nor fetched.", "CLIENT-63", tells_records="of-everybody"),
+    _bug("hides-what-it-reads-again", "Takes an OffsetFetch that failed for one that found nothing, and tells of no record before the committed offset.",
+         "CLIENT-79", overrides=(Override(api=Api.OFFSET_FETCH, effects=(Effect.ACCEPT,)),), tells_records_from=10, seen="aiokafka 0.13"),
     _bug("dies-on-empty-assignment", "Takes an assignment without partitions for a fatal error.", "CLIENT-81", empty_assignment="refused"),
     _bug("rejoins-on-empty-assignment", "Joins again for as long as it gets no partition.", "CLIENT-81", empty_assignment="rejoined"),
     # Handing over

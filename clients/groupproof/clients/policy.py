@@ -106,6 +106,7 @@ class Policy:
     fetches_offsets: bool = True
     delivers_while_joining: bool = False
     delivers_revoked: bool = False
+    reads: Literal["assigned", "everything", "everything-unsaid"] = "assigned"  # of its topics; unsaid: the application hears of its own alone
 
     # The goodbye
     goodbye: Literal["meant", "pretended"] = "meant"  # pretended: close and unsubscribe are told as done, and nothing else is
@@ -117,6 +118,11 @@ class Policy:
 
     # The application's side
     poll_pause_ms: int = 0
+
+    # What the shim says that is not so
+    tells_assigned: Literal["assigned", "more"] = "assigned"  # more: a partition of a topic that nobody has
+    tells_records: Literal["delivered", "of-everybody"] = "delivered"  # of-everybody: also of the next partition, whoever has it
+    tells_records_from: int = 0  # records before this offset are kept back
 
     @property
     def can_be_static(self) -> bool:

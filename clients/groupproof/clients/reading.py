@@ -59,12 +59,19 @@ class Reading:
         if self._host.now_ms() < self._not_before_ms:
             return
         self._pursue_positions()
-        for node_id, body in self.fetching.requests(self._readable(), self._view.leaders, self._settings.fetch_max_wait_ms):
+        for node_id, body in self.fetching.requests(self._readable() | self._reach(), self._view.leaders, self._settings.fetch_max_wait_ms):
             if not self._host.send_to_node(node_id, Api.FETCH, body, self._taker(node_id)):
                 self._take_records(node_id, None)
 
     def deliver(self) -> list[Delivery]:
-        return self.fetching.deliver(self._readable(), self._settings.max_poll_records)
+        deliverable = self._reach() if self._policy.reads == "everything" else frozenset()
+        return self.fetching.deliver(self._readable() | deliverable, self._settings.max_poll_records)
+
+    def _reach(self) -> frozenset[Partition]:
+        """Return what is read: what is owned, unless a bug is planted."""
+        if self._policy.reads == "assigned" or not self._member.is_settled:
+            return self._member.owned
+        return frozenset(each for each in self._view.leaders if each[0] in self._settings.topics)
 
     def _readable(self) -> frozenset[Partition]:
         """Return what may be delivered: nothing but what is owned, unless a bug is planted."""
@@ -77,7 +84,7 @@ class Reading:
 
     def _pursue_positions(self) -> None:
         """Look up the committed offsets of what was assigned, and nothing else (FETCH-06)."""
-        wanted = self.fetching.unpositioned(self._member.owned) - self._looking_up
+        wanted = self.fetching.unpositioned(self._reach()) - self._looking_up
         if not wanted or not self._member.is_settled:
             return
         if self._policy.fetches_offsets:
@@ -95,7 +102,7 @@ class Reading:
             return
         self._looking_up -= fetched.offsets.keys()
         for partition, offset in fetched.offsets.items():
-            if partition in self._member.owned and offset >= 0:
+            if partition in self._reach() and offset >= 0:
                 self.fetching.stand(partition, offset)
         self._reset(frozenset(each for each, offset in fetched.offsets.items() if offset < 0))
 
@@ -123,7 +130,7 @@ class Reading:
         told = [] if body is None else [(topic["name"], each) for topic in body["topics"] for each in topic["partitions"]]
         found = {(name, each["partition_index"]): each["offset"] for name, each in told if not each["error_code"]}
         for partition, offset in found.items():
-            if partition in self._member.owned:
+            if partition in self._reach():
                 self.fetching.stand(partition, offset)
         if len(found) < len(asked):
             self._try_later()

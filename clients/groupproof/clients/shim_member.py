@@ -7,6 +7,7 @@ running poll is over: after its answer nothing is consumed any more.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import trio
@@ -113,7 +114,7 @@ class ShimMember:
             self._tell({"name": "error", "error": error.error, "message": str(error), "fatal": True})
             return
         if deliveries:
-            self._tell(_records(deliveries))
+            self._tell_records(deliveries)
         if self._policy.poll_pause_ms:
             with trio.move_on_after(self._policy.poll_pause_ms / 1000):
                 await changed.wait()
@@ -200,12 +201,22 @@ class ShimMember:
 
     # Events
 
+    def _tell_records(self, deliveries: Iterable[Delivery]) -> None:
+        """Say what was consumed, as it was unless a bug is planted."""
+        first = self._policy.tells_records_from
+        said = [replace(each, first=max(each.first, first)) for each in deliveries if each.last >= first]
+        if self._policy.tells_records == "of-everybody":
+            said += [replace(each, partition=(each.partition[0], each.partition[1] + 1)) for each in said]
+        if said:
+            self._tell(_records(said))
+
     async def _on_callback(self, callback: Callback) -> None:
         """Run the application's listener: say it, do what `on_revoked` asks for, say that it is done."""
+        nobodys = frozenset({("nobody-has-this", 0)} if self._policy.tells_assigned == "more" else ())
         self._tell(
             {
                 "name": f"partitions_{callback.kind.value}",
-                "partitions": _partitions(callback.partitions),
+                "partitions": _partitions(callback.partitions | nobodys),
                 "member_id": callback.member_id,
                 "generation": callback.generation,
             }

@@ -233,7 +233,7 @@ class Connection:
         return Arrived(wire=wire, columns=columns, is_refused=refused is not None)
 
     def _columns(self, wire: WireRequest, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        who, what = request_columns(wire.api, wire.body)
+        who, what = request_columns(wire.api, wire.body, self.broker.world.topics.name_of)
         columns = {
             "node": self.broker.node_id, "connection": self.number, "client": wire.client_id, "api": wire.api.title, "version": version,
             "correlation": wire.correlation, **who,

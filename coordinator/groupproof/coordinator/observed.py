@@ -18,14 +18,20 @@ __all__ = ["request_columns", "response_columns"]
 
 Body = Mapping[str, Any]
 Columns = dict[str, Any]
+Named = Callable[[str], str]
 
 _WHOLE = GROUP_APIS | {Api.CONSUMER_GROUP_HEARTBEAT}
 
 
-def request_columns(api: Api, body: Body) -> tuple[Columns, Columns]:
-    """Return who asks (group, member, instance, generation) and what is asked (partitions, offsets, body), as far as the request tells."""
+def request_columns(api: Api, body: Body, named: Named = str) -> tuple[Columns, Columns]:
+    """Return who asks (group, member, instance, generation) and what is asked (partitions, offsets, body), as far as the request tells.
+
+    A Fetch names topics by id from v13 on (KIP-516): `named` is asked for their names.
+    """
     describe = _REQUESTS.get(api)
     who, what = describe(body) if describe else ({}, {})
+    if api is Api.FETCH:
+        what = _fetched(body, named)
     what["body"] = body if api in _WHOLE else _compact(api, body)
     return who, what
 
@@ -104,13 +110,13 @@ def _offset_fetch_request(body: Body) -> tuple[Columns, Columns]:
     return {"group": first.get("group_id"), "member": first.get("member_id") or None}, {"partitions": tuple(asked)}
 
 
-def _fetch_request(body: Body) -> tuple[Columns, Columns]:
+def _fetched(body: Body, named: Named) -> Columns:
     offsets = (
-        (topic.get("topic") or str(topic.get("topic_id")), each["partition"], each["fetch_offset"])
+        (topic.get("topic") or named(str(topic.get("topic_id"))), each["partition"], each["fetch_offset"])
         for topic in body.get("topics") or ()
         for each in topic.get("partitions") or ()
     )
-    return {}, {"offsets": tuple(offsets)}
+    return {"offsets": tuple(offsets)}
 
 
 _REQUESTS: dict[Api, Callable[[Body], tuple[Columns, Columns]]] = {
@@ -125,7 +131,6 @@ _REQUESTS: dict[Api, Callable[[Body], tuple[Columns, Columns]]] = {
     Api.OFFSET_DELETE: _delete_request,
     Api.DESCRIBE_GROUPS: _groups_request,
     Api.DELETE_GROUPS: _groups_request,
-    Api.FETCH: _fetch_request,
 }
 
 

@@ -122,6 +122,10 @@ class Topics:
     def by_id(self, topic_id: str | None) -> Topic | None:
         return self.named(self._names.get(topic_id)) if topic_id is not None else None
 
+    def name_of(self, topic_id: str) -> str:
+        """Return the name of the topic with this id, or the id where there is none."""
+        return self._names.get(topic_id, topic_id)
+
     def grow(self, name: str, partitions: int, records: int | None = None) -> Topic:
         """Give `name` that many partitions and create it when it is new; fewer than it has is a `ValueError`."""
         topic = self._topics.get(name) or self._create(name)

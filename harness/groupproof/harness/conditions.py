@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from groupproof.harness.folds.reading import COOPERATIVE
 from groupproof.harness.plan import Condition, Seen, Settled, Stable
 from groupproof.harness.settling import Settling
 from groupproof.protocol.trace import Observation
@@ -147,7 +148,8 @@ class _StableWatcher:
         if client is None:
             return
         if name == "partitions_assigned":
-            self._owned.setdefault(client, set()).update(seen.partitions)
+            kept = self._owned.get(client, set()) if self._cooperative else set()  # an eager assignment replaces, a cooperative one adds
+            self._owned[client] = kept | set(seen.partitions)
             if client in self._asking:
                 self._told.add(client)
         elif name in ("partitions_revoked", "partitions_lost"):
@@ -161,7 +163,7 @@ class _StableWatcher:
     def _follow_answer(self, seen: Observation) -> None:
         if seen.api == Api.JOIN_GROUP.title:
             self._raise_generation(seen.generation)
-            self._cooperative = seen.body.get("protocol_name") == "cooperative-sticky"
+            self._cooperative = seen.body.get("protocol_name") in COOPERATIVE
         elif seen.api == Api.SYNC_GROUP.title and seen.client is not None:
             generation = self._asked.get((seen.connection, seen.correlation), seen.generation)
             if generation == self._generation:

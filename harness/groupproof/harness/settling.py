@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from groupproof.harness.folds.holding import TOLD_BY
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -107,14 +108,15 @@ class Settling:
 
 def _follow_event(mine: _Membership, seen: Observation) -> None:
     name = seen.body.get("name")
-    if seen.who == "shim" and name == "partitions_assigned":
+    if seen.who in TOLD_BY and name == "partitions_assigned":
         mine.owned = _named(seen) | (mine.owned if mine.cooperates else set())
-    elif seen.who == "shim" and name in ("partitions_revoked", "partitions_lost"):
+    elif seen.who in TOLD_BY and name in ("partitions_revoked", "partitions_lost"):
         mine.owned -= _named(seen)
-    elif (seen.who, name) in {("shim", "shutdown_complete"), ("kit", "kill"), ("kit", "exit")}:
+    elif (seen.who in TOLD_BY and name == "shutdown_complete") or (seen.who == "kit" and name in ("kill", "exit")):
         mine.drop()
         mine.owned = set()
 
 
 def _named(event: Observation) -> set[_Partition]:
-    return {(each["topic"], each["partition"]) for each in event.body.get("partitions") or () if "partition" in each}
+    listed = {(each["topic"], each["partition"]) for each in event.body.get("partitions") or () if "partition" in each}
+    return listed | set(event.partitions)

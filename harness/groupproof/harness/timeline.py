@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from groupproof.harness.folds.holding import TOLD_BY
+from groupproof.harness.folds.reading import COOPERATIVE
 from groupproof.protocol.trace import Observation, Partitions, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, MemberState, error_named
 
@@ -108,7 +110,7 @@ def _instant(seen: Observation) -> Instant:
 
 
 def _is_of_a_member(seen: Observation) -> bool:
-    return seen.who in ("kit", "shim") or (seen.api in GROUP_FRAMES and seen.kind in ("request", "response"))
+    return seen.who == "kit" or seen.who in TOLD_BY or (seen.api in GROUP_FRAMES and seen.kind in ("request", "response"))
 
 
 def _follow_group(timeline: Timeline, seen: Observation) -> None:
@@ -162,12 +164,13 @@ class _Track:
         self.lane = Lane(name=name)
         self._owned: set[tuple[str, int]] = set()
         self._generation = -1
+        self._cooperates = False
         self._note = ""
 
     def follow(self, seen: Observation) -> None:
         if seen.who == "kit":
             self._follow_kit(seen)
-        elif seen.who == "shim":
+        elif seen.who in TOLD_BY:
             self._follow_event(seen)
         elif seen.kind == "request":
             self._follow_request(seen)
@@ -219,7 +222,8 @@ class _Track:
     def _follow_event(self, seen: Observation) -> None:
         name = seen.body.get("name")
         if name == "partitions_assigned":
-            self._own(self._owned | set(seen.partitions), seen)
+            kept = self._owned if self._cooperates else set()  # an eager assignment replaces, a cooperative one adds
+            self._own(kept | set(seen.partitions), seen)
         elif name in ("partitions_revoked", "partitions_lost"):
             self._own(self._owned - set(seen.partitions), seen)
         elif name == "shutdown_complete":
@@ -241,6 +245,7 @@ class _Track:
                 self._enter(MemberState.UNJOINED.value, seen)
         elif seen.api == Api.JOIN_GROUP.title:
             self._generation = -1 if seen.generation is None else seen.generation
+            self._cooperates = seen.body.get("protocol_name") in COOPERATIVE
             self._note = "leader" if seen.body.get("leader") and seen.body["leader"] == seen.body.get("member_id") else ""
             self._enter(MemberState.COMPLETING_REBALANCE.value, seen)
         elif seen.api == Api.SYNC_GROUP.title:

@@ -139,6 +139,7 @@ PLANTED: Final[Mapping[str, Callable[[], Story]]] = {
 def busy_group() -> Trace:
     """Return a trace in which members do everything that they must not."""
     story = Story()
+    story.kit("command", "m1", command="subscribe", fields={})
     story.commit(("t", 0, 1), member="", generation=3)  # names no id
     story.join("m0", gets="m0-1", leader="m0-1", members={"m0-1": ["t"], "m1-1": ["t"]}, instance="i0")
     story.join("m1", gets="m1-1", leader="m0-1")
@@ -151,6 +152,9 @@ def busy_group() -> Trace:
     story.commit(("t", 9, 9), client="m1", member="m1-1")
     story.commit(("t", 9, 9), client="m1", member="", generation=-1)
     story.consume(("t", 0, 0, 1), client="m1")
+    story.partitions("assigned", ("t", 0), ("t", 8), client="m1")
+    for _ in range(2):
+        story.said(Api.FETCH, "m1", connection=2, offsets=(("t", 8, 0),))
     story.committed(("t", 5, 5), client="m1")
     story.at(4_000).partitions("revoked", ("t", 0), client="m1")
     story.at(6_000).consume(("t", 0, 0, 1), client="m1")

@@ -24,7 +24,7 @@ from groupproof.harness.judges.fields import (
     where_honoured,
     where_version,
 )
-from groupproof.harness.verdicts import Verdict
+from groupproof.harness.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
 
@@ -238,6 +238,31 @@ def test_a_member_goes_on_where_the_group_had_committed(first: list[tuple[str, i
     story.consume(*first)
 
     assert verdict(starts_at("m0", STARTS, requirement="CLIENT-79", or_not=or_not), story.end(9_000)) is expected
+
+
+def begins(*offsets: tuple[str, int, int]) -> Story:
+    """Tell of a member that fetches from these offsets, and whose application tells of the committed ones."""
+    story = Story().member(gets=[("t", 0), ("t", 1)])
+    story.said(Api.FETCH, connection=2, offsets=offsets)
+    story.said(Api.FETCH, connection=2, offsets=(("t", 0, 0), ("t", 1, 0)))
+    story.consume(("t", 0, 10, 19), ("t", 1, 12, 19))
+    return story.end()
+
+
+def test_where_it_goes_on_is_told_by_its_fetch_requests_whatever_its_application_says() -> None:
+    judge = starts_at("m0", STARTS, requirement="CLIENT-79")
+    (found,) = findings(judge, begins(("t", 0, 0), ("t", 1, 12)))
+    assert (found.verdict, found.proof, found.detail) == (Verdict.FAILED, Proof.SAFETY, str({("t", 0): 0, ("t", 1): 12}))
+
+    assert verdict(judge, begins(("t", 0, 10), ("t", 1, 12))) is Verdict.OK
+    assert verdict(judge, begins(("an id", 0, 0), ("t", 1, 12), ("t", 0, 10))) is Verdict.OK
+
+
+def test_records_alone_are_no_proof_of_where_it_went_on() -> None:
+    story = Story().member()
+    story.consume(("t", 0, 0, 19), ("t", 1, 12, 19))
+
+    assert [each.proof for each in findings(starts_at("m0", STARTS, requirement="CLIENT-79"), story.end())] == [Proof.LIVENESS]
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(10, Verdict.OK), (0, Verdict.NON_STRICT), (11, Verdict.FAILED)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.harness.diagnosis.making import Story
 
@@ -101,3 +103,17 @@ def test_application_and_wire_are_not_mixed() -> None:
     story.told(200, "m0", "shutdown_complete")
 
     assert _measured(story)["ownership_overlap_ms"] == 0
+
+
+@pytest.mark.parametrize("who", ["shim", "member"])
+def test_two_owners_are_two_whoever_tells_of_them(who: str) -> None:
+    """The checkers of a case heard both, and the meter said that there was no overlap."""
+    story = Story()
+    story.told(0, "m0", "partitions_assigned", P0)
+    story.told(1_000, "m1", "partitions_assigned", P0)
+    story.told(6_000, "m1", "partitions_revoked", P0)
+    meter = Ownership()
+    for seen in story.trace:
+        meter.feed(replace(seen, who=who))
+
+    assert meter.result().totals["ownership_overlap_ms"] == 5_000

@@ -35,15 +35,15 @@ class Holding:
     until: Observation | None = None
     done_ms: float | None = None
 
-    def covers(self, at_ms: float) -> bool:
+    def covers(self, at_ms: float, late_ms: float = REPORTING_MS) -> bool:
         """Tell whether it was in hand at an instant, give or take what a report may lag."""
-        return self.since.at_ms - at_ms <= REPORTING_MS and (self.until is None or at_ms - self.until.at_ms <= REPORTING_MS)
+        return self.since.at_ms - at_ms <= late_ms and (self.until is None or at_ms - self.until.at_ms <= late_ms)
 
-    def is_handed_over_at(self, seen: Observation) -> bool:
+    def is_handed_over_at(self, seen: Observation, late_ms: float = REPORTING_MS) -> bool:
         """Tell whether the application was still in the callback that takes it away."""
         if self.until is None or self.until.seq >= seen.seq:
             return False
-        return self.done_ms is None or seen.at_ms - self.done_ms <= REPORTING_MS
+        return self.done_ms is None or seen.at_ms - self.done_ms <= late_ms
 
 
 @dataclass(slots=True)

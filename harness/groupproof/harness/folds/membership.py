@@ -54,12 +54,14 @@ class Assigned:
 
     by_generation: Newest[int | None, list[Assignment]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
     latest: dict[Partition, Assignment] = field(default_factory=dict)
+    newest: Assignment | None = None
 
     def follow(self, seen: Observation) -> None:
         """Take note of a SyncGroup answer without error."""
         told = self.by_generation.get(seen.generation) or []
         answer = Assignment(seen.seq, seen.at_ms, seen.generation, frozenset(seen.partitions))
         self.by_generation.set(seen.generation, [*told[-3:], answer])
+        self.newest = answer
         for partition in seen.partitions:
             self.latest[partition] = answer
 

@@ -1,24 +1,33 @@
-"""Who owns a partition: never two members of one generation, and records come to owners only.
+"""Who owns a partition, as applications say it: never two members of one generation, and records and callbacks as SyncGroup answers gave them.
 
 A member that the group went on without (expired, fenced) can't know that it lost its partitions: only members of one and the same generation are
-compared.
+compared. What rests on the arrival of lines alone is no proof of its own: each finding here is LIVENESS, but for a Fetch that came beside it. What
+the frames prove by themselves is found by `FetchesStayWithOwners`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from groupproof.harness.folds.claim import Claim, elapsed_ms
 from groupproof.harness.folds.fold import Fold, Waiting
-from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY, Hands, Holding, told_of
-from groupproof.harness.folds.membership import Assigned, Assignment, Lives, Partition
-from groupproof.harness.folds.reading import SLACK_MS
-from groupproof.harness.verdicts import Finding
+from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY, Holding, told_of
+from groupproof.harness.folds.membership import Assignment, Partition
+from groupproof.harness.folds.reading import GROUP_REQUESTS, SLACK_MS
+from groupproof.harness.folds.tracker import LATE_LINES_MS_MAX, GroupTracker
+from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["OwnersNeverOverlap", "RecordsComeToOwners"]
+__all__ = ["CallbacksTellAssignments", "OwnersNeverOverlap", "RecordsComeToOwners"]
+
+_FETCH, _SYNC = Api.FETCH.title, Api.SYNC_GROUP.title
+_GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
+
+_ANSWERS_KEPT: Final = 8
+"""So many SyncGroup answers of one client are kept for lines that are late."""
 
 _UNTOLD_MAX = 16
 """Of records of a partition that nobody has told of yet, so many reports are kept for each client and partition."""
@@ -37,8 +46,7 @@ class OwnersNeverOverlap(Fold):
     """No partition is in the hands of two members of one generation (ASSIGN-09, INV-09)."""
 
     def __init__(self) -> None:
-        self._hands, self._lives = Hands(), Lives()
-        self._assigned: dict[str, Assigned] = {}
+        self._group = GroupTracker()
         self._pairs: dict[tuple[str, Partition], list[_Pair]] = {}
         self._waiting: Waiting[_Pair] = Waiting(SLACK_MS)
         self._closing: Observation | None = None
@@ -50,10 +58,7 @@ class OwnersNeverOverlap(Fold):
         self._last = seen
         if seen.who == "kit" and seen.body.get("name") == "end" and self._closing is None:
             self._closing = seen
-        self._lives.follow(seen)
-        if seen.kind == "response" and seen.api == Api.SYNC_GROUP.title and seen.client is not None:
-            self._assigned.setdefault(seen.client, Assigned()).follow(seen)
-        taken, given = self._hands.follow(seen)
+        taken, given = self._group.follow(seen)
         for holding in given:
             for pair in self._pairs.pop((holding.client, holding.partition), ()):
                 yield from self._over(pair, seen)
@@ -61,7 +66,7 @@ class OwnersNeverOverlap(Fold):
             self._meet(holding)
 
     def _meet(self, later: Holding) -> None:
-        for client, earlier in self._hands.owners[later.partition].items():
+        for client, earlier in self._group.hands.owners[later.partition].items():
             if client != later.client:
                 pair = _Pair(earlier, later)
                 for each in (earlier, later):
@@ -79,10 +84,10 @@ class OwnersNeverOverlap(Fold):
         newer, other = later, pair.earlier
         if earlier is not None and earlier.seq > later.seq:
             newer, other = earlier, pair.later
-        pair.knows = newer.generation is not None and self._lives.was_in(other.client, newer.generation)
+        pair.knows = newer.generation is not None and self._group.lives.was_in(other.client, newer.generation)
 
     def _assignment(self, holding: Holding) -> Assignment | None:
-        assigned = self._assigned.get(holding.client)
+        assigned = self._group.assigned.get(holding.client)
         return None if assigned is None else assigned.latest.get(holding.partition)
 
     def _over(self, pair: _Pair, until: Observation) -> Iterator[Finding]:
@@ -90,11 +95,12 @@ class OwnersNeverOverlap(Fold):
             mine = self._pairs.get((each.client, each.partition), [])
             if pair in mine:
                 mine.remove(pair)
-        shared_ms = elapsed_ms(pair.later.since, until)
-        if shared_ms > REPORTING_MS and pair.knows and not self._lives.are_twins(pair.earlier.client, pair.later.client):
+        shared_ms, late_ms = elapsed_ms(pair.later.since, until), max(self._group.late_ms(each.client) for each in (pair.earlier, pair.later))
+        if shared_ms > late_ms and pair.knows and not self._group.lives.are_twins(pair.earlier.client, pair.later.client):
             claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
             detail = f"{pair.later.partition}, {shared_ms:.0f} ms"
-            yield claim.failed("Two members of one generation held a partition at once.", pair.later.since, detail=detail)
+            said = "Two members of one generation held a partition at once."
+            yield claim.failed(said, pair.later.since, detail=detail, proof=Proof.LIVENESS)
 
     def end(self) -> Iterator[Finding]:
         for pair in self._waiting.rest():
@@ -106,17 +112,23 @@ class OwnersNeverOverlap(Fold):
 
 
 class RecordsComeToOwners(Fold):
-    """An application is given records only of partitions that it owns (CLIENT-63); a poll that ran while the callback came may be told of just after it."""
+    """An application is given records only of partitions that it owns (CLIENT-63); a poll that ran while the callback came may be told of just after it.
+
+    Of which partitions no callback told is judged at the end, by the SyncGroup answers: an application need not be told of what it is assigned.
+    """
 
     def __init__(self) -> None:
-        self._hands = Hands()
+        self._group = GroupTracker()
+        self._fetched: dict[str, set[Partition]] = {}
         self._waiting: Waiting[tuple[Observation, Partition]] = Waiting(REPORTING_MS)
         self._untold: dict[tuple[str, Partition], list[Observation]] = {}
 
     def step(self, seen: Observation) -> Iterator[Finding]:
         for records, partition in self._waiting.due(seen.at_ms):
             yield from self._judge(records, partition)
-        taken, _ = self._hands.follow(seen)
+        taken, _ = self._group.follow(seen)
+        if seen.kind == "request" and seen.api == _FETCH and seen.client in self._group.driven:
+            self._fetched.setdefault(seen.client or "", set()).update((topic, partition) for topic, partition, _ in seen.offsets)
         for holding in taken:
             for records in self._untold.pop((holding.client, holding.partition), ()):
                 if not holding.covers(records.at_ms):
@@ -127,7 +139,7 @@ class RecordsComeToOwners(Fold):
 
     def _judge(self, records: Observation, partition: Partition) -> Iterator[Finding]:
         client = records.client or ""
-        mine = list(self._hands.of(client, partition))
+        mine = list(self._group.hands.of(client, partition))
         if not mine:
             untold = self._untold.setdefault((client, partition), [])
             if len(untold) < _UNTOLD_MAX:
@@ -138,8 +150,68 @@ class RecordsComeToOwners(Fold):
     def end(self) -> Iterator[Finding]:
         for records, partition in self._waiting.rest():
             yield from self._judge(records, partition)
+        for (client, partition), untold in self._untold.items():
+            if client in self._group.driven and self._group.was_never_assigned(client, partition):
+                # A line alone proves nothing; a Fetch beside it does.
+                proof = Proof.SAFETY if partition in self._fetched.get(client, ()) else Proof.LIVENESS
+                yield _RECORDS.failed("Records of a partition that was never assigned were delivered.", untold[0], detail=str(partition), proof=proof)
+
+
+_RECORDS: Final = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
 
 
 def _foreign(records: Observation, partition: Partition) -> Finding:
-    claim = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
-    return claim.failed("Records of a partition that was taken away were delivered.", records, detail=str(partition))
+    said = "Records of a partition that was taken away were delivered."
+    return _RECORDS.failed(said, records, detail=str(partition), proof=Proof.LIVENESS)
+
+
+class CallbacksTellAssignments(Fold):
+    """What an application is told that it was assigned is what a SyncGroup answer gave its client (CLIENT-30).
+
+    Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well.
+    """
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+        self._speaks: set[str] = set()
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._past: dict[str, list[Assignment]] = {}
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for told in self._waiting.due(seen.at_ms):
+            yield from self._judge(told)
+        self._group.follow(seen)
+        client = seen.client
+        if client is None or client not in self._group.driven:
+            return
+        if seen.kind == "request" and seen.api in _GROUP_TITLES:
+            self._speaks.add(client)
+        elif seen.kind == "response" and seen.api == _SYNC:
+            self._keep(client, seen.at_ms)
+        elif seen.who in TOLD_BY and seen.body.get("name") == "partitions_assigned":
+            self._waiting.add(seen.at_ms, seen)
+
+    def _keep(self, client: str, now_ms: float) -> None:
+        """Keep the client's newest answer, and of the ones before it those that a late line may be about."""
+        assigned = self._group.assigned.get(client)
+        if assigned is not None and assigned.newest is not None:
+            known = self._past.setdefault(client, [])
+            replaced = [each.at_ms for each in known[1:]] + [now_ms]
+            kept = [each for each, until_ms in zip(known, replaced, strict=False) if now_ms - until_ms <= LATE_LINES_MS_MAX]
+            self._past[client] = [*kept[-_ANSWERS_KEPT:], assigned.newest]
+
+    def _judge(self, told: Observation) -> Iterator[Finding]:
+        client = told.client or ""
+        known = self._past.get(client, [])
+        given = {partition for each in known for partition in each.partitions}
+        foreign = told_of(told) - given
+        if foreign and client in self._speaks and client not in self._group.unreadable:
+            claim = Claim(
+                requirement="CLIENT-30", expected="An application is told of the partitions that SyncGroup answers gave its client, and of no other."
+            )
+            said = "The application was told of a partition that no SyncGroup answer gave."
+            yield claim.failed(said, told, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
+
+    def end(self) -> Iterator[Finding]:
+        for told in self._waiting.rest():
+            yield from self._judge(told)

@@ -10,6 +10,7 @@ from typing import Final
 
 from groupproof.harness.folds.assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.folds.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.folds.fetching import FetchesStayWithOwners
 from groupproof.harness.folds.fold import Fold
 from groupproof.harness.folds.frames import (
     CommitsNameMembership,
@@ -19,7 +20,7 @@ from groupproof.harness.folds.frames import (
     NothingAfterLeaving,
     RequestsDoNotStorm,
 )
-from groupproof.harness.folds.ownership import OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.folds.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.folds.reading import instance_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -45,6 +46,7 @@ def _names_instance(seen: Observation) -> bool:
 
 _COMMIT: Final = _request(Api.OFFSET_COMMIT)
 _SYNC: Final = _request(Api.SYNC_GROUP)
+_FETCH: Final = _request(Api.FETCH)
 
 SPEAKS_OF: Final[Mapping[Callable[[], Fold], Mapping[str, Shows]]] = {
     MemberIdsGiven: {
@@ -65,6 +67,8 @@ SPEAKS_OF: Final[Mapping[Callable[[], Fold], Mapping[str, Shows]]] = {
     FollowersAssignNothing: {"CLIENT-12": _SYNC},
     OwnersNeverOverlap: {"ASSIGN-09": _event("partitions_assigned")},
     RecordsComeToOwners: {"CLIENT-63": _event("records_consumed")},
+    CallbacksTellAssignments: {"CLIENT-30": _event("partitions_assigned")},
+    FetchesStayWithOwners: {"ASSIGN-09": _FETCH, "CLIENT-63": _FETCH},
     CommitsAreTold: {"CLIENT-69": _event("offsets_committed")},
     CommitsAreOwn: {"COMMIT-27": _COMMIT},
     CommitsWereDelivered: {"CLIENT-62": _COMMIT},

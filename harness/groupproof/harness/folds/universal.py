@@ -7,6 +7,7 @@ from typing import Final
 
 from groupproof.harness.folds.assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.folds.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.folds.fetching import FetchesStayWithOwners
 from groupproof.harness.folds.fold import Fold
 from groupproof.harness.folds.frames import (
     CommitsNameMembership,
@@ -16,7 +17,7 @@ from groupproof.harness.folds.frames import (
     NothingAfterLeaving,
     RequestsDoNotStorm,
 )
-from groupproof.harness.folds.ownership import OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.folds.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 
 __all__ = ["UNIVERSAL_FOLDS"]
 
@@ -31,6 +32,8 @@ UNIVERSAL_FOLDS: Final[tuple[Callable[[], Fold], ...]] = (
     FollowersAssignNothing,
     OwnersNeverOverlap,
     RecordsComeToOwners,
+    CallbacksTellAssignments,
+    FetchesStayWithOwners,
     CommitsAreTold,
     CommitsAreOwn,
     CommitsWereDelivered,

@@ -19,7 +19,12 @@ from groupproof.harness.judges.frames import (
     nothing_after_leaving,
     requests_do_not_storm,
 )
-from groupproof.harness.judges.ownership import owners_never_overlap, records_come_to_owners_only
+from groupproof.harness.judges.ownership import (
+    callbacks_tell_assignments,
+    fetches_stay_with_owners,
+    owners_never_overlap,
+    records_come_to_owners_only,
+)
 
 __all__ = ["UNIVERSAL"]
 
@@ -34,6 +39,8 @@ UNIVERSAL: Final[tuple[Judge, ...]] = (
     followers_assign_nothing,
     owners_never_overlap,
     records_come_to_owners_only,
+    callbacks_tell_assignments,
+    fetches_stay_with_owners,
     commits_are_told_truly,
     commits_are_own,
     commits_were_delivered,

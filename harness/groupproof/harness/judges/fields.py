@@ -288,7 +288,10 @@ def starts_at(
     or_not: bool = False,
     means_nothing_once: bool = False,
 ) -> Judge:
-    """Judge that the first records of each partition are those at `offsets`: a failed fetch of offsets is not "nothing committed".
+    """Judge that each partition is first fetched, and its first records delivered, at `offsets`: a failed fetch of offsets is not "nothing committed".
+
+    Fetch requests come first, for a shim may leave out what its client reads again; a client that names topics by ids that nobody told is judged by
+    its records.
 
     With `or_not` a client that was refused its offsets need not consume at all; with `means_nothing_once` the error is one that in version 0
     of OffsetFetch meant "nothing committed", so that a client which reads it so in any version is NON_STRICT.
@@ -296,17 +299,17 @@ def starts_at(
     claim = Claim(requirement=requirement, expected="The client goes on at the committed offset.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        first: dict[tuple[str, int], tuple[int, Observation]] = {}
-        for seen in ev.events("records_consumed", client, after, ev.closing):
-            for each in seen.body.get("partitions") or ():
-                first.setdefault((each["topic"], each["partition"]), (each.get("minOffset", -1), seen))
-        wrong = {partition: each for partition, each in first.items() if each[0] != offsets.get(partition, each[0])}
+        first, fetched = _first_records(ev, client, after), _first_fetches(ev, client, after)
+        by_fetch = {partition: each for partition, each in fetched.items() if each[0] != offsets.get(partition, each[0])}
+        by_records = {partition: each for partition, each in first.items() if each[0] != offsets.get(partition, each[0])}
+        wrong = by_fetch or by_records
         where = next((seen for _, seen in wrong.values()), None)
-        detail = str({partition: offset for partition, (offset, _) in first.items()})
+        detail = str({partition: offset for partition, (offset, _) in (fetched if by_fetch else first).items()})
         if wrong and means_nothing_once and all(offset == 0 for offset, _ in wrong.values()):
             yield claim.tolerated("It took the error for nothing committed, which it means in version 0 alone.", where, detail=detail)
         elif wrong:
-            yield claim.failed("It went on elsewhere: records are read twice, or never.", where, detail=detail)
+            proof = Proof.SAFETY if by_fetch else Proof.LIVENESS
+            yield claim.failed("It went on elsewhere: records are read twice, or never.", where, detail=detail, proof=proof)
         elif set(offsets) <= set(first):
             yield claim.ok("It does.", first[next(iter(offsets))][1])
         elif or_not:
@@ -317,3 +320,26 @@ def starts_at(
             yield claim.failed("It consumed nothing from some partition.", end(ev), proof=Proof.LIVENESS)
 
     return judge
+
+
+_First = dict[tuple[str, int], tuple[int, Observation]]
+
+
+def _first_records(ev: Evidence, client: str, after: str | None) -> _First:
+    """Return the offset of the first record of each partition that the application tells of."""
+    first: _First = {}
+    for seen in ev.events("records_consumed", client, after, ev.closing):
+        for each in seen.body.get("partitions") or ():
+            first.setdefault((each["topic"], each["partition"]), (each.get("minOffset", -1), seen))
+    return first
+
+
+def _first_fetches(ev: Evidence, client: str, after: str | None) -> _First:
+    """Return the offset of the first Fetch of each partition that comes after a SyncGroup answer gave it."""
+    first: _First = {}
+    given = {partition: answer.seq for answer in reversed(synced(ev, client, after, ev.closing)) for partition in answer.partitions}
+    for seen in ev.requests(Api.FETCH, client, after, ev.closing):
+        for topic, partition, offset in seen.offsets:
+            if seen.seq > given.get((topic, partition), seen.seq):
+                first.setdefault((topic, partition), (offset, seen))
+    return first

@@ -12,8 +12,9 @@ from typing import Final
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.folds.fetching import FetchesStayWithOwners
 from groupproof.harness.folds.holding import REPORTING_MS, Hands, Holding
-from groupproof.harness.folds.ownership import OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.folds.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.judges.claim import Claim, elapsed_ms
 from groupproof.harness.judges.folded import folded
 from groupproof.harness.judges.reading import partitions_of, subscription_of
@@ -21,7 +22,7 @@ from groupproof.harness.verdicts import Finding
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "owners_never_overlap", "records_come_to_owners_only",
+    "callbacks_tell_assignments", "claims_nothing", "fetches_stay_with_owners", "holdings", "keeps_partitions", "names_owned_partitions", "owners_never_overlap", "records_come_to_owners_only",
     "revokes_before_joining", "tells_no_revocation",
 ]  # fmt: skip
 
@@ -29,6 +30,8 @@ _TAKES = ("partitions_revoked", "partitions_lost")
 
 owners_never_overlap: Final[Judge] = folded(OwnersNeverOverlap)
 records_come_to_owners_only: Final[Judge] = folded(RecordsComeToOwners)
+callbacks_tell_assignments: Final[Judge] = folded(CallbacksTellAssignments)
+fetches_stay_with_owners: Final[Judge] = folded(FetchesStayWithOwners)
 
 
 def holdings(ev: Evidence) -> list[Holding]:

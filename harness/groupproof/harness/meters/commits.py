@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from groupproof.harness.folds.holding import TOLD_BY
 from groupproof.harness.meters.meter import Figures, named_in
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -28,7 +29,7 @@ class Commits:
     def feed(self, seen: Observation) -> None:
         if seen.client is None:
             return
-        if seen.kind == "event" and seen.who == "shim":
+        if seen.kind == "event" and seen.who in TOLD_BY:
             self._told(seen, seen.client, str(seen.body.get("name")))
         elif seen.api == Api.OFFSET_COMMIT.title and seen.kind == "request":
             self._asks(seen, seen.client)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Self
 
-from groupproof.harness.judges.reading import COOPERATIVE
+from groupproof.harness.folds.holding import TOLD_BY
+from groupproof.harness.folds.reading import COOPERATIVE
 from groupproof.harness.meters.meter import Figures, named_in
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -18,7 +19,7 @@ __all__ = ["Ownership"]
 
 _OUT: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.ILLEGAL_GENERATION})
 _TOLD: Final = frozenset({"partitions_assigned", "partitions_revoked", "partitions_lost"})
-_ENDS: Final = frozenset({("shim", "shutdown_complete"), ("kit", "kill"), ("kit", "exit")})
+_ENDS: Final = frozenset({*((who, "shutdown_complete") for who in TOLD_BY), ("kit", "kill"), ("kit", "exit")})
 
 Partition = tuple[str, int]
 
@@ -67,7 +68,7 @@ class Ownership:
         name = str(seen.body.get("name"))
         if (seen.who, name) in _ENDS:
             self._gone(client)
-        elif seen.who == "shim" and name in _TOLD:
+        elif seen.who in TOLD_BY and name in _TOLD:
             if client not in self._reports:
                 self._reports.add(client)
                 self._give(client, set(self._held.get(client, ())))
