@@ -80,12 +80,44 @@ def test_an_entry_whose_case_was_not_selected_is_not_stale(tmp_path: Path) -> No
     assert settle(known(tmp_path), [failed("sync/classic/other", verdict=Verdict.OK)], TODAY).stale == ()
 
 
-def test_an_entry_over_several_cases_stands_while_one_still_fails(tmp_path: Path) -> None:
-    entries = known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "join/*"))
-    passing = failed("join/classic/b", verdict=Verdict.OK)
+def wide(tmp_path: Path) -> tuple[Known, ...]:
+    return known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "join/*"))
 
-    assert list(settle(entries, [failed("join/classic/a"), passing], TODAY).excused) == ["join/classic/a"]
-    assert settle(entries, [passing], TODAY).stale != ()
+
+def test_an_entry_over_several_cases_stands_while_each_of_them_fails_as_it_says(tmp_path: Path) -> None:
+    settled = settle(wide(tmp_path), [failed("join/classic/a"), failed("join/classic/b"), failed("sync/classic/a", verdict=Verdict.OK)], TODAY)
+
+    assert (list(settled.excused), settled.stale) == (["join/classic/a", "join/classic/b"], ())
+
+
+def test_one_case_that_does_not_makes_it_stale_and_it_excuses_nothing(tmp_path: Path) -> None:
+    others = [failed("join/classic/b", verdict=Verdict.OK), failed("join/classic/c", print="def")]
+    settled = settle(wide(tmp_path), [failed("join/classic/a"), *others], TODAY)
+
+    assert settled.excused == {}
+    assert settled.stale == (
+        "known.toml, entry 1 (join/*): join/classic/c is FAILED in another way: fingerprint def, not abc; join/classic/b is OK, not FAILED any more",
+    )
+
+
+def test_of_many_cases_that_do_not_some_are_named(tmp_path: Path) -> None:
+    passing = [failed(f"join/classic/{number}", verdict=Verdict.OK) for number in range(9)]
+
+    (stale,) = settle(wide(tmp_path), passing, TODAY).stale
+    assert stale.endswith("join/classic/4 is OK, not FAILED any more; and 4 more")
+
+
+def test_two_stars_excuse_no_client_that_never_becomes_a_member(tmp_path: Path) -> None:
+    everything = known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "*"))
+    run = [failed("join/classic/a"), failed("join/classic/b", print="def"), failed("sync/classic/a", verdict=Verdict.INCONCLUSIVE)]
+
+    assert settle(everything, run, TODAY).excused == {}
+
+
+@pytest.mark.parametrize("verdict", ["UNIMPLEMENTED", "INCONCLUSIVE", "BROKEN"])
+def test_what_came_to_no_verdict_cannot_be_excused(tmp_path: Path, verdict: str) -> None:
+    with pytest.raises(WrongUsage, match=rf"known.toml, entry 1 \(join/classic/unknown-member-id\): {verdict} can't be excused"):
+        known(tmp_path, ENTRY.replace("FAILED", verdict))
 
 
 @pytest.mark.parametrize(
@@ -135,13 +167,3 @@ def test_a_file_that_is_wrong_is_refused_with_the_place(tmp_path: Path, text: st
 def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="No such file"):
         load(tmp_path / "none.toml")
-
-
-def test_an_entry_over_cases_of_other_shards_is_left_open(tmp_path: Path) -> None:
-    entries = known(tmp_path)
-    passing = failed(verdict=Verdict.OK)
-
-    alone, beside = (settle(entries, [passing], TODAY, elsewhere=elsewhere) for elsewhere in ((), ("join/classic/another", passing.case)))
-
-    assert (len(alone.stale), alone.open) == (1, ())
-    assert (beside.stale, [told for _, told in beside.open]) == ((), list(alone.stale))

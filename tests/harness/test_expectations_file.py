@@ -59,6 +59,30 @@ def test_an_entry_that_passes_is_taken_out_and_those_of_other_releases_stay(file
     assert 'subject = "<1.0"' in done.text
 
 
+def test_an_entry_over_several_cases_is_narrowed_to_those_that_fail_as_it_says(file: Path) -> None:
+    file.write_text(KNOWN.replace("leave/classic/close", "leave/*", 1))
+    run = {
+        "leave/classic/a": ("FAILED", "aaaaaaaaaaaa"),
+        "leave/classic/b": ("OK", None),
+        "leave/classic/c": ("FAILED", "aaaaaaaaaaaa"),
+        "leave/classic/d": ("INCONCLUSIVE", "dddddddddddd"),
+    }
+
+    done = update(file, report(run), Reading())
+    write(file, done.text)
+
+    assert done.changes == ("narrowed leave/* to leave/classic/a, leave/classic/c: others that it covers pass",)
+    assert [(each.case, each.reason) for each in load(file).known[:2]] == [(f"leave/classic/{name}", "never says goodbye") for name in "ac"]
+    assert update(file, report(run), Reading()).changes == ()
+
+
+def test_an_entry_over_several_cases_that_all_fail_stays(file: Path) -> None:
+    file.write_text(KNOWN.replace("leave/classic/close", "leave/*", 1))
+    run = {"leave/classic/a": ("FAILED", "aaaaaaaaaaaa"), "leave/classic/b": ("EXCUSED", "aaaaaaaaaaaa")}
+
+    assert update(file, report(run), Reading()).changes == ()
+
+
 @pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "BROKEN"])
 def test_a_case_without_a_verdict_changes_nothing(verdict: str, file: Path) -> None:
     assert update(file, report({"leave/classic/close": (verdict, None)}), Reading()).changes == ()

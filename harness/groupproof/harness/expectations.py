@@ -1,13 +1,14 @@
 """Known failures: read from TOML, matched against a run's results, and written from them (contract, "Expectations").
 
-A known failure still runs. One that passes, fails differently, or has expired makes its entry stale, and the run fails. Where an entry
-covers several cases it stands while at least one of those that reached a verdict still fails as it says.
+A known failure still runs. One that passes, fails differently, or has expired makes its entry stale, and the run fails. An entry that covers several
+cases excuses them only while each of them that came to a verdict fails as it says: one that doesn't makes it stale. Only what is FAILED or NON_STRICT
+can be excused; what came to no verdict has shown nothing that could be known.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -18,12 +19,14 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from groupproof.harness.troubles import WrongUsage
-from groupproof.harness.verdicts import Verdict
+from groupproof.harness.verdicts import UNDECIDED, Verdict
 from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["Expectations", "Known", "Observed", "Settled", "load", "settle"]
 
 _NO_VERDICT = frozenset({Verdict.INCONCLUSIVE, Verdict.BROKEN})
+_UNDECIDED = frozenset(each.value for each in UNDECIDED)
+_NAMED_MAX = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +70,10 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Which cases are excused, and by which entry; and the stale entries, each with what is wrong with it. `open` are entries (where they
-    stand, what is wrong) that are stale unless a case that another shard runs still fails as they say."""
+    """Which cases are excused, and by which entry; and the stale entries, each with where it stands and what is wrong with it."""
 
     excused: dict[str, Known]
     stale: tuple[str, ...]
-    open: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,11 +101,23 @@ def load(path: Path) -> Expectations:
         raise WrongUsage(f"can't read the expectations {path}: {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:
         raise WrongUsage(f"{path} is no TOML: {error}") from error
+    _refuse_what_is_no_failure(data, path.name)
     try:
         validate("expectations", data)
     except SchemaError as error:
         raise WrongUsage(f"{path}: {error}") from error
     return Expectations(known=tuple(_entry(each, f"{path.name}, entry {number}") for number, each in enumerate(data.get("known", []), 1)))
+
+
+def _refuse_what_is_no_failure(data: dict[str, Any], file: str) -> None:
+    entries = data.get("known")
+    for number, each in enumerate(entries if isinstance(entries, list) else [], 1):
+        verdict = each.get("verdict") if isinstance(each, dict) else None
+        if verdict in _UNDECIDED:
+            raise WrongUsage(
+                f"{file}, entry {number} ({each.get('case')}): {verdict} can't be excused, for it is no failure that could be known; only FAILED and "
+                "NON_STRICT can: take the entry out"
+            )
 
 
 def _entry(data: dict[str, Any], where: str) -> Known:
@@ -127,32 +140,33 @@ def _entry(data: dict[str, Any], where: str) -> Known:
     )
 
 
-def settle(known: Iterable[Known], observed: Sequence[Observed], today: date, *, elsewhere: Collection[str] = ()) -> Settled:
-    """Match the entries that are about this subject with what was observed; `elsewhere` are the cases that other shards of the run have.
+def settle(known: Iterable[Known], observed: Sequence[Observed], today: date) -> Settled:
+    """Match the entries that are about this subject with what was observed.
 
     An entry that covers no case of this run, or only cases that came to no verdict, is neither used nor stale.
     """
     excused: dict[str, Known] = {}
     stale: list[str] = []
-    left: list[tuple[str, str]] = []
     for entry in known:
-        covered = [each for each in observed if entry.covers(each.case) and each.verdict not in _NO_VERDICT - {entry.verdict}]
-        failing = [each for each in covered if entry.excuses(each)]
+        covered = [each for each in observed if entry.covers(each.case) and each.verdict not in _NO_VERDICT]
+        otherwise = [each for each in covered if not entry.excuses(each)]
         if entry.expires is not None and today > entry.expires:
             stale.append(f"{entry.where} ({entry.case}): expired on {entry.expires}")
-        elif covered and not failing:
-            told = f"{entry.where} ({entry.case}): {_instead(entry, covered)}"
-            if any(entry.covers(case) for case in elsewhere):
-                left.append((entry.where, told))
-            else:
-                stale.append(told)
+        elif otherwise:
+            stale.append(f"{entry.where} ({entry.case}): {_instead(entry, otherwise)}")
         else:
-            excused.update({each.case: entry for each in failing})
-    return Settled(excused=excused, stale=tuple(stale), open=tuple(left))
+            excused.update({each.case: entry for each in covered})
+    return Settled(excused=excused, stale=tuple(stale))
 
 
-def _instead(entry: Known, covered: Sequence[Observed]) -> str:
-    first = next((each for each in covered if each.verdict is entry.verdict), covered[0])
-    if first.verdict is entry.verdict:
-        return f"{first.case} is {first.verdict.value} in another way: fingerprint {first.fingerprint}, not {entry.fingerprint}"
-    return f"{first.case} is {first.verdict.value}, not {entry.verdict.value} any more"
+def _instead(entry: Known, otherwise: Sequence[Observed]) -> str:
+    """Return what became of the cases that don't fail as the entry says, those first that fail in another way."""
+    ordered = sorted(otherwise, key=lambda each: each.verdict is not entry.verdict)
+    more = f"; and {len(ordered) - _NAMED_MAX} more" if len(ordered) > _NAMED_MAX else ""
+    return "; ".join(_stands(entry, each) for each in ordered[:_NAMED_MAX]) + more
+
+
+def _stands(entry: Known, each: Observed) -> str:
+    if each.verdict is entry.verdict:
+        return f"{each.case} is {each.verdict.value} in another way: fingerprint {each.fingerprint}, not {entry.fingerprint}"
+    return f"{each.case} is {each.verdict.value}, not {entry.verdict.value} any more"

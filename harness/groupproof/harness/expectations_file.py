@@ -25,6 +25,7 @@ __all__ = ["Reading", "Update", "read_report", "update", "write"]
 # An entry begins with the comment that stands directly above it.
 _ENTRY = re.compile(r"(?:^#.*\n)*^\[\[known\]\]", re.MULTILINE)
 _HEAD = "[[known]]"
+_CASE = re.compile(r'^(case\s*=\s*)"[^"]*"', re.MULTILINE)
 _FINGERPRINT = re.compile(r'^(fingerprint\s*=\s*)("[^"]*"|\[[^\]]*\])', re.MULTILINE)
 
 
@@ -97,15 +98,19 @@ def _is_about(entry: Known, report: Mapping[str, Any]) -> bool:
 
 def _covered(entry: Known, cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the cases of the run that the entry covers and that came to a verdict."""
-    silent = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value} - {entry.verdict.value}
+    silent = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value}
     return [case for case in cases if entry.covers(case["id"]) and case["verdict"] not in silent]
 
 
 def _mended(entry: Known, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
-    """Return the entry's text as the run has it: as it was, with another fingerprint, or gone."""
+    """Return the entry's text as the run has it: as it was, with another fingerprint, for those cases alone that fail as it says, or gone."""
     covered = _covered(entry, cases) if _is_about(entry, report) else []
-    if not covered or any(entry.fails_as(case["fingerprint"]) for case in covered):
+    standing = [case for case in covered if _stands(entry, case)]
+    if len(standing) == len(covered):
         return block, []
+    if standing:
+        narrowed = [_about_alone(block, case["id"]) for case in standing]
+        return "\n\n".join(narrowed) + "\n\n", [f"narrowed {entry.case} to {', '.join(case['id'] for case in standing)}: others that it covers pass"]
     failing = [case for case in covered if case["verdict"] == entry.verdict.value]
     if failing and len(covered) == 1:
         mended = _FINGERPRINT.sub(lambda match: f'{match[1]}"{failing[0]["fingerprint"]}"', block, count=1)
@@ -113,9 +118,23 @@ def _mended(entry: Known, block: str, report: Mapping[str, Any], cases: Sequence
     return "", [f"took out {entry.case}: it is {covered[0]['verdict']} in {report['subject']['name']} {report['subject']['version']}"]
 
 
+def _about_alone(block: str, case: str) -> str:
+    return _CASE.sub(lambda match: f'{match[1]}"{case}"', block.rstrip("\n"), count=1)
+
+
+def _stands(entry: Known, case: Mapping[str, Any]) -> bool:
+    """Tell whether a case fails as the entry says, be it excused by it; reports of old tell no verdict beneath."""
+    is_excused = case["verdict"] == Verdict.EXCUSED.value
+    verdict = case.get("excused", {}).get("verdict", entry.verdict.value) if is_excused else case["verdict"]
+    return bool(verdict == entry.verdict.value and entry.fails_as(case["fingerprint"]))
+
+
 def _is_mended(known: Sequence[Known], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
-    """Tell whether an entry for this case alone has had its fingerprint changed."""
-    return any(_is_about(each, report) and each.case == case["id"] and each.verdict.value == case["verdict"] for each in known)
+    """Tell whether an entry for this case alone has had its fingerprint changed, or one for several was narrowed to it."""
+    about = [each for each in known if _is_about(each, report)]
+    return any(each.case == case["id"] and each.verdict.value == case["verdict"] for each in about) or any(
+        each.covers(case["id"]) and _stands(each, case) for each in about
+    )
 
 
 def _given(reading: Reading, new: Sequence[Mapping[str, Any]]) -> Reading:

@@ -53,12 +53,23 @@ def test_a_known_failure_that_fails_in_another_way_is_stale_and_failed(tmp_path:
     assert "in another way: fingerprint ba5, not f00" in results[CASE.id].stale
 
 
-def test_an_entry_for_several_cases_stands_while_one_of_them_fails(tmp_path: Path) -> None:
+def test_an_entry_for_several_cases_excuses_them_while_each_fails_as_it_says(tmp_path: Path) -> None:
+    every = replace(KNOWN, case="heartbeat")
+
+    results = _waited(tmp_path, [every], told(Verdict.FAILED, fingerprint="f00"), told(Verdict.FAILED, OTHER.id, fingerprint="f00"))
+
+    assert [each.report.verdict for each in results.values() if each.report] == [Verdict.EXCUSED, Verdict.EXCUSED]
+    assert [each.stale for each in results.values()] == ["", ""]
+
+
+def test_an_entry_for_several_cases_of_which_one_passes_excuses_none(tmp_path: Path) -> None:
     every = replace(KNOWN, case="heartbeat")
 
     results = _waited(tmp_path, [every], told(Verdict.FAILED, fingerprint="f00"), told(Verdict.OK, OTHER.id))
 
-    assert [each.stale for each in results.values()] == ["", ""]
+    assert [each.report.verdict for each in results.values() if each.report] == [Verdict.FAILED, Verdict.OK]
+    assert [bool(each.stale) for each in results.values()] == [False, True]
+    assert f"{OTHER.id} is OK" in results[OTHER.id].stale
 
 
 def test_of_several_cases_that_all_pass_one_tells_that_their_entry_is_stale(tmp_path: Path) -> None:

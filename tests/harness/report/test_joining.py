@@ -103,16 +103,13 @@ def test_known_failures_are_excused_in_the_whole_as_in_their_shard(results: dict
     assert whole.run.settled.stale == ("entry 7: passes",)
 
 
-@pytest.mark.parametrize(("where", "stale"), [("known.toml, entry 1", ()), ("known.toml, entry 2", ("entry 2 (*): passes",))])
-def test_an_entry_over_several_shards_is_stale_where_none_of_them_fails_as_it_says(
-    where: str, stale: tuple[str, ...], results: dict[str, CaseResult], tmp_path: Path
-) -> None:
-    passing = a_shard(2, results[SHARED])
-    passing = replace(passing, settled=replace(passing.settled, open=((where, "entry 2 (*): passes"),)))
+def test_an_entry_that_is_stale_in_one_shard_excuses_nothing_in_another(results: dict[str, CaseResult], tmp_path: Path) -> None:
+    stale = "known.toml, entry 1 (*): it passes"
 
-    whole = joined(tmp_path, a_shard(1, results[REBALANCE], excused={REBALANCE: known(REBALANCE)}), passing)
+    whole = joined(tmp_path, a_shard(1, results[REBALANCE], excused={REBALANCE: known(REBALANCE)}), a_shard(2, results[SHARED], stale=[stale]))
 
-    assert whole.run.settled.stale == stale
+    assert whole.run.settled.stale == (stale,)
+    assert {each.case.id: each.verdict for each in whole.run.cases}[REBALANCE] is Verdict.FAILED
 
 
 def test_what_was_not_reached_and_whose_fault_it_was_is_kept(results: dict[str, CaseResult], tmp_path: Path) -> None:

@@ -168,11 +168,13 @@ class Campaign(ABC):
         return self.order.expectations.about(self.release, self.order.profile)
 
     def _excuse(self, result: CaseResult) -> Known | None:
-        return settle(self._known(), [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
+        # Whether an entry over several cases stands is known at the end alone.
+        known = [each for each in self._known() if each.case == result.case.id]
+        return settle(known, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
 
     def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> Outcome:
         order, results = self.order, list(self.results)
-        settled = settle(self._known(), [_observed(each) for each in results], datetime.now(UTC).date(), elsewhere=order.elsewhere)
+        settled = settle(self._known(), [_observed(each) for each in results], datetime.now(UTC).date())
         summary = RunSummary(
             suite=SuiteInfo(version=release(), profile=order.profile),
             subject=subject,

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Final, Protocol
 
 from groupproof.harness.case import Case
-from groupproof.harness.expectations import Expectations, Known, Observed, load, settle
+from groupproof.harness.expectations import Expectations, Known, Observed, Settled, load, settle
 from groupproof.harness.pytest_plugin.campaigns import Beside, campaign_of
 from groupproof.harness.pytest_plugin.commission import Commission
 from groupproof.harness.pytest_plugin.shares import ENDED, About, Ended, Folder, Standing, Told, dealt
@@ -199,7 +199,10 @@ class _Settling:
         known = [entry for entry in self._known(told.standing) if entry.covers(case.id)]
         result = told.result(case)
         own = settle(known, [_observed(told)], date.today())
-        report = CaseReport(result=result, excuse=own.excused.get(case.id))
+        excuse = own.excused.get(case.id)
+        if excuse is not None and self._with_others(excuse, case, told)[0].stale:
+            excuse = None
+        report = CaseReport(result=result, excuse=excuse)
         stale = "" if report.excuse else "; ".join(each for entry in known for each in self._stale(entry, case, told))
         return Result(report=report, stale=stale)
 
@@ -207,12 +210,16 @@ class _Settling:
         """Return what is wrong with an entry, if this case is the one to tell it."""
         if not settle([entry], [_observed(told)], date.today()).stale:
             return []
+        settled, observed = self._with_others(entry, case, told)
+        passing = sorted([case.id, *(id for id, each in observed.items() if settle([entry], [each], date.today()).stale)])
+        return list(settled.stale) if passing[0] == case.id else []
+
+    def _with_others(self, entry: Known, case: Case, told: Told) -> tuple[Settled, dict[str, Observed]]:
+        """Return what becomes of an entry by all the cases that it covers, and what was found of the others."""
         others = [each for each in self._cases if entry.covers(each.id) and each is not case]
         seen = {each.id: self._told(each) for each in others}
         observed = {id: _observed(each) for id, each in seen.items() if isinstance(each, Told)}
-        settled = settle([entry], [_observed(told), *observed.values()], date.today())
-        passing = sorted([case.id, *(id for id, each in observed.items() if settle([entry], [each], date.today()).stale)])
-        return list(settled.stale) if passing[0] == case.id else []
+        return settle([entry], [_observed(told), *observed.values()], date.today()), observed
 
     def _known(self, standing: Standing) -> tuple[Known, ...]:
         expectations = self._commission.expectations

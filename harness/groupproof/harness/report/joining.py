@@ -137,11 +137,10 @@ def _whole(command: str | list[str]) -> str | list[str]:
 def _settled(reports: Sequence[Mapping[str, Any]]) -> Settled:
     shards = [report["run"]["shard"] for report in reports]
     prints = {case["id"]: case["fingerprint"] or "" for report in reports for case in report["cases"]}
+    stale = tuple(dict.fromkeys(each for shard in shards for each in shard["stale"]))
     excused = {id: _known(id, each, prints[id]) for shard in shards for id, each in shard["excused"].items()}
-    standing = {known.where for known in excused.values()}
-    stale = [each for shard in shards for each in shard["stale"]]
-    stale += [told for shard in shards for where, told in shard["open"] if where not in standing]
-    return Settled(excused=excused, stale=tuple(dict.fromkeys(stale)))
+    # An entry that is stale in one shard excuses nothing in the others.
+    return Settled(excused={id: each for id, each in excused.items() if not any(told.startswith(f"{each.where} (") for told in stale)}, stale=stale)
 
 
 def _known(id: str, each: Mapping[str, str], fingerprint: str) -> Known:

@@ -198,11 +198,8 @@ class RunSummary:
             "spec": self.subject.spec if isinstance(self.subject.spec, str) else list(self.subject.spec),
             "unreached": [case.id for case in self.unreached],
             "troubles": {id: "kit" if isinstance(trouble, KitFailure) else "environment" for id, trouble in troubles},
-            "excused": {
-                id: {"verdict": each.verdict.value, "reason": each.reason, "source": each.source, "where": each.where} for id, each in excused
-            },
+            "excused": {id: {**_excused_to_json(each, each.verdict), "where": each.where} for id, each in excused},
             "stale": list(self.settled.stale),
-            "open": [list(each) for each in self.settled.open],
         }
 
     def _case_to_json(self, each: CaseReport, output: str) -> dict[str, Any]:
@@ -224,4 +221,10 @@ class RunSummary:
             "duration_s": round(each.result.duration_s, 3),
             "trace": trace_place(case.id) if each.result.plays else None,
             "replay": replay_line(output, case.id),
+            **({} if each.excuse is None else {"excused": _excused_to_json(each.excuse, ruling.verdict)}),
         }
+
+
+def _excused_to_json(excuse: Known, verdict: Verdict) -> dict[str, str]:
+    """Return the verdict beneath, and who says why it is known."""
+    return {"verdict": verdict.value, "reason": excuse.reason, "source": excuse.source}
