@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,12 +66,43 @@ def test_only_what_comes_to_fail_or_improves_is_told_of_what_was_not_ok(before: 
     assert list(words(found)) == ([word] if word else [])
 
 
-def test_what_was_no_better_is_known_and_what_fails_in_another_way_is_told() -> None:
-    found = delta(past(a="FAILED", b="INCONCLUSIVE"), present(A, "FAILED", fingerprint="f2"), present(B, "INCONCLUSIVE"))
+def test_what_was_no_better_is_known() -> None:
+    found = delta(past(a="FAILED", b="INCONCLUSIVE"), present(A, "FAILED"), present(B, "INCONCLUSIVE"))
 
     assert found.known == {A, B}
+    assert (words(found), found.breaches) == ({}, ())
+
+
+def test_a_failure_of_another_kind_in_an_old_case_is_new() -> None:
+    found = delta(past(a="FAILED", b="FAILED"), present(A, "FAILED", fingerprint="f2", observed="It owned what another owned."), present(B, "FAILED"))
+
     assert words(found) == {"fails in another way": [f"{A} FAILED → FAILED"]}
-    assert found.breaches == ()
+    assert found.breaches == (f"{A}  FAILED → FAILED: It owned what another owned.",)
+    assert found.known == {B}
+
+
+def test_one_that_an_expectation_excuses_now_is_told_and_fails_nothing() -> None:
+    found = delta(past(a="FAILED"), present(A, "EXCUSED", fingerprint="f2", observed="It did another thing."))
+
+    assert list(words(found)) == ["fails in another way"]
+    assert (found.breaches, set(found.known)) == ((), {A})
+
+
+@pytest.mark.parametrize(
+    ("now", "known"),
+    [
+        ("It did something.", True),  # the other sentence is gone
+        ("It did something. It did more. It did most.", False),
+        ("It did something. It did another thing.", False),
+        ("It did something. It did more.", False),  # the same words of another requirement
+    ],
+)
+def test_a_case_that_fails_by_less_fails_in_the_old_way(now: str, *, known: bool) -> None:
+    baseline = past(a="FAILED")
+    before = replace(baseline.cases[A], observed="It did something. It did more.")
+    found = delta(replace(baseline, cases={A: before}), present(A, "FAILED", fingerprint="f2", observed=now))
+
+    assert (found.known == {A}) is known
 
 
 def test_a_case_that_is_gone_has_vanished_unless_it_was_not_asked_for() -> None:

@@ -1,10 +1,11 @@
 """A run held against an earlier one: what moved off OK or came to fail, what vanished, what is new and what improved. Pure.
 
-What the baseline has already fails nothing: only the difference counts (docs/decisions/0012).
+What the baseline has already fails nothing: only the difference counts (docs/decisions/0012). A failure of another kind is no old one (0013).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -27,6 +28,7 @@ _RANKS: Final = {
 }
 """How bad a verdict is to a baseline: what ranks no higher than it did is known."""
 
+_BETWEEN_SENTENCES: Final = re.compile(r"(?<=\.)\s+")
 _GOOD: Final = frozenset({Verdict.OK, Verdict.INFORMATIONAL, Verdict.NON_STRICT})
 _FAILING: Final = frozenset({Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.BROKEN})
 _JUDGED: Final = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.FAILED, Verdict.EXCUSED})
@@ -104,9 +106,10 @@ class Delta:
 
     @property
     def breaches(self) -> tuple[str, ...]:
-        """Return what fails the run by itself: what left OK for a verdict that is one, what came to fail, and what vanished."""
+        """Return what fails the run by itself: what left OK for a verdict that is one, what came to fail, or fails in another way, and what vanished."""
         undecided = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value}
-        return tuple(str(each) for each in (*self.moved, *self.vanished) if each.now not in undecided)
+        anew = (each for each in self.otherwise if each.now == Verdict.FAILED.value)
+        return tuple(str(each) for each in (*self.moved, *anew, *self.vanished) if each.now not in undecided)
 
     def lists(self) -> Iterator[tuple[str, tuple[Change, ...]]]:
         """Yield each kind of change that there is, with the word for it, the gravest first."""
@@ -186,13 +189,20 @@ def _has_improved(before: Present, now: Present) -> bool:
 
 
 def _fails_otherwise(before: Present, now: Present) -> bool:
-    failed = {before.verdict, now.verdict} <= {Verdict.FAILED, Verdict.EXCUSED}
-    return failed and before.fingerprint != now.fingerprint
+    """Tell whether a case that failed then fails now by something that it did not fail by; one that fails by less fails in the old way."""
+    if not {before.verdict, now.verdict} <= {Verdict.FAILED, Verdict.EXCUSED} or before.fingerprint == now.fingerprint:
+        return False
+    return not _sentences(now) < _sentences(before)
+
+
+def _sentences(present: Present) -> frozenset[str]:
+    return frozenset(_BETWEEN_SENTENCES.split(present.observed))
 
 
 def _is_known(before: Present, now: Present) -> bool:
     parted = now.goodbye is Goodbye.UNCLEAN and before.goodbye is not Goodbye.UNCLEAN
-    return _RANKS[now.verdict] <= _RANKS[before.verdict] and not parted
+    fails_anew = now.verdict is Verdict.FAILED and _fails_otherwise(before, now)
+    return _RANKS[now.verdict] <= _RANKS[before.verdict] and not parted and not fails_anew
 
 
 def _change(before: Present | None, now: Present) -> Change:

@@ -76,15 +76,16 @@ def _difference(delta: Delta, output: Path) -> Iterator[Text]:
     for unlike in delta.unlike:
         yield Text.assemble(("baseline ", STYLES[Verdict.NON_STRICT]), f"{delta.name} is a run of {unlike}; what differs may be of that")
     for word, changes in delta.lists():
-        grave = changes in (delta.moved, delta.vanished)
+        grave = changes in (delta.moved, delta.vanished, delta.otherwise)
         for each in changes if grave else changes[:_CHANGES_MAX]:
             yield Text.assemble((f"{word} ", STYLES[Verdict.FAILED if grave else Verdict.OK]), str(each))
         if not grave and len(changes) > _CHANGES_MAX:
             yield Text(f"{word} and {len(changes) - _CHANGES_MAX} more")
     if delta.lost:
         yield Text("cases that are required, and had a verdict in the baseline, have none in this run")
-    if delta.moved or delta.vanished:
-        yield Text(f"the run is worse than {delta.name}: {len(delta.moved)} moved, {len(delta.vanished)} vanished")
+    if delta.breaches or delta.moved:
+        counts = {"moved": len(delta.moved), "vanished": len(delta.vanished), "fails in another way": len(delta.otherwise)}
+        yield Text(f"the run is worse than {delta.name}: {', '.join(f'{count} {word}' for word, count in counts.items() if count)}")
     elif delta.improved or delta.new:
         yield Text(f"take the run as the baseline from now on: cp {output / 'report.json'} {delta.name}")
     else:

@@ -67,7 +67,7 @@ def _difference(run: RunSummary) -> Iterator[str]:
     delta = run.delta
     if delta is None:
         return
-    worse = ", ".join(f"{len(changes)} {word}" for word, changes in delta.lists() if changes in (delta.moved, delta.vanished))
+    worse = ", ".join(f"{len(changes)} {word}" for word, changes in delta.lists() if changes in (delta.moved, delta.vanished, delta.otherwise))
     yield f"**Against {plain(delta.name)}:** {f'worse: {worse}' if worse else 'no case moved off OK, came to fail, or vanished'}."
     yield from (f"- {plain(delta.name)} is a run of {plain(each)}" for each in delta.unlike)
     yield ""
