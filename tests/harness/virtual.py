@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case
 from groupproof.harness.driver import Limits
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run
 from groupproof.harness.play import Play, Stage
+from groupproof.harness.rhythm import MEASURING, Rhythm, rhythm_of
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import ReferenceSubject
 from groupproof.harness.virtual_time import run_virtually
 
-__all__ = ["LIMITS", "judged", "played"]
+__all__ = ["LIMITS", "judged", "played", "rhythm"]
 
 LIMITS = Limits(steps_s=60.0, observations_max=2_500)
 """Seven times what the longest case of a member that behaves takes; what floods says nothing new beyond."""
@@ -20,20 +23,26 @@ LIMITS = Limits(steps_s=60.0, observations_max=2_500)
 TASK_STEPS_MAX = 400_000
 
 
-def played(case: Case, *, variant: str | None = None, seed: int = 1) -> Play:
+@cache
+def rhythm(variant: str) -> Rhythm:
+    """Return the rhythm of a variant as it is measured before a run."""
+    return rhythm_of(played(MEASURING, variant=variant, limits=Limits(steps_s=300.0)).trace)
+
+
+def played(case: Case, *, variant: str | None = None, seed: int = 1, known: Rhythm | None = None, limits: Limits = LIMITS) -> Play:
     """Carry the case out; time passes only when everyone waits. Raise `Stuck` for a run that does not end."""
     plays: list[Play] = []
 
     async def main() -> None:
         subject, company = ReferenceSubject(run_shim, variant=variant), ReferenceSubject(run_shim)
         async with subject.opened(), company.opened():
-            stage = Stage(subject=subject, company=company, profile="kafka-4.1", seed=seed, limits=LIMITS)
+            stage = Stage(subject=subject, company=company, profile="kafka-4.1", seed=seed, limits=limits, rhythm=known)
             plays.append(await stage.play(case, key="virtual"))
 
     run_virtually(main, seed=seed, steps_max=TASK_STEPS_MAX)
     return plays[0]
 
 
-def judged(case: Case, *, variant: str | None = None, seed: int = 1) -> tuple[Play, Judgement]:
-    play = played(case, variant=variant, seed=seed)
+def judged(case: Case, *, variant: str | None = None, seed: int = 1, known: Rhythm | None = None) -> tuple[Play, Judgement]:
+    play = played(case, variant=variant, seed=seed, known=known)
     return play, judge_run(case, play.trace, UNIVERSAL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupproof.clients.legal_variants_of_terms import OWN_TERMS
 from groupproof.clients.policy import Override, Policy
 from groupproof.clients.variant import Variant
 from groupproof.protocol.spec.classic_member import Effect
@@ -182,4 +183,5 @@ LEGAL: Final = (
         policy=Policy(retry_factor=5.0),
         seen="librdkafka (retry.backoff.max.ms)",
     ),
+    *OWN_TERMS,
 )  # fmt: skip

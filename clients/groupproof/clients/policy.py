@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from groupproof.protocol.spec.classic_member import Answer, Effect, Phase, Reaction, reaction
 from groupproof.protocol.vocabulary import Api
@@ -116,8 +116,14 @@ class Policy:
     heartbeats_after_leave: bool = False
     commits_on_close: bool = True
 
-    # The application's side
+    # The application's side, and the shim's
     poll_pause_ms: int = 0
+    own_settings: Mapping[str, Any] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # fields of subscribe that it can't be told, and its own values
+    lacks: frozenset[str] = frozenset()  # capabilities
+    start_ms: int = 0  # until the process says hello
+    line_delay_ms: int = 0  # by which each line of the shim is late
 
     # What the shim says that is not so
     tells_assigned: Literal["assigned", "more"] = "assigned"  # more: a partition of a topic that nobody has

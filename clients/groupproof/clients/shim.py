@@ -55,7 +55,7 @@ async def run_shim(
     """
     policy = REFERENCE if variant is None else variant_named(variant).policy
     async with trio.open_nursery() as nursery:
-        voice = _Voice(emit)
+        voice = _Voice(emit, policy.line_delay_ms / 1000)
         nursery.start_soon(voice.run)
         await _Process(nursery, voice, connect, seed, policy).run(lines)
         await voice.flush()
@@ -65,12 +65,12 @@ async def run_shim(
 class _Voice:
     """Lines leave one after the other, in the order in which they were told."""
 
-    def __init__(self, emit: Callable[[str], Awaitable[None]]) -> None:
-        self._emit = emit
-        self._told, self._to_emit = trio.open_memory_channel[str | trio.Event](_LINES_MAX)
+    def __init__(self, emit: Callable[[str], Awaitable[None]], delay_s: float = 0.0) -> None:
+        self._emit, self._delay_s = emit, delay_s
+        self._told, self._to_emit = trio.open_memory_channel[tuple[float, str] | trio.Event](_LINES_MAX)
 
     def tell(self, body: Body) -> None:
-        self._told.send_nowait(json.dumps(body, separators=(",", ":")))
+        self._told.send_nowait((trio.current_time() + self._delay_s, json.dumps(body, separators=(",", ":"))))
 
     async def flush(self) -> None:
         """Wait until all that was told so far has left."""
@@ -83,7 +83,10 @@ class _Voice:
             if isinstance(each, trio.Event):
                 each.set()
             else:
-                await self._emit(each)
+                due, line = each
+                if due > trio.current_time():
+                    await trio.sleep_until(due)
+                await self._emit(line)
 
 
 class _Process:
@@ -95,6 +98,8 @@ class _Process:
         self._ended = trio.Event()
 
     async def run(self, lines: AsyncIterator[str]) -> None:
+        if self._policy.start_ms:
+            await trio.sleep(self._policy.start_ms / 1000)
         self._voice.tell(_hello(self._policy))
         async for line in lines:
             if line.strip() and not self._obey(line):
@@ -134,8 +139,9 @@ class _Process:
 
     def _subscribe(self, command: Body, name: str) -> None:
         try:
-            subscribe = Subscribe.of(command)
-            policy = self._policy if subscribe.variant is None else variant_named(subscribe.variant).policy
+            variant = Subscribe.variant_in(command)
+            policy = self._policy if variant is None else variant_named(variant).policy
+            subscribe = Subscribe.of(command, policy.own_settings)
             subscribe.check_against(policy)
         except NotImplementedHere as lacking:
             self._answer(command, unimplemented=str(lacking))
@@ -177,7 +183,7 @@ def _hello(policy: Policy) -> Body:
         release = version("groupproof")
     except PackageNotFoundError:
         release = "0"
-    lacking = {name for name, can in (("static", policy.can_be_static), ("cooperative", policy.can_cooperate)) if not can}
+    lacking = policy.lacks | {name for name, can in (("static", policy.can_be_static), ("cooperative", policy.can_cooperate)) if not can}
     capabilities = [each for each in CAPABILITIES if each not in lacking]
     language = f"python {platform.python_version()}"
     return {"name": "hello", "contract": 1, "client": "groupproof", "version": release, "language": language, "capabilities": capabilities}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final
 
 from groupproof.clients.assignors import ASSIGNORS
@@ -56,8 +57,9 @@ class Subscribe:
     ignored: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Subscribe:
-        """Raise `WrongField` or `NotImplementedHere`."""
+    def of(cls, asked: Mapping[str, Any], own: Mapping[str, Any] = MappingProxyType({})) -> Subscribe:
+        """Raise `WrongField` or `NotImplementedHere`. What is in `own` is as it is, whatever was asked, and is listed as ignored."""
+        fields = {**asked, **own}
         if fields.get("protocol", "classic") != "classic":
             raise NotImplementedHere(f"group.protocol {fields['protocol']}: this member speaks the classic protocol")
         missing = [name for name in ("bootstrap", "group", "topics") if not fields.get(name)]
@@ -66,7 +68,7 @@ class Subscribe:
         properties = dict(fields.get("properties") or {})
         variant = properties.pop(VARIANT_PROPERTY, None)
         known, unknown = _properties(properties)
-        ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN))
+        ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()))
         return cls(
             settings=_settings(fields, known),
             bootstrap=tuple(_address(each) for each in str(fields["bootstrap"]).split(",")),
@@ -76,6 +78,11 @@ class Subscribe:
             variant=variant,
             ignored=tuple(ignored + [f"properties.{name}" for name in unknown]),
         )
+
+    @staticmethod
+    def variant_in(fields: Mapping[str, Any]) -> str | None:
+        """Return the variant that the properties of a `subscribe` name."""
+        return (fields.get("properties") or {}).get(VARIANT_PROPERTY)
 
     def check_against(self, policy: Policy) -> None:
         """Raise `NotImplementedHere` for what the versions that `policy` speaks cannot say."""

@@ -29,13 +29,15 @@ _JOBS_MULTI = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Who is to be certified. `words` name it again on a command line; `jobs` is how many cases it can run side by side on this machine."""
+    """Who is to be certified. `words` name it again on a command line; `jobs` is how many cases it can run side by side on this machine at
+    most, `jobs_given` whether the user said so."""
 
     name: str
     release: str | None
     subject: Subject
     words: tuple[str, ...]
     jobs: int
+    jobs_given: bool = False
     expectations: Path | None = None
 
     @property
@@ -119,6 +121,7 @@ def _reference(client: Registered, jobs: int | None) -> Candidate:
         subject=company(is_virtual=True),
         words=(client.name,),
         jobs=jobs or _JOBS_VIRTUAL,
+        jobs_given=jobs is not None,
         expectations=client.expectations,
     )
 
@@ -127,6 +130,7 @@ def _of_client(client: Registered, launch: Launch, shim_level: int | None, seed:
     level = launch.level if shim_level is None else shim_level
     if level != launch.level:
         raise WrongUsage(f"{client.name} speaks level {launch.level} of the shim contract; leave --shim-level out")
+    jobs_given = jobs is not None
     jobs = jobs or (_JOBS_MULTI if launch.multi else _jobs_alone())
     program = Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
     subject: Subject = ProcessSubject(str(client), program, seed=seed, processes=max(1, -(-2 * jobs // launch.members_max)))
@@ -138,6 +142,7 @@ def _of_client(client: Registered, launch: Launch, shim_level: int | None, seed:
         subject=subject,
         words=(str(client),),
         jobs=jobs,
+        jobs_given=jobs_given,
         expectations=client.expectations,
     )
 
@@ -150,6 +155,7 @@ def _of_program(argv: tuple[str, ...], level: int, seed: int, jobs: int | None) 
         subject=VerifiableSubject(name, program) if level == 0 else ProcessSubject(str(program), program, seed=seed),
         words=("--", *argv),
         jobs=jobs or _jobs_alone(),
+        jobs_given=jobs is not None,
     )
 
 

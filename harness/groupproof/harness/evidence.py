@@ -163,6 +163,11 @@ class Evidence:
         """Return how many times as long as others this client may take to react, by its rhythm as it was measured; 1 where it was not."""
         return self._terms.stretch
 
+    @property
+    def ghost_ms(self) -> float:
+        """Return how much longer (ms) than planned a ghost keeps its place, where a client's session is longer than the plan wished."""
+        return self._terms.session_surplus_ms()
+
     def clock(self, since: Observation, until: Observation | None = None) -> Observation:
         """Return from when a wait runs that began at `since`: from there, or from when the last `subscribe` before `until` was answered.
 

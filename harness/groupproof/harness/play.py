@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from groupproof.harness.lag import LAG_MS_MAX
 from groupproof.harness.network import InProcessNetwork, LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.plan import Impair
 from groupproof.harness.receipts import watch_receipts
+from groupproof.harness.rhythm import Rhythm
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import Subject
 from groupproof.harness.troubles import Trouble
@@ -50,7 +51,7 @@ class Play:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What all cases of a run share. `company` plays the members that are not under test."""
+    """What all cases of a run share. `company` plays the members that are not under test; `rhythm` is the subject's, where it was measured."""
 
     subject: Subject
     company: Subject
@@ -61,6 +62,7 @@ class Stage:
     limits: Limits = field(default_factory=Limits)
     canary: Canary | None = None
     on_started: Callable[[Case, Actor], Awaitable[None]] | None = None
+    rhythm: Rhythm | None = None
 
     @property
     def is_virtual(self) -> bool:
@@ -86,6 +88,8 @@ class Stage:
         began = trio.current_time()
         recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
         record_origin(case, recorder)
+        if self.rhythm is not None:
+            recorder.record("event", who="kit", body={"name": "rhythm", "react_ms": round(self.rhythm.react_ms), **asdict(self.rhythm)})
         cluster = self._cluster(case, recorder)
         network = self.network(recorder, case)
         driver = self._driver(case, cluster, network, recorder, key=key, alone=alone)

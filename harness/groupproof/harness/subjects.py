@@ -23,8 +23,9 @@ from groupproof.harness.network import Entrance, NamingEntrance
 from groupproof.harness.shim_memory import InProcessShim, RunShim
 from groupproof.harness.shim_process import Program, ShimProcess
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim, KitFailure
+from groupproof.harness.weight import jobs_for, processor_s
 
-__all__ = ["HELLO_S", "Handle", "ProcessSubject", "ReferenceSubject", "Subject", "warnings_of"]
+__all__ = ["HELLO_S", "Handle", "ProcessSubject", "ReferenceSubject", "Subject", "jobs_of", "warnings_of"]
 
 HELLO_S = 60.0
 """How long a shim may take to its hello; a cold JVM on a busy machine needs several seconds."""
@@ -196,6 +197,7 @@ class ProcessSubject:
         self._nursery: trio.Nursery | None = None
         self.warnings: dict[str, None] = {}
         self.is_unnamed = False
+        self.start_s: float | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -206,6 +208,7 @@ class ProcessSubject:
                 first = await self._start()
                 assert first.process.conversation.hello is not None
                 self.hello = first.process.conversation.hello
+                self.start_s = None if first.process.pid is None else processor_s(first.process.pid)
                 (self._shared if first.process.conversation.multi else self._spare).append(first)
                 yield
             finally:
@@ -295,6 +298,12 @@ class ProcessSubject:
             self._starting -= 1
             self._started.set()
             self._started = trio.Event()
+
+
+def jobs_of(subject: Subject, most: int) -> int:
+    """Return how many cases an opened subject can run at once, of `most`: processes of one member each are as heavy as the first one was."""
+    start_s = subject.start_s if isinstance(subject, ProcessSubject) and "multi" not in subject.hello.capabilities else None
+    return most if start_s is None else min(most, jobs_for(start_s, os.cpu_count() or 1))
 
 
 def warnings_of(subject: Subject) -> list[str]:

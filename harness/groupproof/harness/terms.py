@@ -52,7 +52,10 @@ class Terms:
     def heartbeat_ms(self) -> float:
         """Return the interval (ms) of its heartbeats as it was observed, but not less than the plan's."""
         wished = float(self.settings.get("heartbeat_interval_ms") or 0)
-        return max(wished, median(self._gaps_ms)) if self._gaps_ms else wished
+        if self._gaps_ms:
+            return max(wished, median(self._gaps_ms))
+        # Kafka advises a third of the session, and no client known takes more.
+        return max(wished, self.session_ms / 3) if "heartbeat_interval_ms" in self.ignored else wished
 
     def follow(self, seen: Observation) -> None:
         """Take the next observation of this client."""

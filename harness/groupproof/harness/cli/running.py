@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from groupproof.harness.candidates import Candidate, company
@@ -14,9 +15,11 @@ from groupproof.harness.driver import Limits
 from groupproof.harness.lacking import lack_of, unimplemented
 from groupproof.harness.play import Stage
 from groupproof.harness.report import SubjectInfo
+from groupproof.harness.rhythm import MEASURING, rhythm_of
 from groupproof.harness.runner import Progress, Runner, Staged
-from groupproof.harness.subjects import warnings_of
+from groupproof.harness.subjects import jobs_of, warnings_of
 from groupproof.harness.suites import CASES
+from groupproof.harness.troubles import Trouble
 
 __all__ = ["BROKEN_MAX", "Order", "Outcome", "Run"]
 
@@ -43,10 +46,20 @@ class Run(Campaign):
             async with self.staged() as stage:
                 await self.rule(stage)
 
+    async def measured(self, stage: Stage) -> Stage:
+        """Return the stage that knows the client's own rhythm. In virtual time the reference's is known, and a person at a debugger has none."""
+        if stage.is_virtual or self.order.hold is not None or "classic" not in self._candidate.subject.hello.capabilities:
+            return stage
+        try:
+            play = await stage.play(MEASURING, key="rhythm")
+        except (Trouble, ExceptionGroup):
+            return stage  # whatever is wrong, the first case says it better
+        return replace(stage, rhythm=rhythm_of(play.trace))
+
     @asynccontextmanager
     async def staged(self) -> AsyncIterator[Staged]:
         """Have what the cases are run on."""
-        yield self._stage()
+        yield await self.measured(self._stage())
 
     def lack(self, case: Case) -> str:
         """Return why the subject can't be put through the case; empty where it can."""
@@ -68,7 +81,7 @@ class Run(Campaign):
 
     async def rule(self, stage: Staged) -> None:
         """Run the cases that the subject can be put through."""
-        runner = Runner(stage, jobs=self.order.jobs, say=self.told)
+        runner = Runner(stage, jobs=self._jobs(), say=self.told)
         self.results = runner.results
         for case in self.order.cases:
             if lack := self.lack(case):
@@ -82,6 +95,10 @@ class Run(Campaign):
     def environment(self) -> dict[str, Any]:
         warnings = warnings_of(self._candidate.subject)
         return {**super().environment(), **({"shim_warnings": warnings} if warnings else {})}
+
+    def _jobs(self) -> int:
+        """Return how many cases run at once: as many as the user said, or as the machine bears."""
+        return self.order.jobs if self._candidate.jobs_given else jobs_of(self._candidate.subject, self.order.jobs)
 
     @property
     def release(self) -> str:

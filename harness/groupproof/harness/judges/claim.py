@@ -67,7 +67,7 @@ def overdue(
 
     Raise `NotReached` when it did not come but the run ended before its time was over.
     """
-    due_ms = within_ms * ev.stretch
+    due_ms = within_ms * ev.stretch + ev.ghost_ms
     since = ev.clock(since, seen if seen is not None else end(ev, whole=whole))
     if seen is not None:
         if elapsed_ms(since, seen) <= tolerated_ms(due_ms):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from groupproof.harness.case import Judge
@@ -16,8 +17,9 @@ SCALED: Final = frozenset({"session_timeout_ms", "heartbeat_interval_ms", "poll_
 """Settings by which judges and waits are scaled: what the client keeps to instead is read from the wire (`terms.py`)."""
 
 
-def insists_on(settings: Mapping[str, Mapping[str, Any]]) -> Judge:
-    """Return what makes a case UNIMPLEMENTED for a client whose shim ignores one of these settings, by member; it says nothing of any other client."""
+def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, str] = MappingProxyType({})) -> Judge:
+    """Return what makes a case UNIMPLEMENTED for a client whose shim ignores one of these settings, by member, or offers not the assignor that it must
+    have in `common` with others; it says nothing of any other client."""
 
     def judge(ev: Evidence) -> Iterable[Finding]:
         for client, wanted in settings.items():
@@ -25,6 +27,12 @@ def insists_on(settings: Mapping[str, Mapping[str, Any]]) -> Judge:
             ignored = sorted(name for name in terms.ignored & set(wanted) if not _shows(terms.join, name, wanted[name]))
             if ignored:
                 raise NotOffered(f"the shim of {client} does not set {' and '.join(ignored)}, which the case is about")
+        for client, assignor in common.items():
+            terms = ev.terms(client)
+            if "assignors" in terms.ignored and (terms.join is None or assignor not in _assignors_of(terms.join)):
+                raise NotOffered(
+                    f"the shim of {client} does not set assignors, and {client} does not offer {assignor}, which others in its group have"
+                )
         return ()
 
     return judge
@@ -35,9 +43,13 @@ def _shows(join: Observation | None, name: str, wanted: Any) -> bool:
     return join is not None and name in _ON_THE_WIRE and _ON_THE_WIRE[name](join) == wanted
 
 
+def _assignors_of(join: Observation) -> list[str]:
+    return [each["name"] for each in join.body.get("protocols") or ()]
+
+
 _ON_THE_WIRE: Final[Mapping[str, Callable[[Observation], Any]]] = {
     "session_timeout_ms": lambda join: join.body.get("session_timeout_ms"),
     "max_poll_interval_ms": lambda join: join.body.get("rebalance_timeout_ms"),
     "instance_id": lambda join: join.body.get("group_instance_id"),
-    "assignors": lambda join: [each["name"] for each in join.body.get("protocols") or ()],
+    "assignors": _assignors_of,
 }

@@ -103,6 +103,8 @@ def _identified(ev: Evidence, claim: Claim, join: Observation, identity: Identit
         what = "the empty member id" if member == "" else "another member id"
         if has_left(ev, client, mine, join):
             return claim.tolerated("It left the group and joined anew, which costs the group another rebalance.", join)
+        if _is_unknown(ev, client, mine, join):
+            return claim.tolerated("It let its session end before it joined again, and joined anew.", join)
         return claim.tolerated(f"It joined again with {what}, leaving a ghost behind.", join)
     if member != mine:
         return claim.tolerated("It joined again with an older member id.", join)
@@ -117,6 +119,17 @@ def has_left(ev: Evidence, client: str, member: str, before: Observation) -> boo
     """Tell whether a LeaveGroup of that member was answered without error before an observation: then it left no ghost behind."""
     left = (request for request in ev.requests(Api.LEAVE_GROUP, client, before=before.seq) if member in _members_of(request))
     return any((answer := ev.answer(request)) is not None and error_of(answer) == 0 for request in left)
+
+
+def _is_unknown(ev: Evidence, client: str, member: str, before: Observation) -> bool:
+    """Tell whether the coordinator itself, and no fault, had answered that it does not know the member."""
+    refused = (seen for seen in ev.select("response", None, client, before=before.seq) if seen.error == ErrorCode.UNKNOWN_MEMBER_ID)
+    return any(seen.fault is None and _names(ev, seen, member) for seen in refused)
+
+
+def _names(ev: Evidence, answer: Observation, member: str) -> bool:
+    asked = (each for each in ev.select("request", None, answer.client, before=answer.seq) if each.connection == answer.connection)
+    return any(each.correlation == answer.correlation and each.member == member for each in asked)
 
 
 def _members_of(leave: Observation) -> set[str]:
@@ -255,6 +268,8 @@ def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observatio
         return claim.tolerated("It joined again though its membership stood.", join)
     if has_left(ev, join.client or "", mine, join):
         return claim.tolerated("It left the group and joined anew, though its membership stood.", join)
+    if _is_unknown(ev, join.client or "", mine, join):
+        return claim.tolerated("It let its session end before it tried again, and joined anew.", join)
     return claim.tolerated("It gave its membership up and joined anew, leaving a ghost behind.", join)
 
 

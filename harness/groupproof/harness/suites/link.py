@@ -237,7 +237,7 @@ _LATE: tuple[Case, ...] = (
         MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
-            steps=[*joined("m0"), passing(300), holds(_FAULT, Api.HEARTBEAT, ms=1_200), delivered(_FAULT), passing(3_000)],
+            steps=[*joined("m0"), passing(300), holds(_FAULT, Api.HEARTBEAT, ms=1_200), delivered(_FAULT), _next_heartbeat(), passing(3_000)],
         ),
         # What is left of the session when the answer has come is less.
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-40", within_ms=1_500),

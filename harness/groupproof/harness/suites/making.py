@@ -51,14 +51,17 @@ def case(
     the case `insists` on some. What it `spares` it can do without.
     """
     area, name = id.split("/")
-    wanted = {each.name: _insisted(each, insists, spares) for each in plan.members if each.kind == "subject"}
+    subjects = [each for each in plan.members if each.kind == "subject"]
+    wanted = {each.name: _insisted(each, insists, spares) for each in subjects}
+    has_company = len(plan.members) > len(subjects)
+    common = {each.name: "range" for each in subjects if has_company and "assignors" not in each.settings}
     return Case(
         id=f"{area}/classic/{name}",
         title=title,
         requirements=tuple(requirements),
         level=level,
         plan=plan,
-        judges=(insists_on({name: settings for name, settings in wanted.items() if settings}), *judges) if any(wanted.values()) else judges,
+        judges=(insists_on(wanted, common), *judges) if common or any(wanted.values()) else judges,
         needs=frozenset({"classic", *needs}),
         isolated=isolated,
         required=required,

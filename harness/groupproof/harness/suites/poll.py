@@ -101,7 +101,7 @@ CASES: tuple[Case, ...] = (
             subject(session_timeout_ms=1_500, max_poll_interval_ms=5_000),
             steps=[*joined("m0"), consumed("m0", go_on=True), mark("busy"), pause("m0"), passing(3_500), resume("m0"), passing(500)],
         ),
-        heartbeats_go_on("m0", after="busy", requirement="CLIENT-40"),
+        heartbeats_go_on("m0", after="busy", requirement="CLIENT-40", unasked="poll-deadline"),
         stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"),
         needs=["pause"],
     ),
