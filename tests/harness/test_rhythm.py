@@ -13,9 +13,7 @@ def test_a_quick_client_has_no_longer_than_others() -> None:
     assert rhythm("join-v3").react_ms == REACT_MS
 
 
-@pytest.mark.parametrize(
-    ("variant", "after", "slowest_ms"), [("backs-off-5s", "lookup", 5_000), ("pauses-8s-before-rejoin", "rebalance", 8_000)]
-)
+@pytest.mark.parametrize(("variant", "after", "slowest_ms"), [("backs-off-5s", "lookup", 5_000), ("pauses-8s-before-rejoin", "rebalance", 8_000)])
 def test_the_slowest_reaction_says_how_long_a_client_may_take(variant: str, after: str, slowest_ms: int) -> None:
     measured = rhythm(variant)
 
