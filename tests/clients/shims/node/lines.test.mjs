@@ -80,6 +80,8 @@ test("an error is named as Kafka does, wherever in a client's wrapping the broke
 test('an error that is none of the broker bears its own name', () => {
   const error = Object.assign(new Error('late'), { name: 'KafkaJSRequestTimeoutError' })
   assert.equal(problemOf(error).error, 'REQUEST_TIMEOUT')
+  assert.equal(problemOf(new (class TimeoutError extends Error {})('late')).error, 'TIMEOUT')
+  assert.equal(problemOf(new Error('?')).error, 'ERROR')
   assert.equal(problemOf(undefined).error, 'ERROR')
 })
 

@@ -61,7 +61,8 @@ export function problemOf(error) {
     const name = each.type ?? each.apiId
     if (KAFKA_NAME.test(name ?? '')) return { error: name, message, fatal: FATAL.has(name) }
   }
-  return { error: upperSnake(error?.name ?? 'Error'), message, fatal: false }
+  const own = [error?.name, error?.constructor?.name].find((name) => name && name !== 'Error') // a class may have left its name to Error
+  return { error: upperSnake(own ?? 'Error'), message, fatal: false }
 }
 
 /** The fields of `subscribe`; what no shim takes is listed as ignored in the answer. */

@@ -1,7 +1,7 @@
 // A shim of level 1 around @platformatic/kafka, whose records come by a Node stream.
 import { Member, cannotRunHere, installed, run } from './lines.mjs'
 
-const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'cooperative', 'resubscribe']
+const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'resubscribe']
 const RECONSUME_MS = 1000 // before an application whose stream broke makes another
 
 // 2.12 asks for Node 22.22; in an older one it breaks at the first method that is not there.
@@ -9,6 +9,8 @@ if (Number(process.versions.node.split('.')[0]) < 22) cannotRunHere(`@platformat
 
 const version = installed('@platformatic/kafka', import.meta.url)
 const { Consumer } = await import('@platformatic/kafka').catch((error) => cannotRunHere(`@platformatic/kafka ${version} does not load under Node ${process.version}: ${error.message}`))
+const [major, minor] = version.split('.').map(Number)
+const isCooperative = major > 2 || (major === 2 && minor >= 12) // cooperative-sticky came with 2.12
 
 // The client's own are roundrobin and cooperative-sticky; this is Kafka's range, as an application would bring it.
 function range(_current, members, topics, metadata) {
@@ -36,7 +38,7 @@ class Platformatic extends Member {
   #hasLeft = false
 
   async start(settings) {
-    const assignors = settings.takeAssignors(['range', 'roundrobin', 'cooperative-sticky'])
+    const assignors = settings.takeAssignors(['range', 'roundrobin', ...(isCooperative ? ['cooperative-sticky'] : [])])
     this.#isCooperative = assignors.includes('cooperative-sticky')
     const session = settings.take('session_timeout_ms', 10_000)
     const rebalance = settings.take('max_poll_interval_ms', 60_000)
@@ -49,7 +51,8 @@ class Platformatic extends Member {
       ...(assignors[0] === 'range' && { partitionAssigner: range }),
       ...settings.takeAll({
         group: 'groupId', client_id: 'clientId', instance_id: 'groupInstanceId', heartbeat_interval_ms: 'heartbeatInterval',
-        request_timeout_ms: 'requestTimeout', metadata_max_age_ms: 'metadataMaxAge', // the former is no documented option, but one that its connections take
+        metadata_max_age_ms: 'metadataMaxAge',
+        request_timeout_ms: 'requestTimeout', // no documented option, but one that its connections take
       }),
     })
     const interval = settings.take('auto_commit_interval_ms', 5000)
@@ -167,4 +170,4 @@ function ranges(messages) {
   return [...found.values()]
 }
 
-run({ client: '@platformatic/kafka', version, capabilities: CAPABILITIES, make: (name, options) => new Platformatic(name, options) })
+run({ client: '@platformatic/kafka', version, capabilities: [...CAPABILITIES, ...(isCooperative ? ['cooperative'] : [])], make: (name, options) => new Platformatic(name, options) })
