@@ -77,6 +77,17 @@ def test_an_id_that_joingroup_refused_is_no_use_a_second_time() -> None:
     assert [each.observed for each in findings(judge, refused.end(9_000))] == ["It joined again with the member id that JoinGroup had refused."]
 
 
+def test_who_was_never_told_an_id_leaves_no_ghost_that_it_could_have_avoided() -> None:
+    story = Story()
+    story.request(Api.JOIN_GROUP, member="")
+    story.see("fault", fault="error", detail="triggered", api=Api.JOIN_GROUP.title, client="m0", member=ID)
+    story.see("fault", fault="error", detail="delivered", api=Api.JOIN_GROUP.title, client="m0", member=ID)
+    story.at(500).join(gets=ID)
+
+    found = findings(rejoins("m0", after="error", requirement="CLIENT-31"), story.end(9_000))
+    assert [(each.verdict, each.observed) for each in found] == [(Verdict.OK, "It had been told no member id, and joined without one.")]
+
+
 def test_a_member_that_left_before_it_joined_anew_leaves_no_ghost() -> None:
     story = struck()
     story.leave()

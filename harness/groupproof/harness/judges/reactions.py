@@ -85,7 +85,10 @@ def rejoins(
         never = overdue(ev, claim, join, since=since, within_ms=due_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
         if never is not None:
             yield never
-        if join is not None:
+        if join is not None and mine is None and not join.member:
+            # Before KIP-394 the answer to the first JoinGroup is the first word of an id; where it is lost nobody could keep it.
+            yield claim.ok("It had been told no member id, and joined without one.", join)
+        elif join is not None:
             yield _identified(ev, claim, join, identity, since if mine is None else mine.seen, after)
 
     return Timed(judge, after, within_ms)
