@@ -137,6 +137,19 @@ def test_a_needless_revocation_is_as_grave_as_the_case_says(callback: str, grave
     assert verdict(judge, story) is expected
 
 
+def test_partitions_that_a_session_cost_are_told_with_it() -> None:
+    story = owner()
+    story.at(100).beat()
+    story.mark("moved").at(6_200)
+    story.see("transition", rule="SessionEnd/Stable/session-ends", detail="removing member on heartbeat expiration m9-9")
+    story.see("transition", rule="SessionEnd/Stable/session-ends", detail=f"removing member on heartbeat expiration {ID}")
+    story.partitions("lost", T0)
+
+    (found,) = findings(tells_no_revocation("m0", after="moved", requirement="ASSIGN-09"), story.end(9_000))
+    assert (found.verdict, found.observed) == (Verdict.NON_STRICT, "Its session ended, and its partitions were taken from the application.")
+    assert found.detail == "no Heartbeat for 6100 ms"
+
+
 @pytest.mark.parametrize(("taken", "expected"), [([T1], Verdict.OK), ([T0, T1], Verdict.NON_STRICT)])
 def test_what_stays_with_a_cooperative_member_is_never_taken(taken: list[tuple[str, int]], expected: Verdict) -> None:
     story = owner("cooperative-sticky").mark("newcomer")

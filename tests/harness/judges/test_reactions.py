@@ -8,6 +8,7 @@ from groupproof.harness.evidence import NotReached
 from groupproof.harness.judges.reactions import (
     Identity,
     comes_back,
+    ignores_stale_refusal,
     is_struck,
     keeps_membership,
     recovers,
@@ -86,6 +87,21 @@ def test_who_was_never_told_an_id_leaves_no_ghost_that_it_could_have_avoided() -
 
     found = findings(rejoins("m0", after="error", requirement="CLIENT-31"), story.end(9_000))
     assert [(each.verdict, each.observed) for each in found] == [(Verdict.OK, "It had been told no member id, and joined without one.")]
+
+
+@pytest.mark.parametrize(("generation", "again", "expected"), [(1, True, Verdict.NON_STRICT), (1, False, Verdict.OK), (2, True, Verdict.OK)])
+def test_only_a_refusal_of_the_old_generation_is_stale(generation: int, again: bool, expected: Verdict) -> None:
+    story = struck()
+    commit = story.request(Api.OFFSET_COMMIT, member=ID, generation=1)
+    story.join(member=ID, generation=2)
+    if generation == 2:
+        commit = story.request(Api.OFFSET_COMMIT, member=ID, generation=2)
+    story.fault("refused")
+    story.answer(commit, error=22)
+    if again:
+        story.join(member=ID, generation=3)
+
+    assert verdict(ignores_stale_refusal("m0", fault="refused", join="error"), story.end(9_000)) is expected
 
 
 def test_a_member_that_left_before_it_joined_anew_leaves_no_ghost() -> None:

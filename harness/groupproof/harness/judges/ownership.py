@@ -18,7 +18,8 @@ from groupproof.harness.folds.ownership import CallbacksTellAssignments, OwnersN
 from groupproof.harness.judges.claim import Claim, elapsed_ms
 from groupproof.harness.judges.folded import folded
 from groupproof.harness.judges.reading import partitions_of, subscription_of
-from groupproof.harness.verdicts import Finding
+from groupproof.harness.verdicts import Finding, Verdict
+from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
@@ -72,12 +73,24 @@ def tells_no_revocation(client: str, *, after: str, before: str | None = None, r
         taken = [seen for name in _TAKES for seen in ev.events(name, client, after, last) if partitions_of(seen)]
         if not taken:
             yield claim.ok("No partition was taken from the application.")
-        elif gravely:
-            yield claim.failed("Partitions were taken from the application.", taken[0])
+            return
+        gravity = Verdict.FAILED if gravely else Verdict.NON_STRICT
+        ended = _session_end(ev, client, after, taken[0])
+        if ended is None:
+            yield claim.found(gravity, "Partitions were taken from the application.", taken[0])
         else:
-            yield claim.tolerated("Partitions were taken from the application.", taken[0])
+            beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
+            silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
+            yield claim.found(gravity, "Its session ended, and its partitions were taken from the application.", ended, detail=silent)
 
     return judge
+
+
+def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
+    """Return when the coordinator put the client out of the group for its silence, between an instant and an observation."""
+    ids = ev.member_ids(client, before=before.seq)
+    ends = (seen for seen in ev.select("transition", after=after, before=before.seq) if (seen.rule or "").startswith("SessionEnd/"))
+    return next((seen for seen in ends if any(each in seen.detail for each in ids)), None)
 
 
 def keeps_partitions(client: str, count: int, *, after: str, requirement: str) -> Judge:

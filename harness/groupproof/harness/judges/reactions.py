@@ -349,16 +349,18 @@ def _silent(ev: Evidence, claim: Claim, since: Observation, within_ms: float) ->
 def ignores_stale_refusal(client: str, *, fault: str, join: str, before: str | None = None, requirement: str = "CLIENT-64") -> Judge:
     """Judge that a commit of the old generation, refused by `fault` after fault `join` let the answer to JoinGroup go, makes no new rebalance.
 
-    A client that sends no commit while it joins, or is refused before it has joined, has nothing stale to ignore.
+    A client that sends no commit while it joins, that holds it until it has joined and sends it in the new generation (franz-go), or that is refused
+    before it has joined, has nothing stale to ignore.
     """
     claim = Claim(requirement=requirement, expected="A refusal that belongs to the old generation does not make the client join once more.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        refused = [seen for seen in ev.responses(Api.OFFSET_COMMIT, client, join, ev.closing) if seen.error]
         answered = [seen for seen in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not seen.error]
         if not answered:
             raise NotReached(f"{client} was never let in again")
-        if not ev.reached(fault) or not refused or refused[0].seq < answered[0].seq:
+        commits = (each for each in ev.requests(Api.OFFSET_COMMIT, client, before=ev.closing) if each.generation != answered[0].generation)
+        refused = [answer for each in commits if (answer := ev.answer(each)) is not None and answer.error and answer.seq > answered[0].seq]
+        if not ev.reached(fault) or not refused:
             yield claim.ok("It had none.")
             return
         again = ev.requests(Api.JOIN_GROUP, client, refused[0].seq, ev.closing if before is None else before)
