@@ -90,7 +90,7 @@ def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> 
     """Return when the coordinator put the client out of the group for its silence, between an instant and an observation."""
     ids = ev.member_ids(client, before=before.seq)
     ends = (seen for seen in ev.select("transition", after=after, before=before.seq) if (seen.rule or "").startswith("SessionEnd/"))
-    return next((seen for seen in ends if any(each in seen.detail for each in ids)), None)
+    return next((seen for seen in ends if any(each in (seen.detail or "") for each in ids)), None)
 
 
 def keeps_partitions(client: str, count: int, *, after: str, requirement: str) -> Judge:
