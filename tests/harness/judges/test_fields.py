@@ -273,17 +273,23 @@ def test_an_error_that_once_meant_nothing_committed_may_be_read_so(offset: int, 
     assert verdict(starts_at("m0", STARTS, requirement="CLIENT-79", means_nothing_once=True), story.end()) is expected
 
 
+def metadata_of(story: Story, **topics: int) -> Story:
+    listed = [{"name": name, "partitions": [{"partition_index": each} for each in range(count)]} for name, count in topics.items()]
+    story.answer(story.request(Api.METADATA), body={"topics": listed})
+    return story
+
+
 def test_a_leader_that_was_told_of_new_partitions_joins_again() -> None:
-    judge = joins_when_topics_grow("m0", after="grown")
-    story = Story().member().mark("grown")
+    judge = joins_when_topics_grow("m0", "t", 4, after="grown")
+    story = metadata_of(Story().member().mark("grown"), u=8, t=2)
     with pytest.raises(NotReached, match="metadata"):
         verdict(judge, story)
 
-    story.at(1_000).said(Api.METADATA)
+    metadata_of(story.at(1_000), t=4)
     assert verdict(judge, story.end(8_000)) is Verdict.FAILED
 
     story = Story().member().mark("grown")
-    story.at(1_000).said(Api.METADATA)
+    metadata_of(story.at(1_000), t=4)
     story.at(1_500).join(member=ID, generation=2)
     assert verdict(judge, story.end(8_000)) is Verdict.OK
 

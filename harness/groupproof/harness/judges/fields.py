@@ -133,8 +133,8 @@ def syncs_after_join(client: str, session_ms: float, *, after: str | None = None
         if not answers:
             raise NotReached(f"{client} was never let in")
         for answer in answers:
-            sync = next(iter(ev.requests(Api.SYNC_GROUP, client, answer.seq)), None)
-            until = end(ev) if sync is None else sync
+            later = (*ev.requests(Api.SYNC_GROUP, client, answer.seq), *ev.requests(Api.JOIN_GROUP, client, answer.seq))
+            until = min(later, key=lambda request: request.seq, default=end(ev))
             if elapsed_ms(answer, until) > tolerated_ms(session_ms):
                 yield claim.failed("No SyncGroup came in that time.", answer, proof=Proof.TIMING)
                 return
@@ -200,22 +200,31 @@ def joins_once(client: str, *, after: str, before: str | None = None, requiremen
     return judge
 
 
-def joins_when_topics_grow(client: str, *, after: str, requirement: str = "CLIENT-74", within_ms: float = 5_000) -> Judge:
-    """Judge that `client` joins again once it was told (by Metadata) of partitions that came after an instant.
+def joins_when_topics_grow(
+    client: str, topic: str, partitions: int, *, after: str, requirement: str = "CLIENT-74", within_ms: float = 5_000
+) -> Judge:
+    """Judge that `client` joins again once it was told (by Metadata) that `topic` has that many partitions, which came after an instant.
 
     How often a client asks for metadata is its own affair: one that did not ask in the run is not judged.
     """
     claim = Claim(requirement=requirement, expected="A leader that learns of new partitions joins again.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        told = next(iter(ev.responses(Api.METADATA, client, after, ev.closing)), None)
+        answers = ev.responses(Api.METADATA, client, after, ev.closing)
+        told = next((seen for seen in answers if _partitions_in(seen, topic) >= partitions), None)
         if told is None:
-            raise NotReached(f"{client} did not ask for metadata in time")
+            raise NotReached(f"{client} did not ask for metadata of {topic} in time")
         join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
         never, late = "It did not join again.", "It joined again late."
         yield overdue(ev, claim, join, since=told, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
 
     return judge
+
+
+def _partitions_in(metadata: Observation, topic: str) -> int:
+    """Return how many partitions of a topic a Metadata answer tells of; it may be about other topics."""
+    told = (each for each in metadata.body.get("topics") or () if each.get("name") == topic)
+    return max((len(each.get("partitions") or ()) for each in told), default=0)
 
 
 def names_its_instance(client: str, instance: str, *, requirement: str = "STATIC-01") -> Judge:
