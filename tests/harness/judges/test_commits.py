@@ -22,11 +22,15 @@ OTHER = "m1-1"
 FIVE = ("t", 0, 5)
 
 
-def asked(*, error: int = 0, told: bool | None = True, again: int | None = None, joins: bool = False, at: float = 100) -> Story:
+def asked(
+    *, error: int = 0, told: bool | None = True, again: int | None = None, joins: bool = False, beat: int | None = None, at: float = 100
+) -> Story:
     """The driver asks for a commit of offset 5, which the coordinator answers, perhaps twice and in another generation, and the application is told."""
     story = Story().member(gets=[("t", 0)]).mark("commit")
     story.kit("command", "m0", command="commit", fields={"offsets": [list(FIVE)]})
     story.commit(FIVE, error=error)
+    if beat is not None:
+        story.beat(error=beat)
     if joins:
         story.join(member=ID, generation=2)
     if again is not None:
@@ -155,6 +159,8 @@ FAILS = commit_fails("m0", after="commit", requirement="CLIENT-67")
         (asked(error=22, again=0, told=True), Verdict.NON_STRICT),
         (asked(error=999, again=0, told=True), Verdict.OK),
         (asked(error=999, again=0, told=True, joins=True), Verdict.NON_STRICT),
+        (asked(error=16, again=0, told=True, joins=True, beat=25), Verdict.FAILED),
+        (asked(error=16, again=0, told=True, joins=True, beat=0), Verdict.NON_STRICT),
         (asked(error=22, again=0, told=True, joins=True), Verdict.FAILED),
         (asked(error=22, again=0, told=False, joins=True), Verdict.OK),
         (asked(error=22, told=None), Verdict.FAILED),

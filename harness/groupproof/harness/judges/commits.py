@@ -120,13 +120,13 @@ def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) 
 _PASSED: Final = frozenset(
     {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID},
 )
-"""What says that the membership passed, or is about to: to repeat a commit after it is in vain at best (CLIENT-67, CLIENT-68)."""
+"""What says, to a commit or to any request after it, that the membership passed or is about to: to repeat the commit then is in vain at best (CLIENT-67)."""
 
 
 def _sent_again(ev: Evidence, claim: Claim, first: Observation, taken: Observation) -> Finding:
     """Return what it means that a refused commit was repeated and accepted."""
-    refused = ev.answer(first)
-    is_stale = refused is not None and refused.error in _PASSED
+    between = ev.select("response", client=first.client, after=first.seq, before=taken.seq)
+    is_stale = any(answer.error in _PASSED for answer in between)
     if (first.member, first.generation) != (taken.member, taken.generation):
         sentence = "It was sent again under another generation, and accepted."
         return claim.failed(sentence, taken) if is_stale else claim.tolerated(sentence, taken)
