@@ -144,3 +144,12 @@ def test_lines_are_allowed_as_much_as_the_quickest_of_them_was_late(late: float,
     story.sync(generation=2, gets=[T0])
     story.partitions("assigned", T0)
     assert tracked(story).late_ms("m0") == REPORTING_MS
+
+
+@pytest.mark.parametrize(("late", "may"), [(None, True), (50, False), (2_000, True)])
+def test_lines_may_be_late_until_one_was_in_time(late: float | None, may: bool) -> None:
+    story = Story().member(gets=[T0])
+    if late is not None:
+        story.at(late).partitions("assigned", T0)
+
+    assert tracked(story).may_be_late("m0") is may

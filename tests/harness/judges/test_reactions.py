@@ -286,3 +286,23 @@ def test_a_fenced_member_does_not_throw_its_successor_out(member: str, instance:
     story.join(member=member, instance=instance, generation=2)
 
     assert verdict(stays_out("m0", after="error", requirement="CLIENT-57"), story.end()) is expected
+
+
+@pytest.mark.parametrize(("member", "generation", "expected"), [(ID, 1, Verdict.NON_STRICT), (ID, 2, Verdict.OK)])
+def test_a_refusal_is_stale_by_the_generation_that_the_commit_carries(member: str, generation: int, expected: Verdict) -> None:
+    """A commit that waited for the new generation, and carries it, is the newest membership's own: to believe its refusal is right."""
+    story = Story().member().fault("join")
+    story.join(member=ID, generation=2)
+    story.fault("error")
+    story.commit(("t", 0, 5), member=member, generation=generation, error=25)
+    story.join(gets="m0-2", generation=3)
+
+    assert verdict(ignores_stale_refusal("m0", fault="error", join="join"), story.end()) is expected
+
+
+def test_a_refusal_before_the_new_generation_is_none_of_an_old_one() -> None:
+    story = Story().member().fault("join", "armed", "triggered", "delivered").fault("error")
+    story.commit(("t", 0, 5), error=25)
+    story.join(gets="m0-2", generation=2)
+
+    assert verdict(ignores_stale_refusal("m0", fault="error", join="join"), story.end()) is Verdict.OK

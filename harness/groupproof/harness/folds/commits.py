@@ -8,10 +8,11 @@ from typing import Any
 
 from groupproof.harness.folds.claim import Claim
 from groupproof.harness.folds.fold import Fold, Newest, UnderWay, Waiting
-from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY, Hands
-from groupproof.harness.folds.membership import Assigned, Partition
+from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY
+from groupproof.harness.folds.membership import Partition
 from groupproof.harness.folds.reading import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
-from groupproof.harness.verdicts import Finding, Verdict
+from groupproof.harness.folds.tracker import LATE_LINES_MS_MAX, GroupTracker
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
@@ -107,8 +108,7 @@ class CommitsAreOwn(Fold):
     """
 
     def __init__(self) -> None:
-        self._hands = Hands()
-        self._assigned: dict[str, Assigned] = {}
+        self._group = GroupTracker()
         self._told: dict[str, set[Partition]] = {}
         self._commits: UnderWay[_Commit] = UnderWay()
         self._waiting: Waiting[_Commit] = Waiting(REPORTING_MS)
@@ -117,14 +117,12 @@ class CommitsAreOwn(Fold):
         for commit in self._waiting.due(seen.at_ms):
             commit.is_ripe = True
             yield from self._judge(commit)
-        self._hands.follow(seen)
+        self._group.follow(seen)
         self._commits.closed(seen)
         if seen.client is None:
             return
         if seen.kind == "event":
             self._told.setdefault(seen.client, set()).update((topic, partition) for topic, partition, _ in _asked(seen))
-        elif seen.kind == "response" and seen.api == Api.SYNC_GROUP.title and not error_of(seen):
-            self._assigned.setdefault(seen.client, Assigned()).follow(seen)
         elif seen.api == _COMMIT:
             yield from self._commit(seen)
 
@@ -146,19 +144,25 @@ class CommitsAreOwn(Fold):
         foreign -= mine or frozenset()
         if not foreign or mine is None:
             return
-        others = {partition for other in self._assigned if other != client for partition in self._assigned_to(other, request) or ()}
+        others = {partition for other in self._group.assigned if other != client for partition in self._assigned_to(other, request) or ()}
         foreign -= {partition for partition in foreign - others if self._hands_over(client, partition, request)}
         if foreign:
             claim = Claim(requirement="COMMIT-27", expected="A member commits only for partitions that its generation assigned to it.")
             verdict = Verdict.FAILED if foreign & others else Verdict.NON_STRICT
-            yield claim.found(verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)))
+            # Another's partition is told by SyncGroup answers; when a hand-over was done, by lines.
+            proof = Proof.SAFETY if verdict is Verdict.FAILED else Proof.LIVENESS
+            yield claim.found(
+                verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)), proof=proof
+            )
 
     def _assigned_to(self, client: str, request: Observation) -> frozenset[Partition] | None:
-        assigned = self._assigned.get(client)
+        assigned = self._group.assigned.get(client)
         return frozenset() if assigned is None else assigned.at(request, SLACK_MS)
 
     def _hands_over(self, client: str, partition: Partition, request: Observation) -> bool:
-        return any(each.covers(request.at_ms) or each.is_handed_over_at(request) for each in self._hands.of(client, partition))
+        late_ms = self._group.late_ms(client)
+        held = self._group.hands.of(client, partition)
+        return any(each.covers(request.at_ms, late_ms) or each.is_handed_over_at(request, late_ms) for each in held)
 
     def end(self) -> Iterator[Finding]:
         for commit in self._waiting.rest():
@@ -179,16 +183,25 @@ class _Reached:
 class CommitsWereDelivered(Fold):
     """What a client commits by itself was delivered to its application: else a restart loses records (CLIENT-62).
 
-    A delivery may be reported `REPORTING_MS` after the commit; a starting position (0, or what was fetched) is no loss.
+    A delivery may be reported `REPORTING_MS` after the commit, and later where the lines are late; a starting position (0, or what was fetched) is no
+    loss. It rests on the lines that tell of records, so it is LIVENESS.
     """
 
     def __init__(self) -> None:
         self._reached: dict[str, _Reached] = {}
+        self._group = GroupTracker()
         self._waiting: Waiting[tuple[Observation, dict[Partition, int]]] = Waiting(REPORTING_MS)
+        self._late: Waiting[tuple[Observation, dict[Partition, int]]] = Waiting(LATE_LINES_MS_MAX)
 
     def step(self, seen: Observation) -> Iterator[Finding]:
         for request, fetched in self._waiting.due(seen.at_ms):
+            if self._group.may_be_late(request.client or ""):
+                self._late.add(request.at_ms, (request, fetched))
+            else:
+                yield from self._judge(request, fetched)
+        for request, fetched in self._late.due(seen.at_ms):
             yield from self._judge(request, fetched)
+        self._group.follow(seen)
         if seen.client is None:
             return
         mine = self._reached.setdefault(seen.client, _Reached())
@@ -222,8 +235,9 @@ class CommitsWereDelivered(Fold):
             mine.early.append((request, beyond))
 
     def end(self) -> Iterator[Finding]:
-        for request, fetched in self._waiting.rest():
-            yield from self._judge(request, fetched)
+        for waiting in (self._late, self._waiting):
+            for request, fetched in waiting.rest():
+                yield from self._judge(request, fetched)
 
 
 def _named(commit: Observation) -> set[Partition]:
@@ -237,4 +251,4 @@ def _raise(reached: dict[Partition, int], offsets: Any) -> None:
 
 def _beyond(request: Observation, beyond: list[tuple[str, int, int]]) -> Finding:
     claim = Claim(requirement="CLIENT-62", expected="A client commits by itself only offsets up to which it delivered the records.")
-    return claim.failed("It committed beyond what it had delivered.", request, detail=str(sorted(beyond)))
+    return claim.failed("It committed beyond what it had delivered.", request, detail=str(sorted(beyond)), proof=Proof.LIVENESS)

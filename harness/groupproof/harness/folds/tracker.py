@@ -18,7 +18,7 @@ from typing import Final
 from groupproof.harness.folds.fold import Newest
 from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY, Hands, Holding
 from groupproof.harness.folds.membership import GENERATIONS_KEPT, Assigned, Assignment, Lives, Partition, joins_of
-from groupproof.harness.folds.reading import COOPERATIVE, error_of
+from groupproof.harness.folds.reading import COOPERATIVE, SLACK_MS, error_of
 from groupproof.protocol.subscription import SubscriptionError, decode_assignment
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
@@ -149,6 +149,10 @@ class GroupTracker:
         """Return the other clients to whom SyncGroup answers of this generation gave the partition."""
         owners = {} if generation is None else self._owners.get(generation) or {}
         return owners.get(partition, set()) - {client}
+
+    def may_be_late(self, client: str) -> bool:
+        """Tell whether the lines of this client are known to be late, or not known to be in time."""
+        return self._late_ms.get(client, LATE_LINES_MS_MAX) > SLACK_MS
 
     def late_ms(self, client: str) -> float:
         """Return how late the lines of this client are, by the quickest `partitions_assigned` after its SyncGroup answer, and what any line is allowed.

@@ -174,7 +174,8 @@ def takes_what_it_was_given(client: str, *, requirement: str = "CLIENT-30") -> J
         if not told:
             raise NotReached(f"the application of {client} was told of no assignment")
         given = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, told[-1])]
+        others = "It was told of others."
         foreign = partitions_of(told[-1]) - {partition for answer in given[-1:] for partition in answer.partitions}
-        yield claim.failed("It was told of others.", told[-1], detail=str(sorted(foreign))) if foreign else claim.ok("It was.", told[-1])
+        yield claim.failed(others, told[-1], detail=str(sorted(foreign)), proof=Proof.LIVENESS) if foreign else claim.ok("It was.", told[-1])
 
     return judge

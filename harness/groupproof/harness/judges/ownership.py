@@ -1,7 +1,7 @@
 """Who owns a partition, by the callbacks of the members and within what the wire allows.
 
-The kit stamps the arrival of a shim's lines; clocks of different processes are never compared. A line may be `REPORTING_MS` on its way
-behind a frame, so an overlap shorter than that proves nothing. A member that the group went on without (expired, fenced) can't know that
+The kit stamps the arrival of a shim's lines; clocks of different processes are never compared. A line may be late by
+`REPORTING_MS`, and by as much as the quickest of its kind was (`GroupTracker.late_ms`), so that nothing here is more than LIVENESS. A member that the group went on without (expired, fenced) can't know that
 it lost its partitions: only members of one and the same generation are compared.
 """
 
@@ -13,12 +13,13 @@ from typing import Final
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.folds.fetching import FetchesStayWithOwners
-from groupproof.harness.folds.holding import REPORTING_MS, Hands, Holding
+from groupproof.harness.folds.holding import Hands, Holding
 from groupproof.harness.folds.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.folds.tracker import GroupTracker
 from groupproof.harness.judges.claim import Claim, elapsed_ms
 from groupproof.harness.judges.folded import folded
 from groupproof.harness.judges.reading import partitions_of, subscription_of
-from groupproof.harness.verdicts import Finding, Verdict
+from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
@@ -41,6 +42,14 @@ def holdings(ev: Evidence) -> list[Holding]:
     return [each for seen in ev.sent for each in hands.follow(seen)[0]]
 
 
+def _late_ms(ev: Evidence, client: str) -> float:
+    """Return how far the lines of a client's application may lag behind the frames that follow them."""
+    group = GroupTracker()
+    for seen in ev.sent:
+        group.follow(seen)
+    return group.late_ms(client)
+
+
 def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIENT-62") -> Judge:
     """Judge that an eager member hands back its partitions before it joins again: else another may get them while it still works.
 
@@ -53,11 +62,13 @@ def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIEN
         if not joins:
             raise NotReached(f"{client} did not join again")
         held = [each for each in holdings(ev) if each.client == client and each.since.seq < joins[0].seq]
-        still = [each for each in held if each.until is None or elapsed_ms(joins[0], each.until) > REPORTING_MS]
+        late_ms = _late_ms(ev, client)
+        still = [each for each in held if each.until is None or elapsed_ms(joins[0], each.until) > late_ms]
         if not held:
             raise NotReached(f"{client} held nothing")
         if still:
-            yield claim.failed("It joined again with its partitions still in hand.", joins[0], detail=str(sorted(each.partition for each in still)))
+            said = "It joined again with its partitions still in hand."
+            yield claim.failed(said, joins[0], detail=str(sorted(each.partition for each in still)), proof=Proof.LIVENESS)
         else:
             yield claim.ok("It gave them up first.", joins[0])
 
@@ -77,7 +88,7 @@ def tells_no_revocation(client: str, *, after: str, before: str | None = None, r
         gravity = Verdict.FAILED if gravely else Verdict.NON_STRICT
         ended = _session_end(ev, client, after, taken[0])
         if ended is None:
-            yield claim.found(gravity, "Partitions were taken from the application.", taken[0])
+            yield claim.found(gravity, "Partitions were taken from the application.", taken[0], proof=Proof.LIVENESS)
         else:
             beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
             silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
@@ -103,7 +114,8 @@ def keeps_partitions(client: str, count: int, *, after: str, requirement: str) -
         kept = [each for each in owned if each.until is None or each.until.seq > ev.closing]
         if not owned:
             raise NotReached(f"{client} owned nothing")
-        yield claim.ok("They did.") if len(kept) >= count else claim.tolerated("Partitions that stay with the client were taken from it.")
+        said = "Partitions that stay with the client were taken from it."
+        yield claim.ok("They did.") if len(kept) >= count else claim.tolerated(said, proof=Proof.LIVENESS)
 
     return judge
 
@@ -126,18 +138,17 @@ def names_owned_partitions(client: str, *, after: str, requirement: str) -> Judg
         subscription = subscription_of(joins[0])
         if subscription is None or subscription.version < 1 or subscription.ends_before == "owned partitions":
             raise NotReached(f"{client} sends a subscription that can't name owned partitions")
+        late_ms = _late_ms(ev, client)
         mine = [each for each in holdings(ev) if each.client == client]
         before = {each.partition for each in mine if each.since.seq < joins[0].seq and _lasts(each, ev.at(after))}
         holds = {
-            each.partition
-            for each in mine
-            if each.since.seq < joins[0].seq and (each.until is None or elapsed_ms(joins[0], each.until) > REPORTING_MS)
+            each.partition for each in mine if each.since.seq < joins[0].seq and (each.until is None or elapsed_ms(joins[0], each.until) > late_ms)
         }
         named = set(subscription.owned)
         if holds - named:
-            yield claim.failed("It named fewer partitions than it holds.", joins[0], detail=str(sorted(holds - named)))
+            yield claim.failed("It named fewer partitions than it holds.", joins[0], detail=str(sorted(holds - named)), proof=Proof.LIVENESS)
         elif before - named:
-            yield claim.tolerated("It had given its partitions up.", joins[0], detail=str(sorted(before - named)))
+            yield claim.tolerated("It had given its partitions up.", joins[0], detail=str(sorted(before - named)), proof=Proof.LIVENESS)
         else:
             yield claim.ok("It did.", joins[0])
 

@@ -1,0 +1,65 @@
+"""Commits, as folds judge them where lines are late and frames are not."""
+
+from __future__ import annotations
+
+import pytest
+from tests.harness.judges.story import ID, Story
+
+from groupproof.harness.folds.commits import CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.folds.fold import Fold, findings_of
+from groupproof.harness.verdicts import Finding, Proof, Verdict
+
+T0, T1 = ("t", 0), ("t", 1)
+OTHER = "m1-1"
+
+
+def found(fold: type[Fold], story: Story) -> list[Finding]:
+    return list(findings_of(fold(), story.trace))
+
+
+def committing(*, late: float, delivered: int) -> Story:
+    """Commit ten records at one second; lines come `late` ms late, and tell of `delivered` records."""
+    story = Story().member(gets=[T0])
+    if late <= 1_000:
+        story.at(late).partitions("assigned", T0)
+    story.at(1_000).commit((*T0, 10))
+    if late > 1_000:
+        story.at(late).partitions("assigned", T0)
+    story.at(max(1_000, late)).consume((*T0, 0, delivered - 1))
+    story.at(20_000).beat()
+    return story.end()
+
+
+@pytest.mark.parametrize(("late", "delivered", "is_found"), [(0, 10, False), (0, 9, True), (2_000, 10, False), (2_000, 9, True), (4_000, 10, False)])
+def test_a_delivery_may_be_told_of_as_late_as_all_lines_are(late: float, delivered: int, is_found: bool) -> None:
+    findings = found(CommitsWereDelivered, committing(late=late, delivered=delivered))
+
+    assert [each.proof for each in findings] == ([Proof.LIVENESS] if is_found else [])
+
+
+def test_a_client_whose_lines_are_in_time_may_not_deliver_after_its_commit() -> None:
+    story = Story().member(gets=[T0])
+    story.partitions("assigned", T0)
+    story.consume((*T0, 0, 4))
+    story.at(1_000).commit((*T0, 10))
+    story.at(3_000).consume((*T0, 5, 9))
+
+    assert [each.observed for each in found(CommitsWereDelivered, story.end(5_000))] == ["It committed beyond what it had delivered."]
+
+
+@pytest.mark.parametrize(("has_owner", "verdict", "proof"), [(True, Verdict.FAILED, Proof.SAFETY), (False, Verdict.NON_STRICT, Proof.LIVENESS)])
+def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_lines(has_owner: bool, verdict: Verdict, proof: Proof) -> None:
+    story = Story()
+    story.join(protocol="cooperative-sticky")
+    story.sync(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    story.at(1_000).join(member=ID, generation=2, protocol="cooperative-sticky")
+    story.sync(generation=2, gets=[T0])
+    story.partitions("revoked", T1)
+    story.tell("callback_done")
+    if has_owner:
+        story.join("m1", gets=OTHER, generation=2)
+        story.sync("m1", member=OTHER, generation=2, gets=[T1])
+    story.at(4_000).commit((*T1, 10), generation=2)
+
+    assert [(each.verdict, each.proof) for each in found(CommitsAreOwn, story.end(6_000))] == [(verdict, proof)]
