@@ -273,23 +273,26 @@ def test_an_error_that_once_meant_nothing_committed_may_be_read_so(offset: int, 
     assert verdict(starts_at("m0", STARTS, requirement="CLIENT-79", means_nothing_once=True), story.end()) is expected
 
 
-def metadata_of(story: Story, **topics: int) -> Story:
-    listed = [{"name": name, "partitions": [{"partition_index": each} for each in range(count)]} for name, count in topics.items()]
+def metadata_of(story: Story, *, is_counted: bool = False, **topics: int) -> Story:
+    """Tell of a Metadata answer: whole, as behind a tap, or with the number of partitions alone, as the reference coordinator records it."""
+    told = {name: count if is_counted else [{"partition_index": each} for each in range(count)] for name, count in topics.items()}
+    listed = [{"name": name, "partitions": partitions} for name, partitions in told.items()]
     story.answer(story.request(Api.METADATA), body={"topics": listed})
     return story
 
 
-def test_a_leader_that_was_told_of_new_partitions_joins_again() -> None:
+@pytest.mark.parametrize("is_counted", [False, True])
+def test_a_leader_that_was_told_of_new_partitions_joins_again(is_counted: bool) -> None:
     judge = joins_when_topics_grow("m0", "t", 4, after="grown")
-    story = metadata_of(Story().member().mark("grown"), u=8, t=2)
+    story = metadata_of(Story().member().mark("grown"), is_counted=is_counted, u=8, t=2)
     with pytest.raises(NotReached, match="metadata"):
         verdict(judge, story)
 
-    metadata_of(story.at(1_000), t=4)
+    metadata_of(story.at(1_000), is_counted=is_counted, t=4)
     assert verdict(judge, story.end(8_000)) is Verdict.FAILED
 
     story = Story().member().mark("grown")
-    metadata_of(story.at(1_000), t=4)
+    metadata_of(story.at(1_000), is_counted=is_counted, t=4)
     story.at(1_500).join(member=ID, generation=2)
     assert verdict(judge, story.end(8_000)) is Verdict.OK
 
