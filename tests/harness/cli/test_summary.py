@@ -55,6 +55,7 @@ def test_a_failure_is_told_with_what_was_expected_what_was_seen_and_how_to_have_
         f"FAILED {FIRST.id} (3/3)  {', '.join(FIRST.requirements)}",
         "  expected  It does.",
         "  observed  It did not.",
+        "  grounds   seen in 3 of 3 runs · 1 receipt · the kit did not lag",
         f"  replay    groupproof replay out/cases/{FIRST.id}/plan.json",
         "FAILED  odd 1.2 by kafka-4.1 in 12.3 s: 1 OK, 1 FAILED",
         "report: out/report.html",
@@ -73,7 +74,17 @@ def test_what_a_broken_shim_does_everywhere_is_told_once() -> None:
 
     assert sum("It crashed." in line for line in lines) == 1
     assert lines[0].startswith(f"BROKEN {FIRST.id} and 2 more")
+    assert f"  and 2 more: {SECOND.id}, {THIRD.id}" in lines
     assert "given up: it is no use" in lines
+
+
+def test_failures_of_one_cause_are_told_once_with_their_number() -> None:
+    others = [replace(result(case, Verdict.FAILED), ruling=replace(result(case, Verdict.FAILED).ruling, fingerprint="cd")) for case in CASES[3:5]]
+    lines = printed(run(*(result(case, Verdict.FAILED) for case in CASES[:3]), *others))
+
+    assert [line for line in lines if line.startswith("FAILED ") and "odd" not in line] == [
+        f"FAILED {case.id} and {more} more (3/3)  {', '.join(case.requirements)}" for case, more in ((FIRST, 2), (CASES[3], 1))
+    ]
 
 
 def test_a_known_failure_is_told_with_its_reason_and_a_stale_one_with_its_remedy() -> None:

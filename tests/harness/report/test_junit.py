@@ -56,7 +56,8 @@ def test_a_failure_tells_what_was_expected_and_what_was_observed_and_how_to_see_
 
     text = suite.findtext("testcase/failure")
     assert text == (
-        "\nFAILED · MUST · A member joins.\nrequirements: HB-03\nexpected: It joins.\nobserved: It left.\nstability: 3/3\n"
+        "\nFAILED · MUST · A member joins.\nrequirements: HB-03\nexpected: It joins.\nobserved: It left.\n"
+        "grounds: seen in 3 of 3 runs · 0 receipts · the kit did not lag\nstability: 3/3\n"
         "fingerprint: 0123456789ab\ntrace: out/cases/join/classic/example/trace.ndjson\nreplay: groupproof replay out/cases/join/classic/example/plan.json\n"
     )
     case = suite.find("testcase")

@@ -29,7 +29,7 @@ def test_a_summary_tells_grade_totals_failures_and_how_to_replay_them() -> None:
         "\n"
         "| case | expected | observed |\n"
         "| --- | --- | --- |\n"
-        "| `join/classic/failed` HB-03 | It joins. | It left \\| quit. |\n"
+        "| `join/classic/failed` HB-03 | It joins. | It left \\| quit. (seen in 1 of 1 run · 0 receipts · the kit did not lag) |\n"
         "\n"
         "<details><summary>replay</summary>\n"
         "\n"
@@ -66,7 +66,7 @@ def test_what_a_client_says_is_no_markup() -> None:
 
 
 def test_a_summary_fits_into_a_comment() -> None:
-    results = [a_result(Verdict.FAILED, a_case(f"join/classic/n{number}"), observed="wrong " * 300) for number in range(200)]
+    results = [a_result(Verdict.FAILED, a_case(f"join/classic/n{number}"), observed=f"wrong {number} " * 300) for number in range(200)]
 
     text = summary(summary_of(*results), "out")
 
@@ -75,12 +75,24 @@ def test_a_summary_fits_into_a_comment() -> None:
 
 
 def test_long_lists_are_cut_and_say_by_how_much() -> None:
-    results = [a_result(Verdict.FAILED, a_case(f"join/classic/n{number}")) for number in range(60)]
+    results = [a_result(Verdict.FAILED, a_case(f"join/classic/n{number}"), observed=f"It fell {number} times.") for number in range(60)]
 
     text = summary(summary_of(*results), "out")
 
     assert "| … and 10 more | | |" in text
     assert text.count("groupproof replay") == 50
+
+
+def test_cases_of_one_cause_stand_in_one_row() -> None:
+    results = [a_result(verdict, a_case(f"join/classic/n{number}"), fingerprint="ab") for number in range(20) for verdict in [Verdict.FAILED]]
+    results += [a_result(Verdict.INCONCLUSIVE, a_case(f"sync/classic/n{number}"), observed="It was late.") for number in range(2)]
+
+    text = summary(summary_of(*results), "out")
+
+    assert "| `join/classic/n0` HB-03 and 19 more: `join/classic/n1`, " in text
+    assert "`join/classic/n8`, … | It joins. |" in text
+    assert "| `sync/classic/n0` HB-03 and 1 more: `sync/classic/n1` |" in text
+    assert text.count("groupproof replay") == 1
 
 
 def test_the_difference_to_a_baseline_stands_above_what_was_found() -> None:

@@ -4,7 +4,7 @@ from tests.harness.report.making import REBALANCE, a_case, a_result, known, play
 
 from groupproof.harness.report.model import SubjectInfo, SuiteInfo
 from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.harness.verdicts import Goodbye, Verdict
+from groupproof.harness.verdicts import Finding, Goodbye, Grounds, Verdict
 from groupproof.protocol.schemas import validate
 from groupproof.protocol.spec.requirements import catalogue_sha256
 
@@ -51,6 +51,10 @@ def test_a_report_is_what_the_contract_says() -> None:
                 "receipts": 2,
                 "duration_s": 1.25,
                 "trace": "cases/join/classic/first/trace.ndjson",
+                "seq": None,
+                "run": 1,
+                "grounds": "seen in 1 of 1 run · 2 receipts · the kit did not lag",
+                "lag_ms": 0.0,
                 "replay": "groupproof replay out/cases/join/classic/first/plan.json",
             }
         ],
@@ -65,6 +69,22 @@ def test_a_real_run_is_as_its_schema_says() -> None:
     assert {case["time"] for case in run.to_json()["cases"]} == {"virtual"}
 
 
+def test_the_trace_and_the_place_in_it_are_of_the_run_that_shows_the_verdict() -> None:
+    shown = Finding(verdict=Verdict.FAILED, requirement="HB-03", expected="", observed="It left.", seq=777, grounds=Grounds(run=2, lag_ms=7.0))
+    run = summary_of(a_result(Verdict.FAILED, FIRST, traces=[[], [], []], findings=[shown], stability="1/3", run=2, lag_ms=7.0))
+
+    (case,) = run.to_json()["cases"]
+    assert (case["trace"], case["seq"], case["run"], case["stability"]) == ("cases/join/classic/first/trace-2.ndjson", 777, 2, "1/3")
+    assert case["grounds"] == "proven on the wire in 1 of 3 runs, run 2 · 0 receipts · the kit lagged 7 ms at most"
+
+
+def test_what_no_trace_tells_is_not_in_the_report() -> None:
+    run = summary_of(a_result(Verdict.FAILED, FIRST, blurs=("the machine was late",)))
+
+    assert "the machine was late" not in str(run.to_json())
+    assert "had again alone, for at first the machine was late" in run.cases[0].grounds
+
+
 def test_cases_stand_in_the_order_of_the_selection_whatever_ended_first() -> None:
     run = summary_of(a_result(case=THIRD), a_result(case=FIRST), selected=[FIRST, SECOND, THIRD])
 
@@ -77,6 +97,7 @@ def test_an_excused_case_counts_as_excused_and_keeps_what_was_found() -> None:
 
     case = run.to_json()["cases"][0]
     assert (case["verdict"], case["observed"], case["fingerprint"]) == ("EXCUSED", "It did.", "0123456789ab")
+    assert case["excused"] == {"verdict": "FAILED", "reason": "drops its id on 27", "source": "https://example.org/1"}
     assert run.totals["EXCUSED"] == 1
     assert run.totals["FAILED"] == 0
     assert run.grade == "PASSED"

@@ -39,6 +39,7 @@ def test_no_case_takes_the_name_of_a_file_of_another() -> None:
 def test_traces_are_numbered_from_the_second_run_on() -> None:
     assert [trace_name(run) for run in range(3)] == ["trace.ndjson", "trace-2.ndjson", "trace-3.ndjson"]
     assert trace_place("join/classic/x") == "cases/join/classic/x/trace.ndjson"
+    assert trace_place("join/classic/x", 1) == "cases/join/classic/x/trace-2.ndjson"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def test_the_summary_that_a_run_wrote_is_taken(tmp_path: Path) -> None:
 def test_a_report_that_lies_alone_is_summed_up_all_the_same(tmp_path: Path) -> None:
     file = tmp_path / "baseline.json"
     (tmp_path / "summary.md").write_text("of another run")
-    cases = {f"join/classic/c{number}": ("FAILED", "f") for number in range(60)}
+    cases = {f"join/classic/c{number}": ("FAILED", f"f{number}") for number in range(60)}
     made = report({**cases, "sync/classic/b": ("OK", None)})
     made["cases"][0] |= {"observed": "<b>It\n| fell", "preview": True}
     file.write_text(json.dumps(made))
@@ -34,6 +34,18 @@ def test_a_report_that_lies_alone_is_summed_up_all_the_same(tmp_path: Path) -> N
     assert r"| `join/classic/c0` (preview, not counted) CLIENT-73 | Something. | \<b\>It \| fell |" in told
     assert "… and 10 more" in told
     assert "sync/classic/b" not in told
+
+
+def test_cases_of_one_cause_are_summed_up_in_one_row(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    made = report({f"join/classic/c{number}": ("FAILED", "f") for number in range(3)})
+    made["cases"][0]["grounds"] = "proven on the wire in 1 of 3 runs, run 2"
+    file.write_text(json.dumps(made))
+
+    told = short([file])
+
+    row = "| `join/classic/c0` CLIENT-73 and 2 more: `join/classic/c1`, `join/classic/c2` | Something. | It did something. "
+    assert f"{row}(proven on the wire in 1 of 3 runs, run 2) |" in told
 
 
 def test_a_shard_and_an_interruption_are_told(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from groupproof.harness.meters.table import rows
 from groupproof.harness.progress import STYLES
 from groupproof.harness.report import CaseReport, RunSummary
 from groupproof.harness.report.cost import is_story
+from groupproof.harness.report.folding import and_more, cause_of, folded
 from groupproof.harness.report.places import replay_line
 from groupproof.harness.verdicts import Goodbye, Verdict
 
@@ -30,7 +31,7 @@ def print_summary(console: Console, outcome: Outcome, output: Path) -> None:
     for row in _costs(run):
         console.print(row, markup=False, highlight=False, soft_wrap=True)
     for verdict in _TOLD:
-        for alike in _alike(run, verdict):
+        for alike in folded((each for each in run.cases if each.verdict is verdict), cause_of):
             for line in _case_lines(alike, output):
                 console.print(line, soft_wrap=True)
     if outcome.summary.delta is not None:
@@ -46,17 +47,6 @@ def _costs(run: RunSummary) -> list[str]:
     return rows({name: meters_of(plays[0].trace).result() for name, plays in stories.items() if plays})
 
 
-def _alike(run: RunSummary, verdict: Verdict) -> list[list[CaseReport]]:
-    """Return the cases of a verdict; BROKEN ones of the same cause together, for a broken shim says the same everywhere."""
-    reports = [each for each in run.cases if each.verdict is verdict]
-    if verdict is not Verdict.BROKEN:
-        return [[each] for each in reports]
-    causes: dict[str, list[CaseReport]] = {}
-    for each in reports:
-        causes.setdefault(each.result.ruling.observed, []).append(each)
-    return list(causes.values())
-
-
 def _case_lines(alike: Sequence[CaseReport], output: Path) -> Iterator[Text]:
     first, ruling = alike[0], alike[0].result.ruling
     more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
@@ -66,6 +56,10 @@ def _case_lines(alike: Sequence[CaseReport], output: Path) -> Iterator[Text]:
     if ruling.expected:
         yield Text(f"  expected  {ruling.expected}")
     yield Text(f"  observed  {ruling.observed}")
+    if first.grounds:
+        yield Text(f"  grounds   {first.grounds}")
+    if len(alike) > 1:
+        yield Text(f"  {and_more(each.case.id for each in alike[1:])}")
     if first.excuse is not None:
         yield Text(f"  known     {first.excuse.reason} ({first.excuse.source})")
     yield Text.assemble("  replay    ", (replay_line(str(output), first.case.id), "cyan"))

@@ -117,10 +117,13 @@ def _figures(play: Play) -> dict[str, float]:
 
 
 def _lines(result: CaseResult, *, metered: bool) -> list[str]:
+    from groupproof.harness.report.grounds import grounds_of
+
     ruling = result.ruling
     lines = [f"{ruling.verdict.value} {result.case.id} ({ruling.stability}); goodbye {ruling.goodbye.value}"]
     lines += [f"  expected  {ruling.expected}"] if ruling.expected else []
     lines += [f"  observed  {ruling.observed}"] if ruling.observed else []
+    lines += [f"  grounds   {grounds}"] if (grounds := grounds_of(ruling)) else []
     return lines + (_table(result) if metered else [])
 
 

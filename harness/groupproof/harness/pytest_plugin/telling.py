@@ -12,7 +12,7 @@ from groupproof.harness.pytest_plugin.engine import Result
 from groupproof.harness.report import CaseReport
 from groupproof.harness.report.case_view import shown_of
 from groupproof.harness.report.excerpt import excerpt_of
-from groupproof.harness.report.places import replay_line, trace_place
+from groupproof.harness.report.places import replay_line
 from groupproof.harness.report.words import Line
 from groupproof.harness.verdicts import Finding, Goodbye, Verdict
 from groupproof.protocol.spec.requirements import UnknownRequirement, by_id
@@ -97,12 +97,12 @@ def _evidence(report: CaseReport, output: Path | None) -> Iterator[str]:
         yield f"  expected     {ruling.expected}"
     if ruling.observed:
         yield f"  observed     {ruling.observed}"
-    if ruling.stability not in ("1/1", "0/1"):
-        yield f"  stability    {ruling.stability}"
+    if report.grounds:
+        yield f"  grounds      {report.grounds}"
     yield from framed(_frames(report))
     if output is not None:
-        if report.result.plays:
-            yield f"  trace        {output / trace_place(case.id)}"
+        if report.trace is not None:
+            yield f"  trace        {output / report.trace}"
         yield f"  replay       {replay_line(str(output), case.id)}"
 
 

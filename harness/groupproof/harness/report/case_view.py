@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from groupproof.harness.case import Case
 from groupproof.harness.report.cost import Cost, cost_of, is_story
 from groupproof.harness.report.excerpt import Excerpt, excerpt_of
+from groupproof.harness.report.grounds import proof_of
 from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.places import METERS, PLAN, STDERR, TIMELINE, case_place, trace_name
@@ -36,6 +37,11 @@ class FindingView:
     run: int
     colour: str
     excerpt: Excerpt | None = None
+
+    @property
+    def proof(self) -> str:
+        """Return how it is proven, in words."""
+        return proof_of(self.finding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,6 +183,8 @@ def _ruling(told: Mapping[str, Any], excuse: Mapping[str, str] | None) -> Ruling
         fingerprint=told["fingerprint"] or "",
         receipts=told["receipts"],
         findings=(),
+        run=told.get("run", 1),
+        lag_ms=told.get("lag_ms", 0.0),
     )
 
 

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as xml
 from groupproof.harness.baseline import Change
 from groupproof.harness.case import Case
 from groupproof.harness.report.model import CaseReport, RunSummary
-from groupproof.harness.report.places import replay_line, trace_place
+from groupproof.harness.report.places import replay_line
 from groupproof.harness.verdicts import Goodbye, Verdict
 
 __all__ = ["junit"]
@@ -138,12 +138,14 @@ def _told(report: CaseReport, output: str) -> Iterator[str]:
         yield f"observed: {ruling.observed}"
     if ruling.goodbye is Goodbye.UNCLEAN:
         yield f"goodbye: UNCLEAN: {ruling.goodbye_reason}"
+    if report.grounds:
+        yield f"grounds: {report.grounds}"
     if ruling.stability != "1/1":
         yield f"stability: {ruling.stability}"
     if ruling.fingerprint:
         yield f"fingerprint: {ruling.fingerprint}"
-    if report.result.plays:
-        yield f"trace: {output.rstrip('/')}/{trace_place(case.id)}"
+    if report.trace is not None:
+        yield f"trace: {output.rstrip('/')}/{report.trace}"
     yield f"replay: {replay_line(output, case.id)}"
 
 

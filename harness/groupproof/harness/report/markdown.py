@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from groupproof.harness.report.folding import and_more, cause_of, folded
 from groupproof.harness.report.meanings import GRADES, grade_word
 from groupproof.harness.report.model import CaseReport, RunSummary
 from groupproof.harness.report.places import replay_line
@@ -80,27 +81,34 @@ def _difference(run: RunSummary) -> Iterator[str]:
 
 def _found(run: RunSummary, output: str) -> Iterator[str]:
     listed = 0
+    failed: list[CaseReport] = []
     for verdict in _LISTED:
-        cases = [each for each in run.cases if each.verdict is verdict]
-        if not cases:
+        causes = folded((each for each in run.cases if each.verdict is verdict), cause_of)
+        if not causes:
             continue
+        failed += [alike[0] for alike in causes if verdict is Verdict.FAILED]
+        shown = causes[: max(0, LISTED_MAX - listed)]
         yield from (f"#### {verdict.value}", "", "| case | expected | observed |", "| --- | --- | --- |")
-        yield from (_row(each) for each in cases[: max(0, LISTED_MAX - listed)])
-        if left := len(cases) - max(0, LISTED_MAX - listed):
-            yield from [f"| … and {left} more | | |"] if left > 0 else []
-        listed += len(cases)
+        yield from (_row(alike) for alike in shown)
+        if left := sum(len(alike) for alike in causes[len(shown) :]):
+            yield f"| … and {left} more | | |"
+        listed += len(causes)
         yield ""
-    failed = [each for each in run.cases if each.verdict is Verdict.FAILED][:LISTED_MAX]
     if failed:
-        yield from ("<details><summary>replay</summary>", "", "```", *(replay_line(output, each.case.id) for each in failed), "```", "</details>", "")
+        lines = (replay_line(output, each.case.id) for each in failed[:LISTED_MAX])
+        yield from ("<details><summary>replay</summary>", "", "```", *lines, "```", "</details>", "")
 
 
-def _row(each: CaseReport) -> str:
-    ruling = each.result.ruling
-    preview = " (preview, not counted)" if each.case.preview else ""
-    known = f" Known: {each.excuse.reason} ({each.excuse.source})" if each.excuse is not None else ""
-    requirements = ", ".join(each.case.requirements)
-    return f"| `{each.case.id}`{preview} {plain(requirements)} | {plain(ruling.expected)} | {plain(ruling.observed + known)} |"
+def _row(alike: Sequence[CaseReport]) -> str:
+    """Return the row of a cause: its first case, what it rests on, and which others it has."""
+    first = alike[0]
+    ruling = first.result.ruling
+    preview = " (preview, not counted)" if first.case.preview else ""
+    known = f" Known: {first.excuse.reason} ({first.excuse.source})" if first.excuse is not None else ""
+    requirements = ", ".join(first.case.requirements)
+    more = f" {and_more(f'`{each.case.id}`' for each in alike[1:])}" if len(alike) > 1 else ""
+    grounds = f" ({plain(first.grounds)})" if first.grounds else ""
+    return f"| `{first.case.id}`{preview} {plain(requirements)}{more} | {plain(ruling.expected)} | {plain(ruling.observed + known)}{grounds} |"
 
 
 def _foot(run: RunSummary) -> Iterator[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from groupproof.harness.baseline import Delta, Present
 from groupproof.harness.case import Case
 from groupproof.harness.expectations import Known, Settled
 from groupproof.harness.grade import Counted, totals_of
+from groupproof.harness.report.grounds import deciding, grounds_of
 from groupproof.harness.report.places import replay_line, trace_place
 from groupproof.harness.runner import CaseResult
 from groupproof.harness.sharding import Share
@@ -89,6 +90,17 @@ class CaseReport:
     @property
     def verdict(self) -> Verdict:
         return self.result.ruling.verdict if self.excuse is None else Verdict.EXCUSED
+
+    @property
+    def trace(self) -> str | None:
+        """Return where the trace of the run lies that shows what decides the verdict, None where there was no run."""
+        plays = self.result.plays
+        return trace_place(self.case.id, min(self.result.ruling.run, len(plays)) - 1) if plays else None
+
+    @property
+    def grounds(self) -> str:
+        """Return on what the verdict rests, in one line."""
+        return grounds_of(self.result.ruling)
 
     @property
     def counted(self) -> Counted:
@@ -219,7 +231,11 @@ class RunSummary:
             "fingerprint": ruling.fingerprint or None,
             "receipts": ruling.receipts,
             "duration_s": round(each.result.duration_s, 3),
-            "trace": trace_place(case.id) if each.result.plays else None,
+            "trace": each.trace,
+            "seq": None if (finding := deciding(ruling)) is None else finding.seq,
+            "run": ruling.run,
+            "grounds": grounds_of(replace(ruling, blurs=())),  # of what the traces tell, so that it can be had again from them
+            "lag_ms": ruling.lag_ms,
             "replay": replay_line(output, case.id),
             **({} if each.excuse is None else {"excused": _excused_to_json(each.excuse, ruling.verdict)}),
         }

@@ -8,6 +8,7 @@ from typing import Any
 
 from groupproof.harness.report.case_view import CaseView
 from groupproof.harness.report.course_words import course_in_words, ground_in_words
+from groupproof.harness.report.folding import cause_of, folded
 from groupproof.harness.report.legend_svg import legend_inline
 from groupproof.harness.report.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS, grade_word
 from groupproof.harness.report.model import RunSummary
@@ -29,7 +30,8 @@ def page(run: RunSummary, views: Iterable[CaseView], pictures: Mapping[str, str]
         "report.html.j2",
         run=run,
         areas=_areas(shown),
-        notable=sorted((view for view in shown if view.is_notable), key=lambda view: view.gravity),
+        notable=folded(sorted((view for view in shown if view.is_notable), key=lambda view: view.gravity), lambda view: cause_of(view.report)),
+        notable_count=sum(view.is_notable for view in shown),
         counts=_counts(shown),
         pictures=pictures,
         definitions=DEFINITIONS,

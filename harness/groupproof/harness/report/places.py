@@ -24,12 +24,12 @@ def case_place(case: str) -> str:
 
 
 def trace_name(run: int = 0) -> str:
-    """Return the trace's file name: of the run that is shown (0), or of one of its repetitions."""
+    """Return the trace's file name: of the first run (0), or of one of its repetitions."""
     return TRACE if run == 0 else f"trace-{run + 1}.ndjson"
 
 
-def trace_place(case: str) -> str:
-    return f"{case_place(case)}/{TRACE}"
+def trace_place(case: str, run: int = 0) -> str:
+    return f"{case_place(case)}/{trace_name(run)}"
 
 
 def replay_line(output: str, case: str) -> str:

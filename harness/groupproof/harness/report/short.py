@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from groupproof.harness.report.folding import and_more, cause_in, folded
 from groupproof.harness.report.markdown import LISTED_MAX, plain
 from groupproof.harness.report.meanings import GRADES, grade_word
 from groupproof.harness.report.reading import folder_of, read_report, title_of
@@ -69,11 +70,23 @@ def _table(counts: Mapping[str, int]) -> Iterator[str]:
 def _cases(verdict: str, cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not cases:
         return
+    causes = folded(cases, cause_in)
     yield from (f"#### {verdict}", "", "| case | expected | observed |", "| --- | --- | --- |")
-    for case in cases[:LISTED_MAX]:
-        preview = " (preview, not counted)" if case["preview"] else ""
-        requirements = plain(", ".join(case["requirements"]))
-        yield f"| `{case['id']}`{preview} {requirements} | {plain(case['expected'])} | {plain(case['observed'])} |"
-    if len(cases) > LISTED_MAX:
-        yield f"| … and {len(cases) - LISTED_MAX} more | | |"
+    yield from (_row(alike) for alike in causes[:LISTED_MAX])
+    if left := sum(len(alike) for alike in causes[LISTED_MAX:]):
+        yield f"| … and {left} more | | |"
     yield ""
+
+
+def _row(alike: Sequence[Mapping[str, Any]]) -> str:
+    case = alike[0]
+    preview = " (preview, not counted)" if case["preview"] else ""
+    more = f" {and_more(_code(each) for each in alike[1:])}" if len(alike) > 1 else ""
+    grounds = f" ({plain(case['grounds'])})" if case.get("grounds") else ""
+    return (
+        f"| `{case['id']}`{preview} {plain(', '.join(case['requirements']))}{more} | {plain(case['expected'])} | {plain(case['observed'])}{grounds} |"
+    )
+
+
+def _code(case: Mapping[str, Any]) -> str:
+    return f"`{case['id']}`"
