@@ -21,7 +21,7 @@ from groupproof.harness.terms import Terms, TermsReader
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Evidence", "NotOffered", "NotReached"]
+__all__ = ["CaseNotOffered", "Evidence", "NotOffered", "NotReached"]
 
 
 class NotReached(Exception):
@@ -30,6 +30,10 @@ class NotReached(Exception):
 
 class NotOffered(Exception):
     """The subject does not let the kit set what the judge depends on; the case is then UNIMPLEMENTED, and this says what."""
+
+
+class CaseNotOffered(NotOffered):
+    """The whole case rests on what the subject does not let be set: what its other judges would say holds nothing against the subject."""
 
 
 class Evidence:

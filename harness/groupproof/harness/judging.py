@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.claims import GROUP_TITLES, broken_claims, unattributed
 from groupproof.harness.crashes import crash_in
-from groupproof.harness.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.evidence import CaseNotOffered, Evidence, NotOffered, NotReached
 from groupproof.harness.frameless import lies_in, silence_of
 from groupproof.harness.goodbye import goodbye_of
 from groupproof.harness.lag import lags_in, most_lag_ms, with_lag
@@ -117,6 +117,8 @@ def _asked(judges: Iterable[Judge], evidence: Evidence) -> _Said:
             said.findings.extend(judge(evidence))
         except NotReached as reason:
             said.missed.append(str(reason))
+        except CaseNotOffered as lack:
+            return _Said(lack=str(lack))
         except NotOffered as lack:
             said.lack = said.lack or str(lack)
     return said

@@ -20,6 +20,7 @@ REACT_MS: Final = 6_000.0
 """Within which a client has reacted, unless its own rhythm was measured and is slower."""
 
 _GAPS_KEPT: Final = 16
+_GAPS_MIN: Final = 3
 _JOIN, _BEAT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title
 
 
@@ -52,7 +53,7 @@ class Terms:
     def heartbeat_ms(self) -> float:
         """Return the interval (ms) of its heartbeats as it was observed, but not less than the plan's."""
         wished = float(self.settings.get("heartbeat_interval_ms") or 0)
-        if self._gaps_ms:
+        if len(self._gaps_ms) >= _GAPS_MIN:
             return max(wished, median(self._gaps_ms))
         # Kafka advises a third of the session, and no client known takes more.
         return max(wished, self.session_ms / 3) if "heartbeat_interval_ms" in self.ignored else wished

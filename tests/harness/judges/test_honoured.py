@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.harness.judges.story import Story, findings
 
-from groupproof.harness.evidence import NotOffered
+from groupproof.harness.evidence import CaseNotOffered
 from groupproof.harness.judges.honoured import SCALED, insists_on
 
 FIELDS = {"session_timeout_ms": 1_000, "assignors": ["roundrobin"], "request_timeout_ms": 2_500}
@@ -18,7 +18,7 @@ def ignoring(*names: str) -> Story:
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_case_cannot_be_had_of_a_client_that_ignores_what_it_insists_on(name: str) -> None:
-    with pytest.raises(NotOffered, match=f"does not set {name}"):
+    with pytest.raises(CaseNotOffered, match=f"does not set {name}"):
         findings(insists_on({"m0": {name: FIELDS[name]}}), ignoring(name).end())
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from groupproof.harness.case import Judge
-from groupproof.harness.evidence import Evidence, NotOffered
+from groupproof.harness.evidence import CaseNotOffered, Evidence
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
@@ -26,11 +26,11 @@ def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, s
             terms = ev.terms(client)
             ignored = sorted(name for name in terms.ignored & set(wanted) if not _shows(terms.join, name, wanted[name]))
             if ignored:
-                raise NotOffered(f"the shim of {client} does not set {' and '.join(ignored)}, which the case is about")
+                raise CaseNotOffered(f"the shim of {client} does not set {' and '.join(ignored)}, which the case is about")
         for client, assignor in common.items():
             terms = ev.terms(client)
             if "assignors" in terms.ignored and (terms.join is None or assignor not in _assignors_of(terms.join)):
-                raise NotOffered(
+                raise CaseNotOffered(
                     f"the shim of {client} does not set assignors, and {client} does not offer {assignor}, which others in its group have"
                 )
         return ()

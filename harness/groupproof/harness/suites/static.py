@@ -39,6 +39,9 @@ _TELL_MS = 3_000
 """Within which the application knows: the error needs no more than the next poll. A client that hides it may spin meanwhile, so not longer."""
 
 
+_RETURN_MS = 25_000  # a session in which a process that starts slowly is back
+
+
 def _instance(name: str = "m0", **settings: Any) -> Member:
     return subject(name, instance_id="i0", **settings)
 
@@ -175,8 +178,8 @@ _COURSE: tuple[Case, ...] = (
         SHOULD,
         plan(
             company(),
-            _instance("m0", session_timeout_ms=9_000),
-            _instance("m1", session_timeout_ms=9_000),
+            _instance("m0", session_timeout_ms=_RETURN_MS),
+            _instance("m1", session_timeout_ms=_RETURN_MS),
             steps=[*joined("a0", "m0"), passing(300), mark("restart"), close("m0"), *start("m1"), stable("m1", after="restart"), passing(700)],
         ),
         starts_in_generation("m1", of="m0", requirement="STATIC-16"),
@@ -190,8 +193,8 @@ _COURSE: tuple[Case, ...] = (
         SHOULD,
         plan(
             company(),
-            _instance("m0", session_timeout_ms=9_000),
-            _instance("m1", session_timeout_ms=9_000),
+            _instance("m0", session_timeout_ms=_RETURN_MS),
+            _instance("m1", session_timeout_ms=_RETURN_MS),
             steps=[*joined("a0", "m0"), passing(300), mark("restart"), kill("m0"), *start("m1"), stable("m1", after="restart"), passing(700)],
         ),
         starts_in_generation("m1", of="m0", requirement="STATIC-16"),
