@@ -115,6 +115,7 @@ class ShimMember:
             return
         if deliveries:
             self._tell_records(deliveries)
+            await trio.sleep(self._subscribe.handler_delay_ms / 1000)  # the application works on them, and nothing interrupts it
         if self._policy.poll_pause_ms:
             with trio.move_on_after(self._policy.poll_pause_ms / 1000):
                 await changed.wait()

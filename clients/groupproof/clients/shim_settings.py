@@ -31,7 +31,7 @@ _PLAIN: Final = (
     "auto_offset_reset", "metadata_max_age_ms", "request_timeout_ms",
 )  # fmt: skip
 _OTHERS: Final = frozenset({
-    "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "assignors", "poll_timeout_ms", "on_revoked",
+    "broker_release", "group_protocol", "handler_delay_ms", "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "assignors", "poll_timeout_ms", "on_revoked",
     "properties",
 })  # fmt: skip
 
@@ -52,6 +52,7 @@ class Subscribe:
     bootstrap: tuple[tuple[str, int], ...]
     client_id: str
     poll_timeout_ms: int = 100
+    handler_delay_ms: int = 0
     on_revoked: Mapping[str, Any] = field(default_factory=dict)
     variant: str | None = None
     ignored: tuple[str, ...] = ()
@@ -60,8 +61,9 @@ class Subscribe:
     def of(cls, asked: Mapping[str, Any], own: Mapping[str, Any] = MappingProxyType({})) -> Subscribe:
         """Raise `WrongField` or `NotImplementedHere`. What is in `own` is as it is, whatever was asked, and is listed as ignored."""
         fields = {**asked, **own}
-        if fields.get("protocol", "classic") != "classic":
-            raise NotImplementedHere(f"group.protocol {fields['protocol']}: this member speaks the classic protocol")
+        dialect = fields.get("group_protocol") or fields.get("protocol") or "classic"
+        if dialect != "classic":
+            raise NotImplementedHere(f"group.protocol {dialect}: this member speaks the classic protocol")
         missing = [name for name in ("bootstrap", "group", "topics") if not fields.get(name)]
         if missing:
             raise WrongField(f"subscribe lacks {', '.join(missing)}")
@@ -74,6 +76,7 @@ class Subscribe:
             bootstrap=tuple(_address(each) for each in str(fields["bootstrap"]).split(",")),
             client_id=fields.get("client_id") or "groupproof",
             poll_timeout_ms=int(fields.get("poll_timeout_ms") or 100),
+            handler_delay_ms=int(fields.get("handler_delay_ms") or 0),
             on_revoked=fields.get("on_revoked") or {},
             variant=variant,
             ignored=tuple(ignored + [f"properties.{name}" for name in unknown]),

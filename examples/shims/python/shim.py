@@ -7,6 +7,7 @@ import queue
 import signal
 import sys
 import threading
+from time import sleep
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition, version
@@ -16,8 +17,9 @@ SETTINGS = {
     "bootstrap": "bootstrap.servers", "group": "group.id", "client_id": "client.id", "instance_id": "group.instance.id",
     "session_timeout_ms": "session.timeout.ms", "heartbeat_interval_ms": "heartbeat.interval.ms", "max_poll_interval_ms": "max.poll.interval.ms",
     "auto_commit": "enable.auto.commit", "auto_commit_interval_ms": "auto.commit.interval.ms", "auto_offset_reset": "auto.offset.reset",
-    "metadata_max_age_ms": "topic.metadata.refresh.interval.ms",
+    "metadata_max_age_ms": "topic.metadata.refresh.interval.ms", "request_timeout_ms": "socket.timeout.ms",
 }  # fmt: skip
+ELSEWHERE = {"id", "command", "protocol", "topics", "assignors", "poll_timeout_ms", "handler_delay_ms", "broker_release"}
 
 
 def write(**line: Any) -> None:
@@ -39,6 +41,7 @@ class Shim:
     def __init__(self) -> None:
         self.consumer: Consumer | None = None
         self.poll_s = 0.1
+        self.handler_s = 0.0
         self.polls = False
 
     def told(self, name: str, partitions: list[TopicPartition]) -> None:
@@ -57,12 +60,13 @@ class Shim:
         offset = message.offset()
         part = {"topic": message.topic(), "partition": message.partition(), "minOffset": offset, "maxOffset": offset, "count": 1}
         write(name="records_consumed", count=1, partitions=[part])
+        sleep(self.handler_s)  # handler_delay_ms: the application is slow
 
     def subscribe(self, command: Command) -> Command:
         given = {name: value for name, value in command.items() if value is not None}
         settings = {SETTINGS[name]: given[name] for name in SETTINGS if name in given}
         settings["partition.assignment.strategy"] = ",".join(given["assignors"])
-        self.poll_s = given["poll_timeout_ms"] / 1000
+        self.poll_s, self.handler_s = given["poll_timeout_ms"] / 1000, given.get("handler_delay_ms", 0) / 1000
         self.consumer = Consumer(settings)
         self.consumer.subscribe(
             given["topics"],
@@ -72,7 +76,7 @@ class Shim:
         )
         self.polls = True
         write(name="startup_complete")
-        return {"ignored": sorted(set(given) - set(SETTINGS) - {"id", "command", "protocol", "topics", "assignors", "poll_timeout_ms"})}
+        return {"ignored": sorted(set(given) - set(SETTINGS) - ELSEWHERE)}
 
     def pause(self, _command: Command) -> Command:
         self.polls = False
@@ -149,7 +153,7 @@ class Shim:
 
 
 def main() -> None:
-    capabilities = ["classic", "commit", "auto-commit", "pause", "static", "cooperative"]
+    capabilities = ["classic", "commit", "auto-commit", "pause", "poll-deadline", "static", "cooperative"]
     write(name="hello", contract=1, client="confluent-kafka", version=version(), language="python", capabilities=capabilities)
     shim = Shim()
     commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()

@@ -11,6 +11,7 @@ from groupproof.harness.contract_lines import EVENTS, Answer
 from groupproof.harness.conversation import Ending
 from groupproof.harness.plan import Member
 from groupproof.harness.subjects import Handle
+from groupproof.protocol.spec.releases import RELEASES
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["DEFAULTS", "Actor", "subscription_of"]
@@ -32,9 +33,10 @@ DEFAULTS: Mapping[str, Any] = {
 _FAREWELLS = frozenset({"close", "exit"})
 
 
-def subscription_of(member: Member, bootstrap: str) -> dict[str, Any]:
-    """Return the fields of the member's `subscribe`; its name is its client id."""
-    return {"bootstrap": bootstrap, "client_id": member.name, **DEFAULTS, **member.settings}
+def subscription_of(member: Member, bootstrap: str, profile: str = "") -> dict[str, Any]:
+    """Return the fields of the member's `subscribe`; its name is its client id. Brokers that play no release of Kafka's have none to tell."""
+    release = {"broker_release": ".".join(map(str, RELEASES[profile]))} if profile in RELEASES else {}
+    return {"bootstrap": bootstrap, "client_id": member.name, **release, **DEFAULTS, **member.settings}
 
 
 class Actor:

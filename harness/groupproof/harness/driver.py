@@ -68,7 +68,7 @@ class _Stop(Exception):
 
 
 class Driver:
-    """One plan's run. `subject_of` says who plays a member of a kind; `key_of` names it to a shim that hosts many."""
+    """One plan's run. `subject_of` says who plays a member of a kind; `key_of` names it to a shim that hosts many; `profile` is what the brokers play."""
 
     def __init__(
         self,
@@ -80,6 +80,7 @@ class Driver:
         subject_of: Callable[[str], Subject],
         key: str,
         seed: int,
+        profile: str = "",
         is_isolated: bool = False,
         limits: Limits | None = None,
         on_started: Callable[[Actor], Awaitable[None]] | None = None,
@@ -91,6 +92,7 @@ class Driver:
         self._subject_of = subject_of
         self._key = key
         self._seed = seed
+        self._profile = profile
         self._is_isolated = is_isolated
         self._limits = limits or Limits()
         self._on_started = on_started
@@ -169,7 +171,7 @@ class Driver:
         await self._admit(actor)
         if self._on_started is not None:
             await self._on_started(actor)
-        fields = subscription_of(member, bootstrap_of((await self._network.entrance(member.name)).addresses))
+        fields = subscription_of(member, bootstrap_of((await self._network.entrance(member.name)).addresses), self._profile)
         with trio.move_on_after(self._limits.subscribe_s):
             answer = await actor.ask("subscribe", fields)
             if not answer.ok:

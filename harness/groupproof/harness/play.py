@@ -134,6 +134,7 @@ class Stage:
             subject_of=lambda kind: self.subject if kind == "subject" else self.company,
             key=key,
             seed=seed_of(self.seed, case.id),
+            profile=self.profile,
             is_isolated=case.isolated or alone,
             limits=self.limits,
             on_started=started,

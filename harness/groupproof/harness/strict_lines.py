@@ -16,8 +16,8 @@ __all__ = ["CAPABILITIES", "EVENTS", "StrictLines"]
 
 CAPABILITIES: Final = frozenset(
     {
-        "classic", "consumer", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "seek", "regex", "on-revoked",
-        "resubscribe", "multi",
+        "classic", "consumer", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "seek", "regex",
+        "on-revoked", "resubscribe", "multi",
     }
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ use rdkafka::message::Message;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use serde_json::{Value, json};
 
-const SETTINGS: [(&str, &str); 11] = [
+const SETTINGS: [(&str, &str); 12] = [
     ("bootstrap", "bootstrap.servers"),
     ("group", "group.id"),
     ("client_id", "client.id"),
@@ -25,8 +25,9 @@ const SETTINGS: [(&str, &str); 11] = [
     ("auto_commit_interval_ms", "auto.commit.interval.ms"),
     ("auto_offset_reset", "auto.offset.reset"),
     ("metadata_max_age_ms", "topic.metadata.refresh.interval.ms"),
+    ("request_timeout_ms", "socket.timeout.ms"),
 ];
-const ELSEWHERE: [&str; 6] = ["id", "command", "protocol", "topics", "assignors", "poll_timeout_ms"];
+const ELSEWHERE: [&str; 8] = ["id", "command", "protocol", "topics", "assignors", "poll_timeout_ms", "handler_delay_ms", "broker_release"];
 
 fn write(line: Value) {
     let mut out = stdout().lock();
@@ -85,6 +86,7 @@ fn tell(name: &str, partitions: &TopicPartitionList) {
 struct Shim {
     consumer: Option<BaseConsumer<Callbacks>>,
     poll_for: Duration,
+    handle_for: Duration,
     is_paused: bool,
     positions: HashMap<(String, i32), i64>,
 }
@@ -101,6 +103,7 @@ impl Shim {
         }
         config.set("partition.assignment.strategy", strings(&command["assignors"]).join(","));
         self.poll_for = Duration::from_millis(command["poll_timeout_ms"].as_u64().unwrap_or(100));
+        self.handle_for = Duration::from_millis(command["handler_delay_ms"].as_u64().unwrap_or(0));
         let consumer: BaseConsumer<Callbacks> = config.create_with_context(Callbacks)?;
         consumer.subscribe(&strings(&command["topics"]))?;
         self.consumer = Some(consumer);
@@ -123,6 +126,7 @@ impl Shim {
                 self.positions.insert((topic.into(), partition), offset + 1);
                 let part = json!({"topic": topic, "partition": partition, "minOffset": offset, "maxOffset": offset, "count": 1});
                 write(json!({"name": "records_consumed", "count": 1, "partitions": [part]}));
+                std::thread::sleep(self.handle_for); // the application is slow
             }
         }
     }
@@ -219,7 +223,7 @@ fn commands() -> Receiver<Option<Value>> {
 }
 
 fn main() {
-    let capabilities = ["classic", "commit", "auto-commit", "pause", "static", "cooperative"];
+    let capabilities = ["classic", "commit", "auto-commit", "pause", "poll-deadline", "static", "cooperative"];
     write(json!({"name": "hello", "contract": 1, "client": "rdkafka", "version": "0.39.0", "language": "rust", "capabilities": capabilities}));
     let commands = commands();
     let mut shim = Shim::default();

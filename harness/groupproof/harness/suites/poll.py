@@ -1,4 +1,7 @@
-"""The application that stops polling: beyond max.poll.interval.ms a member gives its partitions up (CLIENT-52, KIP-62)."""
+"""The application that stops polling: beyond max.poll.interval.ms a member gives its partitions up (CLIENT-52, KIP-62).
+
+That is a feature of clients, not of the protocol: who has it declares `poll-deadline`.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ CASES: tuple[Case, ...] = (
         plan(_slow(), steps=[*joined("m0"), *_stopped(), passing(1_000), mark("again"), resume("m0"), stable("m0", after="again")]),
         gives_its_place_up("m0", after="stopped", within_ms=_POLL_MS + _TICK_MS),
         recovers("m0", after="again", requirement="CLIENT-52"),
-        needs=["pause"],
+        needs=["pause", "poll-deadline"],
     ),
     case(
         "poll/stopped-frees-partitions",
@@ -59,7 +62,7 @@ CASES: tuple[Case, ...] = (
         ),
         gives_its_place_up("m0", after="stopped", within_ms=_POLL_MS + _TICK_MS),
         holds_partitions("a0", 2, after="stopped", requirement="ASSIGN-11"),
-        needs=["pause"],
+        needs=["pause", "poll-deadline"],
     ),
     case(
         "poll/stopped-static",
@@ -69,7 +72,7 @@ CASES: tuple[Case, ...] = (
         plan(_slow(instance_id="i0"), steps=[*joined("m0"), mark("stopped"), pause("m0"), passing(_POLL_MS + _TICK_MS + 2_000)]),
         sends_none("m0", Api.LEAVE_GROUP, after="stopped", requirement="STATIC-15", gravity=Verdict.NON_STRICT),
         heartbeats_stop("m0", after="stopped", requirement="CLIENT-52", within_ms=_POLL_MS + _TICK_MS),
-        needs=["pause", "static"],
+        needs=["pause", "poll-deadline", "static"],
     ),
     case(
         "poll/commit-after-leaving",
@@ -90,7 +93,7 @@ CASES: tuple[Case, ...] = (
             ],
         ),
         commit_fails("m0", after="commit", requirement="CLIENT-67"),
-        needs=["pause", "commit"],
+        needs=["pause", "poll-deadline", "commit"],
     ),
     case(
         "poll/long-but-in-time",

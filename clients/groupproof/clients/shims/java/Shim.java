@@ -145,6 +145,7 @@ public final class Shim {
         boolean done;
         boolean isStatic;
         Duration pollTimeout = Duration.ofMillis(100);
+        long handlerDelay = 0;
         Map<String, Object> onRevoked = Map.of();
 
         Member(String key) {
@@ -209,6 +210,7 @@ public final class Shim {
                         "maxOffset", some.get(some.size() - 1).offset(), "count", some.size()));
             }
             emit("records_consumed", json("count", records.count(), "partitions", parts));
+            if (handlerDelay > 0) pause(handlerDelay); // the application works on them, and polls no more meanwhile
         }
 
         void carryOut(Map<String, Object> command) {
@@ -245,6 +247,7 @@ public final class Shim {
             if (consumer != null) throw new IllegalStateException("this member has subscribed already; use resubscribe");
             Settings settings = new Settings(command);
             pollTimeout = Duration.ofMillis(((Number) settings.take("poll_timeout_ms", 100L)).longValue());
+            handlerDelay = ((Number) settings.take("handler_delay_ms", 0L)).longValue();
             onRevoked = (Map<String, Object>) settings.take("on_revoked", Map.of());
             isStatic = command.get("instance_id") != null && Settings.CONFIGS.contains("group.instance.id");
             consumer = new KafkaConsumer<>(settings.properties());
@@ -463,7 +466,8 @@ public final class Shim {
             Map<String, Object> made = new HashMap<>();
             made.put("key.deserializer", ByteArrayDeserializer.class);
             made.put("value.deserializer", ByteArrayDeserializer.class);
-            boolean classic = take("protocol", "classic").equals("classic");
+            take("broker_release", ""); // the client asks its brokers
+            boolean classic = take("group_protocol", take("protocol", "classic")).equals("classic");
             if (classic) made.put("partition.assignment.strategy", assignors(strings(take("assignors", List.of("range")))));
             else if (CONFIGS.contains("group.protocol")) made.put("group.protocol", "consumer");
             else throw new Unimplemented("this release has the classic group protocol only");
@@ -494,7 +498,7 @@ public final class Shim {
         }
 
         static List<Object> capabilities() {
-            List<Object> found = new ArrayList<>(List.of("classic", "commit", "commit-async", "auto-commit", "pause", "on-revoked",
+            List<Object> found = new ArrayList<>(List.of("classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "on-revoked",
                     "resubscribe", "multi"));
             if (CONFIGS.contains("group.instance.id")) found.add("static");
             if (has("CooperativeStickyAssignor")) found.add("cooperative");

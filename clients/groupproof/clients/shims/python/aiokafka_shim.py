@@ -55,7 +55,7 @@ SETTINGS = {
     "metadata_max_age_ms": "metadata_max_age_ms", "request_timeout_ms": "request_timeout_ms", "retry_backoff_ms": "retry_backoff_ms",
 }  # fmt: skip
 POSITION_S_MAX = 10.0
-CAPABILITIES = ["classic", "commit", "commit-async", "auto-commit", "pause", "on-revoked", "resubscribe", "multi"]
+CAPABILITIES = ["classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "on-revoked", "resubscribe", "multi"]
 
 
 def main() -> None:
@@ -93,6 +93,7 @@ class AioMember(MemberBase):
         self._idle = asyncio.Event()
         self._idle.set()
         self._poll_timeout_s = 0.1
+        self._handler_delay_s = 0.0
         self._tasks: set[asyncio.Task[None]] = set()
         self._poller: asyncio.Task[None] | None = None
         self.on_revoked_plan: dict[str, Any] = {}
@@ -146,7 +147,8 @@ class AioMember(MemberBase):
             except Exception as error:
                 await self._report(error)
             else:
-                self._tell_records(polled)
+                if self._tell_records(polled):
+                    await asyncio.sleep(self._handler_delay_s)  # the application works on them
             finally:
                 self._idle.set()
 
@@ -161,10 +163,12 @@ class AioMember(MemberBase):
         else:
             await asyncio.sleep(self._poll_timeout_s)
 
-    def _tell_records(self, polled: Mapping[Any, Sequence[Any]]) -> None:
+    def _tell_records(self, polled: Mapping[Any, Sequence[Any]]) -> bool:
+        """Tell of what was polled; return whether it is anything."""
         ranges = {(tp.topic, tp.partition): (some[0].offset, some[-1].offset, len(some)) for tp, some in polled.items() if some}
         if ranges:
             self.emit_records(ranges)
+        return bool(ranges)
 
     async def _stop_polling(self, within_s: float | None = None) -> None:
         self._polling.clear()
@@ -180,13 +184,14 @@ class AioMember(MemberBase):
         if self.consumer is not None:
             raise CommandFailed("ILLEGAL_STATE", "this member has subscribed already; use resubscribe")
         subscribe = Subscribe(command)
-        if subscribe.take("protocol", "classic") != "classic":
+        if subscribe.dialect != "classic":
             raise Unimplemented("aiokafka has the classic group protocol only")
         settings = subscribe.config(SETTINGS)
         settings["partition_assignment_strategy"] = [_assignor(name) for name in subscribe.take("assignors", ["range"])]
         settings.update(subscribe.take("properties", {}))
         self._is_static = "group_instance_id" in settings
         self._poll_timeout_s, self.on_revoked_plan = subscribe.poll_timeout_s, subscribe.on_revoked
+        self._handler_delay_s = subscribe.handler_delay_s
         consumer = AIOKafkaConsumer(**settings)
         try:
             await consumer.start()

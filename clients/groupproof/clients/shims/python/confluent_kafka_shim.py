@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def capabilities() -> list[str]:
-    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe", "multi"]
+    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe", "multi"]
     if confluent_kafka.libversion()[1] >= CONSUMER_PROTOCOL_SINCE:
         found.append("consumer")
     return found
@@ -70,7 +70,7 @@ class ConfluentMember(Member):
 
     def _settings(self, subscribe: Subscribe) -> dict[str, Any]:
         settings = subscribe.config(SETTINGS)
-        if subscribe.take("protocol", "classic") == "consumer":
+        if subscribe.dialect == "consumer":
             settings["group.protocol"] = "consumer"
             for field in CLASSIC_ONLY:  # librdkafka refuses them with group.protocol=consumer
                 settings.pop(SETTINGS.get(field, ""), None)

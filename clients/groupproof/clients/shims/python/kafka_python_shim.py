@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def capabilities() -> list[str]:
-    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "on-revoked", "resubscribe", "multi"]
+    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "on-revoked", "resubscribe", "multi"]
     if "group_instance_id" in KafkaConsumer.DEFAULT_CONFIG:
         found.append("static")
     if assignor("cooperative-sticky") is not None:
@@ -81,7 +81,7 @@ class KafkaPythonMember(Member):
     has_begun = False
 
     def open(self, subscribe: Subscribe) -> None:
-        if subscribe.take("protocol", "classic") != "classic":
+        if subscribe.dialect != "classic":
             raise Unimplemented("kafka-python has the classic group protocol only")
         self.consumer = KafkaConsumer(**self._settings(subscribe))
         self.resubscribe(subscribe.topics)

@@ -124,6 +124,8 @@ class Subscribe:
         self._fields = {name: value for name, value in fields.items() if value is not None and name not in self._ENVELOPE}
         self._taken: set[str] = set()
         self.poll_timeout_s: float = self.take("poll_timeout_ms", 100) / 1000
+        self.handler_delay_s: float = self.take("handler_delay_ms", 0) / 1000
+        self.take("broker_release")  # no client needs to be told: it asks its brokers
         self.on_revoked: dict[str, Any] = self.take("on_revoked", {})
         self.topics: list[str] = self.take("topics", [])
 
@@ -134,6 +136,12 @@ class Subscribe:
     def config(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Take the given fields under the client's own names (`names`: field to setting), leaving out those that were not given."""
         return {setting: self.take(field) for field, setting in names.items() if field in self._fields}
+
+    @property
+    def dialect(self) -> str:
+        """Return `classic` or `consumer`."""
+        older = self.take("protocol") or "classic"
+        return str(self.take("group_protocol") or older)
 
     @property
     def ignored(self) -> list[str]:

@@ -46,6 +46,7 @@ class Member(MemberBase, threading.Thread, ABC):
         self._done = False
         self.polling = False
         self.poll_timeout_s = 0.1
+        self.handler_delay_s = 0.0
         self.on_revoked_plan: dict[str, Any] = {}
 
     @abstractmethod
@@ -125,6 +126,7 @@ class Member(MemberBase, threading.Thread, ABC):
         else:
             if ranges:
                 self.emit_records(ranges)
+                time.sleep(self.handler_delay_s)  # the application works on them, and polls no more meanwhile
 
     def report(self, problem: Problem) -> None:
         """Tell an error of poll. After a fatal one the member polls no more, as an application would not; `resume` makes it go on."""
@@ -159,6 +161,7 @@ class Member(MemberBase, threading.Thread, ABC):
             raise CommandFailed("ILLEGAL_STATE", "this member has subscribed already; use resubscribe")
         subscribe = Subscribe(command)
         self.poll_timeout_s, self.on_revoked_plan = subscribe.poll_timeout_s, subscribe.on_revoked
+        self.handler_delay_s = subscribe.handler_delay_s
         self.open(subscribe)
         self._opened = self.polling = True
         self.emit("startup_complete")
