@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,7 +33,11 @@ type shim struct {
 	positions map[string]map[int32]int64
 	isPaused  bool
 	pollFor   time.Duration
+	handleFor time.Duration
 }
+
+// What an application may be told in one line, and more than bufio.Scanner takes by itself (64 KiB).
+const lineBytesMax = 1 << 20
 
 func (s *shim) write(line object) {
 	s.mutex.Lock()
@@ -59,8 +64,8 @@ func nameOf(err error) string {
 	return "CLIENT_ERROR"
 }
 
-// The callbacks: what is told is flushed before the callback returns.
-func (s *shim) callback(name string, partitions map[string][]int32) {
+// The callbacks: what is told is flushed before the callback returns; work is what the application does in it.
+func (s *shim) callback(name string, partitions map[string][]int32, work func()) {
 	listed := []object{}
 	s.mutex.Lock()
 	for topic, numbers := range partitions {
@@ -79,17 +84,21 @@ func (s *shim) callback(name string, partitions map[string][]int32) {
 	}
 	s.mutex.Unlock()
 	s.write(object{"name": name, "partitions": listed})
+	work()
 	s.write(object{"name": "callback_done"})
 }
 
+func nothing() {}
+
 func (s *shim) subscribe(command object) {
-	taken := map[string]bool{"id": true, "command": true, "protocol": true}
+	taken := map[string]bool{"id": true, "command": true, "protocol": true, "broker_release": true} // the client asks its brokers for their versions
 	take := func(name string) any { taken[name] = true; return command[name] }
 	millis := func(name string) time.Duration {
 		number, _ := take(name).(float64)
 		return time.Duration(number) * time.Millisecond
 	}
-	s.pollFor = millis("poll_timeout_ms")
+	s.pollFor, s.handleFor = millis("poll_timeout_ms"), millis("handler_delay_ms")
+	commits := take("auto_commit") == true
 	options := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(take("bootstrap").(string), ",")...),
 		kgo.ConsumerGroup(take("group").(string)),
@@ -98,9 +107,20 @@ func (s *shim) subscribe(command object) {
 		kgo.SessionTimeout(millis("session_timeout_ms")),
 		kgo.HeartbeatInterval(millis("heartbeat_interval_ms")),
 		kgo.RebalanceTimeout(millis("max_poll_interval_ms")),
-		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, p map[string][]int32) { s.callback("partitions_assigned", p) }),
-		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, p map[string][]int32) { s.callback("partitions_revoked", p) }),
-		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, p map[string][]int32) { s.callback("partitions_lost", p) }),
+		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, p map[string][]int32) {
+			s.callback("partitions_assigned", p, nothing)
+		}),
+		// A callback of one's own replaces the client's, which commits what was consumed: so this one has to.
+		kgo.OnPartitionsRevoked(func(ctx context.Context, client *kgo.Client, p map[string][]int32) {
+			s.callback("partitions_revoked", p, func() {
+				if commits {
+					client.CommitUncommittedOffsets(ctx)
+				}
+			})
+		}),
+		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, p map[string][]int32) {
+			s.callback("partitions_lost", p, nothing)
+		}),
 	}
 	chosen := []kgo.GroupBalancer{}
 	for _, name := range strings_(take("assignors")) {
@@ -116,7 +136,10 @@ func (s *shim) subscribe(command object) {
 	if age := millis("metadata_max_age_ms"); age > 0 {
 		options = append(options, kgo.MetadataMaxAge(age), kgo.MetadataMinAge(min(age, 100*time.Millisecond)))
 	}
-	if interval := millis("auto_commit_interval_ms"); take("auto_commit") != true {
+	if timeout := millis("request_timeout_ms"); timeout > 0 {
+		options = append(options, kgo.RequestTimeoutOverhead(timeout))
+	}
+	if interval := millis("auto_commit_interval_ms"); !commits {
 		options = append(options, kgo.DisableAutoCommit())
 	} else if interval > 0 {
 		options = append(options, kgo.AutoCommitInterval(interval))
@@ -166,6 +189,7 @@ func (s *shim) poll() {
 	})
 	if len(parts) > 0 {
 		s.write(object{"name": "records_consumed", "count": fetches.NumRecords(), "partitions": parts})
+		time.Sleep(s.handleFor) // handler_delay_ms: the application is slow
 	}
 }
 
@@ -287,14 +311,28 @@ func (s *shim) handle(command object) bool {
 	return false
 }
 
+// The release that this program was built with.
+func release() string {
+	if info, is := debug.ReadBuildInfo(); is {
+		for _, module := range info.Deps {
+			if module.Path == "github.com/twmb/franz-go" {
+				return strings.TrimPrefix(module.Version, "v")
+			}
+		}
+	}
+	return "unknown"
+}
+
 func main() {
 	s := &shim{assigned: map[string]map[int32]bool{}, positions: map[string]map[int32]int64{}, pollFor: 100 * time.Millisecond}
-	s.write(object{"name": "hello", "contract": 1, "client": "franz-go", "version": "1.22.2", "language": "go",
+	s.write(object{"name": "hello", "contract": 1, "client": "franz-go", "version": release(), "language": "go",
 		"capabilities": []string{"classic", "commit", "auto-commit", "pause", "static", "cooperative"}})
 	commands := make(chan object)
 	go func() {
 		defer close(commands)
-		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		lines := bufio.NewScanner(os.Stdin)
+		lines.Buffer(nil, lineBytesMax)
+		for lines.Scan() {
 			command := object{}
 			if json.Unmarshal(lines.Bytes(), &command) == nil {
 				commands <- command

@@ -1,10 +1,24 @@
 // A shim of level 1 around kafkajs: commands on stdin, events and answers on stdout, one JSON object a line.
 'use strict'
 
+const fs = require('node:fs')
 const readline = require('node:readline')
+const { setTimeout: sleep } = require('node:timers/promises')
 const { AssignerProtocol, Kafka, logLevel } = require('kafkajs')
+const { version } = require('kafkajs/package.json')
 
-const write = (line) => process.stdout.write(JSON.stringify(line) + '\n')
+// fs.writeSync, for a line has to be out before the next statement runs: process.stdout holds lines of a pipe back until the event loop turns, and what it holds at process.exit is lost.
+const write = (line) => {
+  let rest = Buffer.from(JSON.stringify(line) + '\n')
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(fs.writeSync(1, rest))
+    } catch (error) {
+      if (error.code === 'EPIPE') return // nobody listens any more: the end of stdin follows
+      if (error.code !== 'EAGAIN') throw error // a full pipe: its reader is slow
+    }
+  }
+}
 const answer = (command, fields) => write({ id: command.id, ...fields })
 const refuse = (command, error) => answer(command, { error: error.type || error.name, message: error.message, fatal: false })
 const objects = (assignment) =>
@@ -14,6 +28,7 @@ let consumer = null
 let admin = null
 let group = ''
 let assigned = {}
+let handlerDelay = 0
 const positions = new Map() // 'topic-partition' to the next offset
 const key = (topic, partition) => `${topic}-${partition}`
 
@@ -67,8 +82,16 @@ function listen() {
 
 async function subscribe(command) {
   const { id, command: name, protocol, bootstrap, topics, client_id, session_timeout_ms, heartbeat_interval_ms, max_poll_interval_ms, poll_timeout_ms,
-    auto_commit, auto_commit_interval_ms, auto_offset_reset, metadata_max_age_ms, assignors, ...rest } = command
-  const kafka = new Kafka({ clientId: client_id, brokers: bootstrap.split(','), logLevel: logLevel.INFO, logCreator: toStderr })
+    auto_commit, auto_commit_interval_ms, auto_offset_reset, metadata_max_age_ms, request_timeout_ms, handler_delay_ms, broker_release,
+    assignors, ...rest } = command
+  const kafka = new Kafka({
+    clientId: client_id,
+    brokers: bootstrap.split(','),
+    logLevel: logLevel.INFO,
+    logCreator: toStderr,
+    ...(request_timeout_ms && { requestTimeout: request_timeout_ms }),
+  })
+  handlerDelay = handler_delay_ms || 0
   group = command.group
   delete rest.group
   consumer = kafka.consumer({
@@ -82,9 +105,8 @@ async function subscribe(command) {
   })
   admin = kafka.admin()
   listen()
-  await consumer.connect()
-  await consumer.subscribe({ topics, fromBeginning: auto_offset_reset === 'earliest' })
-  await consumer.run({
+  // Nobody awaits this: `run` resolves after the join, and subscribe is answered when the client has been told.
+  start(topics, auto_offset_reset === 'earliest', {
     autoCommit: auto_commit,
     ...(auto_commit_interval_ms && { autoCommitInterval: auto_commit_interval_ms }),
     eachBatchAutoResolve: true,
@@ -95,6 +117,16 @@ async function subscribe(command) {
   answer(command, { ok: true, ignored: [...ignored, ...(assignors.join() === 'range' ? [] : ['assignors'])] })
 }
 
+async function start(topics, fromBeginning, options) {
+  try {
+    await consumer.connect()
+    await consumer.subscribe({ topics, fromBeginning })
+    await consumer.run(options)
+  } catch (error) {
+    write({ name: 'error', error: error.type || error.name, message: error.message, fatal: true })
+  }
+}
+
 const toStderr = () => ({ label, log }) => process.stderr.write(`${label} ${JSON.stringify(log)}\n`)
 
 async function eachBatch({ batch, heartbeat }) {
@@ -103,6 +135,7 @@ async function eachBatch({ batch, heartbeat }) {
   const part = { topic: batch.topic, partition: batch.partition, minOffset: Number(batch.firstOffset()), maxOffset, count }
   positions.set(key(batch.topic, batch.partition), maxOffset + 1)
   write({ name: 'records_consumed', count, partitions: [part] })
+  await sleep(handlerDelay) // handler_delay_ms: the application is slow in its handler
   await heartbeat()
 }
 
@@ -176,7 +209,7 @@ async function handle(line) {
 
 const end = () => close().then(() => process.exit(0))
 
-write({ name: 'hello', contract: 1, client: 'kafkajs', version: '2.2.4', language: 'javascript', capabilities: ['classic', 'commit', 'auto-commit'] })
+write({ name: 'hello', contract: 1, client: 'kafkajs', version, language: 'javascript', capabilities: ['classic', 'commit', 'auto-commit'] })
 let last = Promise.resolve()
 const lines = readline.createInterface({ input: process.stdin })
 lines.on('line', (line) => (last = last.then(() => handle(line))))
