@@ -22,12 +22,7 @@ AREAS = {
     "find", "join", "sync", "heartbeat", "poll", "commit", "fetch", "leave", "static", "cooperative", "rebalance", "assignor", "move", "link",
 }  # fmt: skip
 CAPABILITIES = {
-<<<<<<< HEAD
     "classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "seek", "regex", "on-revoked", "resubscribe",
-=======
-    "classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "seek", "regex", "on-revoked",
-    "resubscribe",
->>>>>>> df75345 (contract: the fields, outcomes and clients that the shim contract was silent about; poll-deadline)
 }  # fmt: skip
 CASES_MIN = 110
 SECONDS_MAX = 12.0
