@@ -50,7 +50,19 @@ def main() -> None:
 
 
 def capabilities() -> list[str]:
-    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe", "multi"]
+    found = [
+        "classic",
+        "commit",
+        "commit-async",
+        "auto-commit",
+        "pause",
+        "poll-deadline",
+        "static",
+        "cooperative",
+        "on-revoked",
+        "resubscribe",
+        "multi",
+    ]
     if confluent_kafka.libversion()[1] >= CONSUMER_PROTOCOL_SINCE:
         found.append("consumer")
     return found
