@@ -87,6 +87,12 @@ def test_absence_without_a_wait_bears_no_more_than_a_deadlines_tolerance(lost: f
     assert judged(lagging((6_000, 7_000)), says(absent)).verdict is Verdict.FAILED
 
 
+def test_a_wait_that_was_too_short_by_itself_is_no_matter_of_lag() -> None:
+    waited = finding(Verdict.FAILED, "nothing came", proof=Proof.LIVENESS, seq=0, wait=Wait(since=0, ms=100, due_ms=500))
+
+    assert judged(lagging((9_000, 9_500)), says(waited)).verdict is Verdict.FAILED
+
+
 def test_no_lag_takes_anything_from_what_is_proven_on_the_wire() -> None:
     assert judged(lagging((0, 9_000)), says(finding(Verdict.FAILED, seq=0))).verdict is Verdict.FAILED
 

@@ -72,6 +72,12 @@ def test_of_what_several_runs_show_the_first_is_shown() -> None:
     assert runs == {"nothing came": 1, "it did not": 2}
 
 
+def test_sentences_stand_in_the_order_in_which_judges_say_them() -> None:
+    late = finding(Verdict.FAILED, "it came late", proof=Proof.TIMING)
+
+    assert rule_on(case(), [judgement(SILENT, late, FAILED)] * RUNS).observed == "nothing came it came late it did not"
+
+
 def test_the_receipts_and_the_lag_of_a_ruling_are_those_of_its_runs() -> None:
     first = Judgement(verdict=Verdict.FAILED, findings=(SILENT,), receipts=1, lag_ms=5.0)
     second = Judgement(verdict=Verdict.FAILED, findings=(FAILED,), receipts=2, lag_ms=7.0)

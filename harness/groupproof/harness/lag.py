@@ -92,6 +92,8 @@ def _lost(finding: Finding, trace: Trace) -> str:
     begin, end = _window(finding, trace)
     lost = lost_ms(trace, begin, end)
     wait = _known_wait(finding, trace)
+    if not lost:
+        return ""
     if wait is None:
         return f"the machine lost {lost:.0f} ms around it" if lost >= LOST_MS_MAX else ""
     if wait.ms - lost >= wait.due_ms:

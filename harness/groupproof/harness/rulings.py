@@ -87,7 +87,11 @@ def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
     runs, first = len(judgements), judgements[0]
     seen: dict[_Key, list[Finding]] = {}
     for judgement in judgements:
-        for key, finding in {_key(each): each for each in reversed(judgement.findings) if each.verdict in ADVERSE}.items():
+        adverse: dict[_Key, Finding] = {}
+        for each in judgement.findings:
+            if each.verdict in ADVERSE:
+                adverse.setdefault(_key(each), each)
+        for key, finding in adverse.items():
             seen.setdefault(key, []).append(finding)
     confirmed = {key: found for key, found in seen.items() if len(found) == runs or any(each.proof is Proof.SAFETY for each in found)}
     unstable = {found[0].observed: len(found) for key, found in seen.items() if key not in confirmed}

@@ -11,7 +11,7 @@ from typing import Final
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, elapsed_ms, end
+from groupproof.harness.judges.claim import Claim, elapsed_ms, end, waited
 from groupproof.harness.judges.reading import GROUP_REQUESTS, SLACK_MS, clients, given, instance_of, knew, moment, surfaced
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, Reaction, reaction
@@ -207,7 +207,8 @@ def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30",
             raise NotReached(f"the run ended before {client} had to be settled")
         else:
             observed, last = _how_it_stands(ev, client)
-            yield claim.failed(observed, last, proof=Proof.LIVENESS, detail=_last_answer(ev, client))
+            wait = waited(since, end(ev), within_ms)
+            yield claim.failed(observed, last, proof=Proof.LIVENESS, detail=_last_answer(ev, client), wait=wait)
 
     return judge
 

@@ -181,7 +181,8 @@ def commits_by_itself(client: str, *, after: str, requirement: str, within_ms: f
             return
         if sent is None and elapsed_ms(moment(ev, after), end(ev)) < within_ms:
             raise NotReached("the run ended before a commit was due")
-        never = claim.found(absent, "No OffsetCommit came.", moment(ev, after), proof=Proof.LIVENESS)
+        since = moment(ev, after)
+        never = claim.found(absent, "No OffsetCommit came.", since, proof=Proof.LIVENESS, wait=waited(since, end(ev), within_ms))
         yield never if sent is None else claim.ok("It did.", sent)
 
     return judge

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue
+from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue, waited
 from groupproof.harness.judges.reading import GROUP_REQUESTS, moment, surfaced
 from groupproof.harness.terms import REACT_MS
 from groupproof.harness.verdicts import Finding, Proof, Verdict
@@ -37,7 +37,12 @@ def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge
         elif elapsed_ms(ev.clock(since), end(ev)) < REACT_MS * ev.stretch:
             raise NotReached("the run ended before a lookup was due")
         else:
-            yield claim.failed("Neither a lookup nor a group request came.", since, proof=Proof.LIVENESS)
+            yield claim.failed(
+                "Neither a lookup nor a group request came.",
+                since,
+                proof=Proof.LIVENESS,
+                wait=waited(ev.clock(since), end(ev), REACT_MS * ev.stretch),
+            )
 
     return judge
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotOffered, NotReached
-from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms
+from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms, waited
 from groupproof.harness.judges.reading import (
     accepted,
     error_of,
@@ -115,7 +115,7 @@ def keeps_id_handed_out(client: str, *, requirement: str = "CLIENT-18") -> Judge
             raise NotReached("the coordinator never asked for a member id")
         back = next(iter(ev.requests(Api.JOIN_GROUP, client, asked[0].seq, ev.closing)), None)
         if back is None:
-            yield claim.failed("It never came back.", asked[0], proof=Proof.LIVENESS)
+            yield claim.failed("It never came back.", asked[0], proof=Proof.LIVENESS, wait=waited(asked[0], end(ev), tolerated_ms(0)))
         elif back.member == asked[0].body.get("member_id"):
             yield claim.ok("It does.", back)
         else:
@@ -326,7 +326,8 @@ def starts_at(
         elif elapsed_ms(moment(ev, after), end(ev)) < within_ms:
             raise NotReached("the run ended before records of every partition were due")
         else:
-            yield claim.failed("It consumed nothing from some partition.", end(ev), proof=Proof.LIVENESS)
+            wait = waited(moment(ev, after), end(ev), within_ms)
+            yield claim.failed("It consumed nothing from some partition.", end(ev), proof=Proof.LIVENESS, wait=wait)
 
     return judge
 

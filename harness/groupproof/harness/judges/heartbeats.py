@@ -9,7 +9,7 @@ from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, tolerated_ms
 from groupproof.harness.judges.reading import moment
-from groupproof.harness.verdicts import Finding, Proof, Verdict
+from groupproof.harness.verdicts import Finding, Proof, Verdict, Wait
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
@@ -35,7 +35,8 @@ def heartbeats_go_on(
         if quiet > tolerated_ms(session_ms):
             gravity = Verdict.NON_STRICT if unasked and unasked not in ev.capabilities(client) else absent
             silent = "It was silent for longer than its session timeout."
-            yield claim.found(gravity, silent, at, proof=Proof.LIVENESS, detail=f"{quiet:.0f} ms, with a session timeout of {session_ms:.0f} ms")
+            detail = f"{quiet:.0f} ms, with a session timeout of {session_ms:.0f} ms"
+            yield claim.found(gravity, silent, at, proof=Proof.LIVENESS, detail=detail, wait=_wait(ev, at, quiet, tolerated_ms(session_ms)))
         else:
             yield claim.ok("It did.", at)
 
@@ -48,6 +49,12 @@ def _cannot_see(ev: Evidence, client: str, why: str) -> NoReturn:
     if terms.ignored & {"session_timeout_ms", "heartbeat_interval_ms"}:
         raise NotOffered(f"{client} keeps a session timeout of {terms.session_ms:.0f} ms of its own, too long for this case")
     raise NotReached(why)
+
+
+def _wait(ev: Evidence, ended: Observation, quiet: float, due_ms: float) -> Wait:
+    """Return the silence that `ended` made an end of as a wait."""
+    began = next((seen for seen in reversed(ev.trace[: ended.seq]) if seen.at_ms <= ended.at_ms - quiet), ev.trace[0])
+    return Wait(since=began.seq, ms=quiet, due_ms=due_ms)
 
 
 def _longest_silence(ev: Evidence, client: str, since: Observation, until: Observation) -> tuple[float, Observation]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from groupproof.harness.case import Judge
 from groupproof.harness.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms
+from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms, waited
 from groupproof.harness.judges.reading import accepted, moment, newest
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
@@ -34,7 +34,7 @@ def leaves(
         if left is None and newest(ev, client, before=after) is None:
             yield claim.ok("It had no member id to leave with.")
         elif left is None and closed is not None and whole:
-            yield claim.found(absent, never, closed, proof=Proof.LIVENESS)
+            yield claim.found(absent, never, closed, proof=Proof.LIVENESS, wait=waited(since, closed, 0))
         else:
             missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, gravity=absent, whole=whole)
             yield missing or claim.ok("It did.", left)
@@ -58,9 +58,9 @@ def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement
         elif elapsed_ms(since, end(ev)) <= limit:
             raise NotReached("the run ended before the client had to leave")
         elif beats:
-            yield claim.failed("It went on heartbeating.", beats[0], proof=Proof.LIVENESS)
+            yield claim.failed("It went on heartbeating.", beats[0], proof=Proof.LIVENESS, wait=waited(since, end(ev), limit))
         else:
-            yield claim.tolerated("It fell silent without a LeaveGroup.", since, proof=Proof.LIVENESS)
+            yield claim.tolerated("It fell silent without a LeaveGroup.", since, proof=Proof.LIVENESS, wait=waited(since, end(ev), limit))
 
     return judge
 

@@ -12,7 +12,7 @@ from enum import Enum
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
-from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms
+from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms, waited
 from groupproof.harness.judges.reading import GROUP_REQUESTS, error_of, moment, newest, surfaced, synced
 from groupproof.harness.terms import REACT_MS
 from groupproof.harness.verdicts import Finding, Proof, Verdict
@@ -304,7 +304,9 @@ def surfaces(
         elif again is not None:
             yield claim.ok("It tried again.", again)
         elif went_on is not None:
-            yield claim.found(unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS)
+            yield claim.found(
+                unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS, wait=waited(went_on, end(ev), tolerated_ms(0))
+            )
         else:
             yield _silent(ev, claim, since, within_ms)
 
@@ -343,7 +345,8 @@ def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:
 def _silent(ev: Evidence, claim: Claim, since: Observation, within_ms: float) -> Finding:
     if elapsed_ms(ev.clock(since), end(ev)) < within_ms * ev.stretch:
         raise NotReached("the run ended before its time was over")
-    return claim.failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS)
+    wait = waited(ev.clock(since), end(ev), within_ms * ev.stretch)
+    return claim.failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS, wait=wait)
 
 
 def ignores_stale_refusal(client: str, *, fault: str, join: str, before: str | None = None, requirement: str = "CLIENT-64") -> Judge:
