@@ -56,6 +56,7 @@ class Core:
         # where it stands
         self.is_subscribed = True
         self.is_halted = False
+        self.is_prompt = True  # the assignment came while the poll that asked for it was still running
         self.is_unpolled = False  # left for want of polls; only a poll makes it join again
         self.is_lost = False
         self.was_reset_while_joining = False

@@ -61,6 +61,7 @@ class Errands:
         self.under_way: list[_Errand] = []
         self._auto_ms: int | None = None
         self._auto_committed: dict[Partition, int] = {}
+        self._commits = 0
 
     @property
     def is_idle(self) -> bool:
@@ -73,6 +74,9 @@ class Errands:
         """Return the positions of the partitions owned, or of all the consumer ever had for a client that commits what it gave away."""
         core = self._core
         shift = core.policy.commit_shift
+        if core.policy.commit_wavers:
+            self._commits += 1
+            shift -= self._commits % 2
         return {each: offset + shift for each, offset in core.positions.items() if each in core.owned or core.policy.commits_unowned}
 
     def commit(self, token: Hashable, offsets: Mapping[Partition, int], now_ms: int, *, mode: str, timeout_ms: int | None = None) -> None:
@@ -142,7 +146,7 @@ class Errands:
         errand.request_id = None
         if Effect.ACCEPT in reaction:
             self._end(errand, None, response)
-        elif Effect.RETRY in reaction and errand.is_persistent:
+        elif Effect.RETRY in reaction and (errand.is_persistent or self._core.policy.commits_outlive_membership):
             errand.not_before_ms = now_ms + (self._core.backoff_ms() if Effect.BACK_OFF in reaction else 0)
         else:
             self._end(errand, answer_named(answer))
@@ -155,7 +159,10 @@ class Errands:
         elif now_ms >= errand.deadline_ms:
             self._end(errand, "REQUEST_TIMED_OUT")
         elif errand.mode in _MANAGED and (refusal := self._refusal()) is not None:
-            self._end(errand, refusal)
+            if core.policy.commits_outlive_membership:
+                errand.not_before_ms = now_ms + core.backoff_ms()
+            else:
+                self._end(errand, refusal)
         elif core.has_coordinator and now_ms >= errand.not_before_ms:
             request = self._commit_request(errand) if errand.api is Api.OFFSET_COMMIT else self._fetch_request(errand)
             timeout_ms = min(core.settings.request_timeout_ms, errand.deadline_ms - now_ms)

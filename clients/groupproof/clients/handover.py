@@ -25,23 +25,34 @@ class HandOver:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._was_lost = False
-        self._is_cooperative = all(name in COOPERATIVE for name in core.settings.assignors)
+        self._owned_before: frozenset[Partition] = frozenset()
+
+    @property
+    def _is_cooperative(self) -> bool:
+        """Tell by what rules this member hands over: a list with an eager assignor in it makes it eager (ConsumerCoordinator, KIP-429)."""
+        core, listed = self._core, [name in COOPERATIVE for name in self._core.settings.assignors]
+        where = core.policy.cooperative_where
+        if where == "agreed":
+            return core.protocol in COOPERATIVE
+        return any(listed) if where == "any-listed" else all(listed)
 
     def subscription(self, assignor: str) -> bytes:
         """Return the metadata of one protocol in JoinGroup: topics, what is owned, the generation it was got in, the rack."""
         core = self._core
         topics = tuple(reversed(core.topics)) if core.policy.topics_reversed else core.topics
-        return encode_subscription(
+        user_data = struct.pack(">i", core.generation) if assignor in COOPERATIVE else core.policy.subscription_user_data
+        subscription = encode_subscription(
             Subscription(
                 topics=topics if core.policy.topics_listed == "all" else topics[:1],
                 owned=tuple(sorted(core.owned)) if core.policy.owned_in_subscription else (),
                 generation=core.generation,
                 rack=core.settings.rack,
-                user_data=struct.pack(">i", core.generation) if assignor in COOPERATIVE else None,
+                user_data=user_data,
                 version=core.policy.subscription_version,
                 ends_before="owned partitions" if core.policy.ends_subscription_early else "",
             )
         )
+        return subscription + core.policy.subscription_tail
 
     def lose(self) -> bool:
         """Call lost for what the member owned in a generation it was dropped from; return whether a callback runs."""
@@ -58,6 +69,7 @@ class HandOver:
     def before_join(self) -> None:
         """Give up before JoinGroup: eager everything, cooperative what is no longer subscribed."""
         core = self._core
+        self._owned_before = core.owned
         if self._was_lost:
             self._was_lost = False
         elif self._is_cooperative:
@@ -79,6 +91,8 @@ class HandOver:
         if self._is_cooperative:
             went = {"what-went": went, "everything": core.owned, "nothing": frozenset()}[core.policy.cooperative_revokes]
         came = assigned - (core.owned - went)
+        if core.policy.cooperative_where == "muddled" and core.protocol in COOPERATIVE:
+            came -= self._owned_before
         if went and (self._is_cooperative or core.policy.revokes == "after-join"):
             core.call(CallbackKind.REVOKED, went)
             if self._is_cooperative and core.policy.cooperative_rejoins:

@@ -87,8 +87,10 @@ class Heartbeats:
         return core.coordinator is not None or core.has_coordinator
 
     def _may_beat(self) -> bool:
-        kind = self._core.policy.heartbeats
-        return kind not in ("never", "polled") and not (kind == "owning" and not self._core.owned)
+        core, kind = self._core, self._core.policy.heartbeats
+        if kind == "prompt" and not core.is_prompt:
+            return False
+        return kind not in ("never", "polled") and not (kind == "owning" and not core.owned)
 
     def beat_from_poll(self, now_ms: int) -> None:
         """Send what is due from the application's poll: only for a client that has no heartbeat task of its own."""

@@ -25,6 +25,8 @@ from groupproof.protocol.vocabulary import ErrorCode, MemberState
 __all__ = ["Joining"]
 
 REASON_CHARS_MAX: Final = 255
+PROMPT_MS: Final = 100
+"""An assignment that takes no longer than this comes within the poll that asked for it, for those who can take it nowhere else."""
 _MISMATCH: Final = ErrorCode.INCONSISTENT_GROUP_PROTOCOL.name
 
 
@@ -48,9 +50,11 @@ class Joining:
         self._hand_over = HandOver(core)
         self.leading = Leading(core)
         self._stage = _Stage.IDLE
-        self._not_before_ms = 0
+        self._not_before_ms = self._synced_ms = 0
         self._at_once = 0
         self._joined_topics: tuple[str, ...] | None = None
+        self._joined_counts: dict[str, int] = {}
+        self._protocols: tuple[JoinProtocol, ...] = ()
         self._assigned: frozenset[Partition] = frozenset()
         self._has_looked_again = False
         self._is_refreshed = False
@@ -140,7 +144,8 @@ class Joining:
     def _send_join(self, now_ms: int) -> None:
         core, policy, settings = self._core, self._core.policy, self._core.settings
         self._stage, self._is_refreshed = _Stage.JOINING, False
-        self._joined_topics = core.topics
+        protocols = self._protocols if policy.rejoins_with == "first" and self._protocols else self._listed()
+        self._protocols, self._joined_topics, self._joined_counts = protocols, core.topics, self._counts()
         core.was_reset_while_joining = False
         core.state = MemberState.PREPARING_REBALANCE
         is_session = policy.rebalance_timeout == "session"
@@ -151,12 +156,23 @@ class Joining:
             member_id=core.member_id if policy.joins_with_id else "",
             group_instance_id=core.instance_id,
             protocol_type=policy.protocol_type,
-            protocols=tuple(JoinProtocol(name=name, metadata=self._hand_over.subscription(name)) for name in settings.assignors),
+            protocols=protocols,
             reason=("the subscription or its partitions changed" if core.rejoin_reason is None else core.rejoin_reason)[:REASON_CHARS_MAX],
         )
         timeout_ms = round(settings.join_timeout_ms * policy.join_timeout_factor)
         for _ in range(policy.joins_at_once):
             core.attempt = core.send(request, now_ms, timeout_ms=timeout_ms)
+
+    def _listed(self) -> tuple[JoinProtocol, ...]:
+        return tuple(JoinProtocol(name=name, metadata=self._hand_over.subscription(name)) for name in self._core.settings.assignors)
+
+    def _counts(self) -> dict[str, int]:
+        return {topic: self._core.cluster.partitions[topic] for topic in self._core.topics if topic in self._core.cluster.partitions}
+
+    def _is_outdated(self) -> bool:
+        """Tell whether the subscription has changed since the last JoinGroup: its topics, or the partitions known of them."""
+        now = self._counts()
+        return self._joined_topics != self._core.topics or any(now.get(topic) != count for topic, count in self._joined_counts.items())
 
     # Answers
 
@@ -187,6 +203,8 @@ class Joining:
             return
         core.state = MemberState.UNJOINED
         self._stage = _Stage.READY
+        if not core.policy.keeps_outdated_id and core.generation == NO_GENERATION and self._is_outdated():
+            core.member_id = ""
         self._at_once = 0 if Effect.BACK_OFF in reaction else self._at_once + 1
         if Effect.BACK_OFF in reaction or self._at_once > core.policy.immediate_rejoins_max:
             self._not_before_ms = now_ms + core.backoff_ms()
@@ -207,7 +225,7 @@ class Joining:
         try:
             self.leading.joined(response)
         except SubscriptionError as error:
-            core.fail(_MISMATCH, f"a member's subscription cannot be read: {error}")
+            self._cannot_lead(error, now_ms)
             return
         missing = self.leading.missing_topics()
         if missing:
@@ -215,12 +233,22 @@ class Joining:
         else:
             self._sync(now_ms)
 
+    def _cannot_lead(self, error: SubscriptionError, now_ms: int) -> None:
+        """Fail for what cannot be read; a leader with the bug that reads less than there is tries for ever, as released ones do."""
+        core = self._core
+        if core.policy.subscriptions_unread == "none":
+            core.fail(_MISMATCH, f"a member's subscription cannot be read: {error}")
+            return
+        self._stage, core.state = _Stage.READY, MemberState.UNJOINED
+        self._not_before_ms = now_ms + core.backoff_ms()
+        core.request_rejoin("a member's subscription cannot be read")
+
     def _sync(self, now_ms: int) -> None:
         core = self._core
         if not core.has_coordinator:  # lost while the leader waited for metadata
             self._stage, core.state = _Stage.READY, MemberState.UNJOINED
             return
-        self._stage = _Stage.SYNCING
+        self._stage, self._synced_ms = _Stage.SYNCING, now_ms
         assignments = self.leading.assignments()
         if not core.policy.syncs:
             return
@@ -262,6 +290,7 @@ class Joining:
             return
         core.state = MemberState.STABLE
         core.rejoin_reason, core.is_halted = None, False
+        core.is_prompt = now_ms - self._synced_ms <= PROMPT_MS
         self._at_once = 0
         self._stage = _Stage.ADOPTED
         self._heartbeats.reset(now_ms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from groupproof.clients.assignment import Assignment, GroupMember
 from groupproof.clients.assignors import ASSIGNORS
@@ -10,9 +11,12 @@ from groupproof.clients.core import Core
 from groupproof.clients.outputs import Partition
 from groupproof.protocol.messages import JoinGroupResponse, JoinMember
 from groupproof.protocol.subscription import Assignment as Blob
-from groupproof.protocol.subscription import Subscription, decode_subscription, encode_assignment
+from groupproof.protocol.subscription import Subscription, SubscriptionError, decode_subscription, encode_assignment
 
 __all__ = ["Leading"]
+
+_VERSION_MAX: Final = 3
+"""The newest version of the subscription that there is (KIP-881)."""
 
 
 class Leading:
@@ -37,7 +41,7 @@ class Leading:
         self._is_leader = response.leader == response.member_id
         self._skips = response.skip_assignment
         self._counts = None
-        self._members = [_member(each) for each in response.members] if self._is_leader else []
+        self._members = [self._read(each) for each in response.members] if self._is_leader else []
         self._topics = frozenset(topic for each in self._members for topic in each.topics)
 
     def missing_topics(self) -> frozenset[str]:
@@ -57,12 +61,21 @@ class Leading:
         if self._skips:
             return []
         members = self._members or [GroupMember(member_id=core.member_id, topics=core.topics)]
-        assignment = self._deviant(ASSIGNORS[core.protocol or ""](members, core.cluster))
+        assignor = "sticky" if core.policy.leader_assigns == "at-once" else core.protocol or ""
+        assignment = self._deviant(ASSIGNORS[assignor](members, core.cluster))
         return [(each, encode_assignment(Blob(partitions=tuple(sorted(owned))))) for each, owned in assignment]
 
     def has_outgrown(self) -> bool:
         """Tell whether partition counts of the group's topics changed since the leader assigned them."""
         return self._counts is not None and self._core.policy.rejoins_on_growth and self._snapshot() != self._counts
+
+    def _read(self, member: JoinMember) -> GroupMember:
+        """Read a member's subscription, all but what a planted bug cannot."""
+        wanted = decode_subscription(member.metadata)
+        unread = {"none": False, "newer": wanted.version > 0, "later": wanted.version > _VERSION_MAX, "user-data": bool(wanted.user_data)}
+        if unread[self._core.policy.subscriptions_unread]:
+            raise SubscriptionError(f"subscription of version {wanted.version}")
+        return _member(member, wanted)
 
     def _snapshot(self) -> dict[str, int]:
         return {topic: self._core.cluster.partitions.get(topic, 0) for topic in self._topics}
@@ -74,6 +87,8 @@ class Leading:
         everyone = sorted(assignment.items())
         if kind == "only-with-partitions":
             return [(each, owned) for each, owned in everyone if owned]
+        if kind == "itself-everything":
+            return [(self._core.member_id, [partition for _, owned in everyone for partition in owned])]
         if kind == "itself-only":
             return [(each, owned) for each, owned in everyone if each == self._core.member_id]
         if kind == "drops-partition":
@@ -87,8 +102,7 @@ class Leading:
         return everyone
 
 
-def _member(member: JoinMember) -> GroupMember:
-    wanted: Subscription = decode_subscription(member.metadata)
+def _member(member: JoinMember, wanted: Subscription) -> GroupMember:
     return GroupMember(
         member_id=member.member_id,
         instance_id=member.group_instance_id,

@@ -130,6 +130,24 @@ LEGAL: Final = (
         seen="java 2.4 to 3.3",
     ),
     Variant(
+        name="subscription-with-user-data",
+        says="Sends user data of its own in its subscription, which its assignor alone has a use for.",
+        policy=Policy(subscription_user_data=b"\x00\x01their own"),
+        seen="Kafka Streams, clients with assignors of their own",
+    ),
+    Variant(
+        name="subscription-of-the-future",
+        says="Sends a subscription of a version that nobody has written yet, with fields behind those of version 3.",
+        policy=Policy(subscription_version=9, subscription_tail=b"\x00\x00\x00\x01\x00\x03new"),
+        seen="whoever comes next: ConsumerProtocol reads what is newer as the newest version it knows",
+    ),
+    Variant(
+        name="cooperative-as-agreed",
+        says="Hands over by the rules of the assignor that the group agreed on, whatever else it lists.",
+        policy=Policy(cooperative_where="agreed"),
+        seen="franz-go",
+    ),
+    Variant(
         name="heartbeats-right-after-sync",
         says="Sends its first Heartbeat at once after the SyncGroup's answer.",
         policy=Policy(heartbeat_right_after_sync=True),

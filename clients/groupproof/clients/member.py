@@ -257,7 +257,9 @@ class Member:
             self._finder.seek(now_ms)
 
     def _needs_coordinator(self) -> bool:
-        return self._core.policy.looks_up and (self._core.is_taking_part or not self._errands.is_idle)
+        core, policy = self._core, self._core.policy
+        is_due = core.is_taking_part or (policy.looks_up_outside_groups and not self._errands.is_idle)
+        return policy.looks_up and is_due
 
     def _tell_failure(self) -> None:
         core = self._core

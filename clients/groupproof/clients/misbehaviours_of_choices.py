@@ -17,6 +17,7 @@ def _bug(name: str, says: str, breaks: str, *, seen: str = "", settings: dict[st
 
 
 _COOPERATIVE: Final = {"assignors": ["cooperative-sticky"]}
+_BOTH: Final = {"assignors": ["cooperative-sticky", "range"]}
 _STATIC: Final = {"instance_id": "i0"}
 _AUTO_COMMIT: Final = {"auto_commit": True}
 
@@ -45,6 +46,10 @@ CHOICES: Final = (
     _bug("wrong-instance-id", "Changes its group.instance.id once it is a member.", "STATIC-10 STATIC-11", instance_id="wrong", settings=_STATIC),
     _bug("forgets-its-instance-id", "Joins as a dynamic member although it was given a group.instance.id.", "STATIC-01 STATIC-10",
          instance_id="never", settings=_STATIC),
+    _bug("drops-the-id-of-an-outdated-join", "Drops the id that it was handed when its subscription has changed meanwhile, and is handed another.",
+         "CLIENT-18", keeps_outdated_id=False, seen="librdkafka since 1.3"),
+    _bug("joins-with-its-first-subscription", "Joins again with the subscription of its first JoinGroup, whatever it is subscribed to by then.", "CLIENT-74",
+         rejoins_with="first"),
     # Syncing and leading
     _bug("never-syncs", "Sends no SyncGroup after its JoinGroup was answered.", "CLIENT-11 CLIENT-36", syncs=False),
     _bug("syncs-with-previous-generation", "Sends SyncGroup with the generation before the one it joined.", "CLIENT-11", sync_generation="previous"),
@@ -57,6 +62,16 @@ CHOICES: Final = (
     _bug("leader-assigns-twice", "As leader, assigns every partition to every member.", "ASSIGN-09", leader_assigns="twice"),
     _bug("leader-assigns-to-itself-only", "As leader, assigns for itself alone.", "CLIENT-12", leader_assigns="itself-only"),
     _bug("leader-repeats-last-assignment", "As leader, gives what it gave last, whoever left.", "ASSIGN-10 ASSIGN-11", leader_assigns="previous"),
+    _bug("leader-keeps-everything", "As leader, assigns everything to itself, and has no entry for anybody else.", "CLIENT-12",
+         leader_assigns="itself-everything"),
+    _bug("leader-cannot-read-newer-subscriptions", "As leader, joins again and again where a member's subscription is newer than version 0.",
+         "CLIENT-36 ASSIGN-10", subscriptions_unread="newer", subscription_version=0, seen="sarama <= 1.38.1, kafka-go"),
+    _bug("leader-cannot-read-later-subscriptions", "As leader, joins again and again where a member's subscription is of a version it does not know.",
+         "CLIENT-36 ASSIGN-10", subscriptions_unread="later"),
+    _bug("leader-cannot-read-user-data", "As leader, joins again and again where a member's subscription carries user data.", "CLIENT-36 ASSIGN-10",
+         subscriptions_unread="user-data"),
+    _bug("cooperative-leader-hands-over-at-once", "As cooperative leader, gives a partition to its next owner while the last one still holds it.",
+         "ASSIGN-09", leader_assigns="at-once", settings=_COOPERATIVE),
     _bug("takes-everything", "Reads every partition of its topics, whatever it was assigned.", "INV-09 CLIENT-30", takes="everything"),
     _bug("reads-everything-unsaid", "Fetches every partition of its topics, and tells its application of those alone that it was assigned.", "ASSIGN-09 CLIENT-63",
          reads="everything-unsaid"),
@@ -80,12 +95,18 @@ CHOICES: Final = (
     _bug("cooperative-never-rejoins", "Gives partitions back and does not join again, so that nobody gets them.", "CLIENT-74",
          cooperative_rejoins=False, settings=_COOPERATIVE),
     _bug("forgets-owned-partitions", "Claims to own nothing in its subscription.", "CLIENT-62", owned_in_subscription=False, settings=_COOPERATIVE),
+    _bug("cooperative-among-eager-members", "Keeps its partitions through the rebalance of a group that agreed on an eager assignor.",
+         "CLIENT-62 ASSIGN-01", cooperative_where="any-listed", settings=_BOTH),
+    _bug("loses-its-partitions-in-the-upgrade", "Revokes everything as an eager member and takes the assignment as a cooperative one.",
+         "CLIENT-30", cooperative_where="muddled", settings=_BOTH, seen="franz-go <= 1.16.1"),
     # Heartbeats and deadlines
     _bug("never-heartbeats", "Sends no heartbeat at all.", "CLIENT-40 CLIENT-41", heartbeats="never"),
     _bug("heartbeats-from-poll", "Sends heartbeats only while the application polls.", "CLIENT-40", heartbeats="polled"),
     _bug("no-heartbeats-without-partitions", "Stops heartbeating while it owns nothing.", "CLIENT-40 CLIENT-41", heartbeats="owning"),
     _bug("heartbeats-stop-after-a-late-answer", "Sends no further Heartbeat once one was answered later than the next was due.",
          "CLIENT-40 CLIENT-45", heartbeats="until-late"),
+    _bug("heartbeats-need-a-prompt-assignment", "Sends no heartbeat where its assignment came after the poll that asked for it.", "CLIENT-40 CLIENT-30",
+         heartbeats="prompt", seen="kafka-python 2.2"),
     _bug("heartbeats-in-a-storm", "Sends a hundred heartbeats where one is due.", "CLIENT-41", heartbeat_factor=0.01),
     _bug("heartbeats-too-slowly", "Lets more than its session timeout pass between heartbeats.", "CLIENT-41 CLIENT-42", heartbeat_factor=25.0),
     _bug("heartbeats-with-first-generation", "Sends its first generation in every heartbeat.", "CLIENT-46 CLIENT-11", heartbeat_generation="first"),
@@ -98,6 +119,9 @@ CHOICES: Final = (
     _bug("commits-while-joining", "Sends commits while it is not STABLE.", "CLIENT-70", commits_when_unstable=True),
     _bug("commits-what-it-gave-away", "Commits positions of partitions that it no longer owns.", "COMMIT-27", commits_unowned=True),
     _bug("commits-one-too-many", "Commits one record more than the application got.", "CLIENT-66", commit_shift=1),
+    _bug("commits-backwards", "Commits one record less every other time.", "CLIENT-62", commit_wavers=True),
+    _bug("looks-up-as-a-member-only", "Looks for no coordinator once it has left the group, whatever it commits.", "CLIENT-69 CLIENT-04",
+         looks_up_outside_groups=False, seen="java 2.4 to 3.0 (KAFKA-13563)"),
     _bug("swallows-async-commit-errors", "Reports success of every asynchronous commit.", "CLIENT-69 CLIENT-68", swallows_commit_errors="async"),
     _bug("swallows-sync-commit-errors", "Reports success of every synchronous commit.", "CLIENT-69 CLIENT-68", swallows_commit_errors="sync"),
     _bug("tells-commits-when-sent", "Reports success of a commit before it is answered.", "CLIENT-69", commit_told="sent"),

@@ -46,6 +46,7 @@ class Policy:
     lookups_at_once: int = 1
     hangs_up_after_errors: bool = False  # closes the connection over which the coordinator refused something, and opens another
     looks_up_own_group: bool = True
+    looks_up_outside_groups: bool = True
     retry_factor: float = 1.0
 
     # Join and sync
@@ -53,6 +54,9 @@ class Policy:
     rejoin_delay_ms: int = 0
     refreshes_metadata_before_join: bool = False
     subscription_version: int = 3
+    subscription_tail: bytes = b""  # what versions that are not written yet may add behind the fields known
+    subscription_user_data: bytes | None = None
+    subscriptions_unread: Literal["none", "newer", "later", "user-data"] = "none"  # newer than 0; later than any there is
     ends_subscription_early: bool = False  # before the owned partitions, whatever version it says
     topics_reversed: bool = False
     topics_listed: Literal["all", "first"] = "all"
@@ -69,8 +73,12 @@ class Policy:
     sync_generation: Literal["adopted", "previous", "reset"] = "adopted"  # reset: -1 if it was reset while the JoinGroup was in flight
     sync_protocol: Literal["agreed", "preferred"] = "agreed"
     follower_assigns: bool = False
-    leader_assigns: Literal["all", "only-with-partitions", "drops-partition", "twice", "itself-only", "previous"] = "all"
+    leader_assigns: Literal["all", "only-with-partitions", "drops-partition", "twice", "itself-only", "itself-everything", "previous", "at-once"] = (
+        "all"
+    )
     takes: Literal["assigned", "everything"] = "assigned"
+    keeps_outdated_id: bool = True  # False: a 79 whose subscription is no longer the newest is dropped with its id
+    rejoins_with: Literal["newest", "first"] = "newest"  # first: each JoinGroup repeats the subscription of the first
     empty_assignment: Literal["accepted", "refused", "rejoined"] = "accepted"
     rejoins_on_growth: bool = True
     rejoins_on_any_metadata: bool = False
@@ -85,9 +93,10 @@ class Policy:
     calls_assigned: bool = True
     cooperative_revokes: Literal["what-went", "everything", "nothing"] = "what-went"
     cooperative_rejoins: bool = True
+    cooperative_where: Literal["all-listed", "any-listed", "agreed", "muddled"] = "all-listed"  # muddled: eager before JoinGroup, as agreed after it
 
     # Heartbeats and deadlines. Heartbeats go out from the JoinGroup's answer on, from the SyncGroup's answer on, and so forth.
-    heartbeats: Literal["joined", "synced", "never", "polled", "owning", "until-late"] = "joined"
+    heartbeats: Literal["joined", "synced", "never", "polled", "owning", "until-late", "prompt"] = "joined"
     heartbeat_right_after_sync: bool = False
     heartbeat_factor: float = 1.0
     heartbeat_jitter: float = 0.0
@@ -100,6 +109,8 @@ class Policy:
     commits_when_unstable: bool = False
     commit_shift: int = 0
     commits_each_batch: bool = False  # auto-commit, whatever its interval
+    commit_wavers: bool = False
+    commits_outlive_membership: bool = False
     commit_told: Literal["answered", "sent"] = "answered"
     commits_unowned: bool = False
     swallows_commit_errors: Literal["none", "async", "sync"] = "none"
