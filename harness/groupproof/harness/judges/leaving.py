@@ -65,17 +65,17 @@ def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement
     return judge
 
 
-def leaves_once(client: str, *, after: str, requirement: str = "CLIENT-73") -> Judge:
+def leaves_once(client: str, *, after: str, requirement: str = "CLIENT-73", once: str = "CLIENT-71") -> Judge:
     """Judge that a close says goodbye, however that is answered; a second LeaveGroup harms nobody and is only reported."""
-    claim = Claim(requirement=requirement, expected="The client leaves the group, once.")
+    claim = Claim(requirement=once, expected="The client leaves the group, once.")
     said = leaves(client, after=after, requirement=requirement, whole=True)
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         yield from said(ev)
         sent = ev.requests(Api.LEAVE_GROUP, client, after)
         again = [request for request in sent[1:] if request.member == sent[0].member]
-        if again:
-            yield claim.found(Verdict.INFORMATIONAL, "It sent it again.", again[0])
+        if sent:
+            yield claim.found(Verdict.INFORMATIONAL, "It sent it again.", again[0]) if again else claim.ok("It did not send it again.")
 
     return judge
 
