@@ -12,6 +12,7 @@ from tests.harness.virtual import judged
 from tests.harness.waits import silent_ms
 
 from groupproof.harness.case import Case, plan_of
+from groupproof.harness.judged import unjudged_in
 from groupproof.harness.judges.claim import Timed, tolerated_ms
 from groupproof.harness.plan import Arm, Await, Mark, plan_from_json, plan_to_json
 from groupproof.harness.suites import CASES
@@ -99,6 +100,11 @@ def test_the_reference_member_passes_in_little_time(case: Case) -> None:
     assert (judgement.verdict, list(_wrong(judgement.findings)), judgement.reason) == (Verdict.OK, [], "")
     assert judgement.goodbye is not Goodbye.UNCLEAN, judgement.goodbye_reason
     assert play.duration_s <= SECONDS_MAX
+
+
+@every_case
+def test_a_case_lists_no_requirement_that_it_does_not_judge(case: Case) -> None:
+    assert unjudged_in(case, judged(case)[0].trace) == []
 
 
 @every_case

@@ -9,11 +9,13 @@ from groupproof.harness.suites import (
     assignor,
     commit,
     commit_course,
+    commit_repeats,
     cooperative,
     fetch,
     find,
     heartbeat,
     join,
+    leading,
     leave,
     link,
     move,
@@ -21,6 +23,7 @@ from groupproof.harness.suites import (
     rebalance,
     static,
     sync,
+    waiting,
 )
 
 __all__ = ["CASES"]
@@ -33,13 +36,16 @@ CASES: Final[tuple[Case, ...]] = (
     *poll.CASES,
     *commit.CASES,
     *commit_course.CASES,
+    *commit_repeats.CASES,
     *fetch.CASES,
     *leave.CASES,
     *static.CASES,
     *cooperative.CASES,
     *rebalance.CASES,
     *assignor.CASES,
+    *leading.CASES,
     *move.CASES,
     *link.CASES,
+    *waiting.CASES,
 )
 """Every client case, in the order in which reports list them."""

@@ -12,6 +12,7 @@ from groupproof.harness.judges.assignment import (
     holds_partitions,
     takes_what_it_was_given,
 )
+from groupproof.harness.judges.leading import leaves_nobody_out, syncs_as_leader
 from groupproof.harness.steps import assigned, company, joined, mark, passing, plan, settled, start, subject
 from groupproof.harness.suites.making import MUST, case
 from groupproof.protocol.trace import Partitions
@@ -55,25 +56,27 @@ CASES: tuple[Case, ...] = (
     case(
         "assignor/member-without-partitions",
         "A leader has an entry in its SyncGroup for the member that gets no partition.",
-        ("CLIENT-12", "ASSIGN-09"),
+        ("CLIENT-12", "CLIENT-36", "ASSIGN-09"),
         MUST,
         plan(subject("m0"), company("z0"), topics={"t": 1}, steps=[*joined("m0", "z0", idle=["z0"]), passing(200)]),
+        syncs_as_leader("m0", members=2),
         assigns_everyone("m0", 2),
         assigns_everything("m0", {"t": 1}),
     ),
     case(
         "assignor/leader-without-partitions",
         "A leader that gets no partition itself gives every one to the others.",
-        ("ASSIGN-09", "CLIENT-81"),
+        ("ASSIGN-09", "CLIENT-12", "CLIENT-36"),
         MUST,
         plan(subject("m0"), company("a0"), topics={"t": 1}, steps=[*joined("m0", "a0"), passing(200)]),
+        syncs_as_leader("m0", members=2),
         assigns_everyone("m0", 2),
         assigns_everything("m0", {"t": 1}),
     ),
     case(
         "assignor/topic-of-another",
         "A leader assigns also the topic that only another member subscribes to, and to that member alone.",
-        ("ASSIGN-09", "ASSIGN-10"),
+        ("ASSIGN-09", "ASSIGN-10", "CLIENT-36"),
         MUST,
         plan(
             subject("m0", topics=["t"]),
@@ -88,6 +91,7 @@ CASES: tuple[Case, ...] = (
                 passing(200),
             ],
         ),
+        syncs_as_leader("m0", members=2),
         assigns_everything("m0", {"t": 2, "u": 2}, after="newcomer"),
         assigns_at_once("m0", {"t": 2, "u": 2}, after="newcomer"),
         holds_partitions("m0", 1, requirement="ASSIGN-10"),
@@ -95,9 +99,11 @@ CASES: tuple[Case, ...] = (
     case(
         "assignor/three-members",
         "A leader of three shares seven partitions so that nobody has more than one above another.",
-        ("ASSIGN-07", "ASSIGN-09"),
+        ("ASSIGN-07", "ASSIGN-09", "CLIENT-12", "CLIENT-36"),
         MUST,
         plan(subject("m0"), company("a0"), company("z0"), topics={"t": 7}, steps=[*joined("m0", "a0", "z0"), passing(200)]),
+        syncs_as_leader("m0", members=2),
+        leaves_nobody_out("m0", members=2, partitions=7),
         assigns_everyone("m0", 3),
         assigns_everything("m0", {"t": 7}),
         assigns_exactly("m0", {"a0": _partitions(t=(0, 1, 2)), "m0": _partitions(t=(3, 4)), "z0": _partitions(t=(5, 6))}, requirement="ASSIGN-07"),

@@ -88,7 +88,7 @@ CASES: tuple[Case, ...] = (
     case(
         "cooperative/commit-refused-while-joining",
         "A cooperative member whose commit of the old generation is refused while it joins goes on with the new one.",
-        ("CLIENT-11", "CLIENT-67"),
+        ("CLIENT-11", "CLIENT-64"),
         MUST,
         plan(
             _cooperative(session_timeout_ms=9_000),

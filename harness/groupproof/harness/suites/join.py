@@ -103,6 +103,7 @@ def _told(code: int, title: str, requirement: str) -> Case:
         ),
         is_struck("error", "m0", _JOIN, requirement="CLIENT-10"),
         surfaces("m0", after="error", requirement=requirement),
+        survives("m0", after="error", requirement="CLIENT-21"),
     )
 
 
@@ -203,7 +204,7 @@ _REFUSED: tuple[Case, ...] = (
     case(
         "join/inconsistent-group-protocol",
         "A client that shares no assignor with the group tells its application.",
-        ("CLIENT-17", "ASSIGN-02"),
+        ("CLIENT-17", "CLIENT-21"),
         MUST,
         plan(
             company(assignors=["roundrobin"]),
@@ -211,6 +212,7 @@ _REFUSED: tuple[Case, ...] = (
             steps=[*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
         surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INCONSISTENT_GROUP_PROTOCOL,)),
+        survives("m0", after="refused", requirement="CLIENT-21"),
     ),
     case(
         "join/invalid-session-timeout",
@@ -223,6 +225,7 @@ _REFUSED: tuple[Case, ...] = (
             steps=[mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
         ),
         surfaces("m0", after="refused", requirement="CLIENT-17", within_ms=9_000, refusals=(ErrorCode.INVALID_SESSION_TIMEOUT,)),
+        survives("m0", after="refused", requirement="CLIENT-21"),
         insists=["session_timeout_ms"],
     ),
     case(
@@ -244,7 +247,7 @@ _COURSE: tuple[Case, ...] = (
     case(
         "join/member-id-required",
         "A newcomer that is handed an id comes back with it.",
-        ("CLIENT-18", "CLIENT-10", "PEND-01"),
+        ("CLIENT-18", "CLIENT-10"),
         MUST,
         plan(subject(), steps=joined("m0")),
         keeps_id_handed_out("m0"),

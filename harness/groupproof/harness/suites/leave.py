@@ -50,7 +50,7 @@ def _failing(code: int, title: str) -> Case:
                 passing(200),
             ],
         ),
-        leaves_once("m0", after="close"),
+        leaves_once("m0", after="close", once="CLIENT-80"),
         closes("m0", after="close"),
     )
 
@@ -68,7 +68,7 @@ _PHASES: tuple[Case, ...] = (
     case(
         "leave/close",
         "A client that closes leaves the group, and its partitions are another's at once.",
-        ("CLIENT-73", "LEAVE-07", "LEAVE-55"),
+        ("CLIENT-73", "LEAVE-55"),
         SHOULD,
         plan(
             company(),
@@ -216,7 +216,7 @@ _PHASES: tuple[Case, ...] = (
     case(
         "leave/close-in-a-rebalance",
         "A client that closes while it should rejoin leaves the group, and the others need not wait for it.",
-        ("CLIENT-73", "LEAVE-07"),
+        ("CLIENT-73",),
         SHOULD,
         plan(
             company(),

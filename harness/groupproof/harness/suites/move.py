@@ -81,7 +81,7 @@ def _parked(name: str, title: str, made: Plan, api: Api) -> Case:
     return case(
         f"move/{name}",
         title,
-        ("CLIENT-07", "CLIENT-04"),
+        ("CLIENT-07",),
         MUST,
         made,
         goes_to_another("m0", api, after="moved", requirement="CLIENT-07"),
@@ -125,7 +125,7 @@ _IDLE: tuple[Case, ...] = (
     case(
         "move/there-and-back",
         "A member follows its coordinator there and back.",
-        ("CLIENT-07", "CLIENT-04"),
+        ("CLIENT-07",),
         MUST,
         plan(
             subject(),
@@ -148,7 +148,7 @@ _IDLE: tuple[Case, ...] = (
     case(
         "move/two-members",
         "Two members follow their coordinator, and neither loses its partitions to the other.",
-        ("CLIENT-07", "FIND-03", "EMIG-04"),
+        ("CLIENT-07", "EMIG-04"),
         MUST,
         plan(
             subject("m0"),

@@ -77,7 +77,7 @@ CASES: tuple[Case, ...] = (
     case(
         "poll/commit-after-leaving",
         "A commit of a member that has left for want of polls fails.",
-        ("CLIENT-67", "CLIENT-66"),
+        ("CLIENT-67",),
         MUST,
         plan(
             company(),

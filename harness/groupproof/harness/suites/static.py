@@ -174,7 +174,7 @@ _COURSE: tuple[Case, ...] = (
     case(
         "static/restart-in-order",
         "A static member that closes and comes back within its session takes its place without a rebalance.",
-        ("STATIC-16", "STATIC-06"),
+        ("STATIC-16",),
         SHOULD,
         plan(
             company(),
@@ -189,7 +189,7 @@ _COURSE: tuple[Case, ...] = (
     case(
         "static/restart-after-a-crash",
         "A static member that is killed and comes back within its session takes its place without a rebalance.",
-        ("STATIC-16", "STATIC-06"),
+        ("STATIC-16",),
         SHOULD,
         plan(
             company(),
