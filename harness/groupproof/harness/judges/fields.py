@@ -323,10 +323,10 @@ def starts_at(
             yield claim.ok("It does.", first[next(iter(offsets))][1])
         elif or_not:
             yield claim.ok("It went on nowhere else.")
-        elif elapsed_ms(moment(ev, after), end(ev)) < within_ms:
+        elif elapsed_ms(ev.clock(moment(ev, after)), end(ev)) < within_ms * ev.stretch:
             raise NotReached("the run ended before records of every partition were due")
         else:
-            wait = waited(moment(ev, after), end(ev), within_ms)
+            wait = waited(ev.clock(moment(ev, after)), end(ev), within_ms * ev.stretch)
             yield claim.failed("It consumed nothing from some partition.", end(ev), proof=Proof.LIVENESS, wait=wait)
 
     return judge
