@@ -81,3 +81,12 @@ def test_an_administrators_leave_group_is_no_clients() -> None:
     story.said(Api.LEAVE_GROUP, "tool", member="a", connection=9)
 
     assert names(story)[-1] is None
+
+
+def test_a_leave_group_on_a_connection_of_its_own_is_the_members_that_it_names() -> None:
+    story = Story()
+    join(story, 1, "a")
+    join(story, 2, "b")
+    leave = story.said(Api.LEAVE_GROUP, "app", member="b", connection=3)
+
+    assert [seen.client for seen in told_apart(story.trace)[leave.seq :]] == ["app#2", "app#2"], "the request and its answer"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from groupproof.harness.folds.reading import left_by
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
@@ -27,7 +28,13 @@ class _Processes:
     clients: list[str] = field(default_factory=list)
 
     def follow(self, seen: Observation) -> None:
-        if seen.connection is None or seen.client is None or seen.api not in _NAMING:
+        if seen.connection is None or seen.client is None:
+            return
+        if seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title and seen.connection not in self.of_connection:
+            own = [self.of_member[seen.client, each] for each in left_by(seen) if (seen.client, each) in self.of_member]
+            if own:
+                self.of_connection[seen.connection] = own[0]
+        if seen.api not in _NAMING:
             return
         if seen.kind == "request" and (seen.member or seen.api == Api.JOIN_GROUP.title):
             self._settle(seen.connection, seen.client, seen.member or "")
@@ -47,7 +54,8 @@ class _Processes:
 def told_apart(trace: Trace) -> Trace:
     """Return the trace of one group with client ids that each mean one process: `app` stays where it is alone, else `app#1`, `app#2`, …
 
-    A connection on which nobody joined is a process of its own; a LeaveGroup there is an administrator's and no client's. A client id of which an
+    A connection on which nobody joined is a process of its own. A LeaveGroup there is the member's whose id it names, if their client ids are the same, or
+    else an administrator's and no client's. A client id of which an
     application's lines tell is one process.
     """
     lines = {seen.client for seen in trace if seen.kind == "event" and seen.connection is None}

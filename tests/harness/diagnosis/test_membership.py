@@ -63,6 +63,15 @@ def test_who_takes_another_out_or_a_static_member_removes_it() -> None:
     assert _signs(story)[2].reason == "stuck"
 
 
+def test_who_says_goodbye_on_a_connection_of_its_own_has_left() -> None:
+    story = Story()
+    story.settle(0, {"a-1": "m0", "b-1": "m1"}, 1, "a-1")
+    story.ask(100, "LeaveGroup", "m1", member="b-1", version=0, connection=77)
+    story.ask(200, "LeaveGroup", "m1", connection=78, body={"members": ({"member_id": "a-1"},)})
+
+    assert _named(story)[2:] == [("left", "b-1"), ("removed", "a-1")], "kafka-go leaves so; who takes out another's member removes it"
+
+
 def test_a_topic_that_grows_is_noticed_by_who_asks_for_metadata_again() -> None:
     story = Story()
     for ms, count in ((0, 3), (100, 3), (200, 10)):

@@ -80,3 +80,12 @@ def test_the_first_of_several_is_shown_with_its_number() -> None:
         naming.named(seen)
 
     assert [naming.shown(each) for each in ("app", "app#2", "other")] == ["app#1", "app#2", "other"]
+
+
+def test_a_leave_group_on_a_connection_of_its_own_is_the_members_that_it_names() -> None:
+    story, naming = Story(), Naming()
+    join(story, 1, "a")
+    join(story, 2, "b")
+    story.said(Api.LEAVE_GROUP, "app", connection=7, body={"members": [{"member_id": "b"}]})
+
+    assert [naming.named(seen).client for seen in story.trace][-2:] == ["app#2", "app#2"], "the request and its answer"

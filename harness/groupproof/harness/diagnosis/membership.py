@@ -149,7 +149,7 @@ class Membership:
             instance = each.get("group_instance_id")
             member = each.get("member_id") or self._instances.get(instance or "")
             known = self.known.get(member or "")
-            is_own = known is not None and not known.instance and known.connection in (seen.connection, None)
+            is_own = known is not None and not known.instance and _is_own(seen, known)
             name = "left" if is_own or (known is None and not instance) else "removed"
             signs.append(_frame(name, seen, member=member, reason=each.get("reason")))
         return signs
@@ -234,6 +234,11 @@ def _offer(join: Observation) -> tuple[tuple[Any, ...], Subscription | None]:
         return offer, decode_subscription(protocols[0].get("metadata") or b"") if protocols else None
     except SubscriptionError:
         return offer, None
+
+
+def _is_own(leave: Observation, known: Known) -> bool:
+    """Tell whether a LeaveGroup is the member's own: on its connection, or by its client id on another one, as kafka-go says goodbye; else somebody removes it."""
+    return known.connection in (leave.connection, None) or (leave.client is not None and leave.client == known.client)
 
 
 def _take(known: Known, join: Observation, offer: tuple[Any, ...], subscription: Subscription | None) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from groupproof.harness.folds.reading import left_by
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
@@ -30,7 +31,10 @@ class Naming:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def named(self, seen: Observation) -> Observation:
-        """Return the observation with the name of its process for a client id; a LeaveGroup of nobody's is an administrator's and has none."""
+        """Return the observation with the name of its process for a client id.
+
+        A LeaveGroup on a connection of nobody's is the member's whose id it names, if their client ids are the same; else it is an administrator's and has no name.
+        """
         if seen.who == "link" and seen.body.get("name") == "closed" and seen.connection is not None:
             self._of_connection.pop(seen.connection, None)
         if seen.client is None:
@@ -41,6 +45,10 @@ class Naming:
             return seen
         if seen.api in _NAMING:
             self._follow(seen, seen.client, seen.connection)
+        elif seen.api == _LEAVE and seen.kind == "request" and seen.connection not in self._of_connection:
+            own = [self._of_member[seen.client, each] for each in left_by(seen) if (seen.client, each) in self._of_member]
+            if own:
+                self._of_connection[seen.connection] = own[0]
         name = self._name(seen, seen.client, seen.connection)
         return seen if name == seen.client else replace(seen, client=name)
 

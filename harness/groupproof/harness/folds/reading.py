@@ -14,8 +14,23 @@ from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
-    "COOPERATIVE", "GROUP_REQUESTS", "SLACK_MS", "Given", "assignments_of", "committed_offsets", "error_of", "fields_of", "given_by", "gives", "instance_of",
-    "knew", "members_of", "partitions_of", "subscription_of", "subscriptions_of",
+    "COOPERATIVE",
+    "GROUP_REQUESTS",
+    "SLACK_MS",
+    "Given",
+    "assignments_of",
+    "committed_offsets",
+    "error_of",
+    "fields_of",
+    "given_by",
+    "gives",
+    "instance_of",
+    "knew",
+    "left_by",
+    "members_of",
+    "partitions_of",
+    "subscription_of",
+    "subscriptions_of",
 ]  # fmt: skip
 
 GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
@@ -119,6 +134,12 @@ def committed_offsets(event: Observation) -> set[tuple[str, int, int]]:
 def fields_of(command: Mapping[str, Any]) -> Mapping[str, Any]:
     fields = command.get("fields")
     return fields if isinstance(fields, Mapping) else command
+
+
+def left_by(leave: Observation) -> list[str]:
+    """Return the member ids that a LeaveGroup names."""
+    members: Sequence[Mapping[str, Any]] = leave.body.get("members") or ({"member_id": leave.member},)
+    return [each["member_id"] for each in members if each.get("member_id")]
 
 
 def instance_of(request: Observation) -> str | None:
