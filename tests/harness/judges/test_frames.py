@@ -89,6 +89,22 @@ def test_a_generation_that_was_never_given_is_illegal(api: Api, generation: int)
     assert verdict(generations_are_those_given, story) is (Verdict.OK if is_of_another_rule else Verdict.FAILED)
 
 
+@pytest.mark.parametrize(("generation", "error", "expected"), [(1, 22, Verdict.NON_STRICT), (1, 0, Verdict.FAILED), (7, 22, Verdict.FAILED)])
+@pytest.mark.parametrize("api", [Api.HEARTBEAT, Api.OFFSET_COMMIT])
+def test_a_new_id_with_the_generation_of_the_one_before_costs_nobody_unless_it_is_taken(
+    api: Api, generation: int, error: int, expected: Verdict
+) -> None:
+    story = Story().member()
+    story.join(gets="m0-new", generation=-1, error=79)
+    story.said(api, member="m0-new", generation=generation, error=error)
+    story.join(member="m0-new", gets="m0-new", generation=2)
+
+    assert verdict(generations_are_those_given, story) is expected
+    if expected is Verdict.NON_STRICT:
+        (found,) = findings(generations_are_those_given, story)
+        assert found.observed == f"{api.title} carried a new member id with the generation of the one before."
+
+
 def test_the_last_generation_is_tolerated_on_its_way_and_not_for_long() -> None:
     story = a_life()
     story.at(1_000).beat(generation=1)

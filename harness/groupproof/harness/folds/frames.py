@@ -142,11 +142,17 @@ class _Late:
 class GenerationsGiven(Fold):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
+    A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
+    Refused, it costs nobody more than an answer: NON_STRICT.
     What a commit without any generation is worth is judged by `CommitsNameMembership`.
     """
 
     def __init__(self) -> None:
         self._given: dict[tuple[str, str], Numbers] = {}
+        self._of_client: dict[str, Numbers] = {}
+        self._between: UnderWay[int] = UnderWay()
+        self._handed: set[int] = set()
+        self._joined: set[tuple[str, str]] = set()
         self._adopted: dict[tuple[str, str], _Adopted] = {}
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
         self._late = _Late()
@@ -156,14 +162,23 @@ class GenerationsGiven(Fold):
             yield from self._judge(request)
         for request in self._late.due(seen):
             yield from self._relapsed(request)
+        self._between.closed(seen)
+        if seen.kind == "response" and (asked := self._between.answered(seen)) is not None and not error_of(seen):
+            self._handed.discard(asked)
         if seen.client is None:
             return
         if (given := joins_of(seen)) is not None:
             self._given.setdefault((seen.client, given.member), Numbers()).add(given.generation)
+            if given.generation >= 0:  # an id that is handed out is in no generation yet
+                self._of_client.setdefault(seen.client, Numbers()).add(given.generation)
+                self._joined.add((seen.client, given.member))
         elif seen.kind == "response" and seen.api == _SYNC and not error_of(seen):
             self._adopted.setdefault((seen.client, seen.member or ""), _Adopted()).follow(seen)
         elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member and not (seen.api == _COMMIT and _is_unmanaged(seen)):
             self._waiting.add(seen.at_ms, seen)
+            if (seen.client, seen.member) not in self._joined and seen.generation in self._of_client.get(seen.client, ()):
+                self._between.ask(seen, seen.seq)
+                self._handed.add(seen.seq)
             if self._is_old(seen):
                 self._late.add(seen)
 
@@ -178,7 +193,11 @@ class GenerationsGiven(Fold):
             yield from self._relapsed(request)
 
     def _judge(self, request: Observation) -> Iterator[Finding]:
-        if self._is_strange(request):
+        is_refused_between = request.seq in self._handed
+        self._handed.discard(request.seq)
+        if self._is_strange(request) and is_refused_between:
+            yield _generations(request).tolerated(f"{request.api} carried a new member id with the generation of the one before.", request)
+        elif self._is_strange(request):
             said = f"{request.api} carried a generation that the member was never given."
             yield _generations(request).failed(said, request, detail=f"generation {request.generation}")
 
