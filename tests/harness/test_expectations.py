@@ -140,6 +140,15 @@ def test_an_entry_is_about_some_releases(tmp_path: Path, release: str, profile: 
     assert entry.is_about(release, profile) is about
 
 
+@pytest.mark.parametrize(
+    ("release", "about"), [("v0.0.0-20260918054303-01f206a7e32c", True), ("v0.0.0-20260918054303-000000000000", False), ("1.0", False)]
+)
+def test_an_entry_can_be_about_one_release_of_an_unusual_form(tmp_path: Path, release: str, about: bool) -> None:
+    (entry,) = known(tmp_path, ENTRY.replace(">=2.0,<3.0", "===v0.0.0-20260918054303-01f206a7e32c"))
+
+    assert entry.is_about(release, "kafka-4.1") is about
+
+
 def test_an_entry_can_be_about_some_profiles_and_about_any_release(tmp_path: Path) -> None:
     (entry,) = known(tmp_path, ENTRY.replace(">=2.0,<3.0", "") + 'profile = "kafka-4.*"\n')
 

@@ -85,11 +85,11 @@ class Expectations:
 
 
 def _holds(releases: SpecifierSet, release: str) -> bool:
-    """Tell whether `release` is meant; one without a usual form is covered only by entries that name no releases."""
+    """Tell whether `release` is meant; one without a usual form, such as Go's for a commit, is covered by `===` it, and by entries that name no releases."""
     try:
         return releases.contains(Version(release), prereleases=True)
     except InvalidVersion:
-        return not len(releases)
+        return not len(releases) or any(each.operator == "===" and each.version == release for each in releases)
 
 
 def load(path: Path) -> Expectations:

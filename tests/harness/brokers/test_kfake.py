@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,12 @@ def test_it_is_built_once_of_the_pinned_version(tmp_path: Path, monkeypatch: pyt
     assert said == [f"building kfake {pinned()}"]
     assert (tmp_path / "told").read_text() == "-mod=mod build -o kfake .\n"
     assert {each.name for each in program.parent.iterdir()} == {"go.mod", "main.go", "kfake"}
+
+
+def test_what_is_known_of_it_is_known_of_the_pinned_version() -> None:
+    file = next(path for path in resources.files("groupproof.harness").joinpath("expected_of_coordinators").iterdir() if path.name == "kfake.toml")
+
+    assert {each["subject"] for each in tomllib.loads(file.read_text())["known"]} == {f"==={pinned()}"}
 
 
 def test_without_go_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

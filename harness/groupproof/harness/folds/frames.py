@@ -162,9 +162,7 @@ class GenerationsGiven(Fold):
             yield from self._judge(request)
         for request in self._late.due(seen):
             yield from self._relapsed(request)
-        self._between.closed(seen)
-        if seen.kind == "response" and (asked := self._between.answered(seen)) is not None and not error_of(seen):
-            self._handed.discard(asked)
+        self._follow_between(seen)
         if seen.client is None:
             return
         if (given := joins_of(seen)) is not None:
@@ -176,11 +174,21 @@ class GenerationsGiven(Fold):
             self._adopted.setdefault((seen.client, seen.member or ""), _Adopted()).follow(seen)
         elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member and not (seen.api == _COMMIT and _is_unmanaged(seen)):
             self._waiting.add(seen.at_ms, seen)
-            if (seen.client, seen.member) not in self._joined and seen.generation in self._of_client.get(seen.client, ()):
-                self._between.ask(seen, seen.seq)
-                self._handed.add(seen.seq)
             if self._is_old(seen):
                 self._late.add(seen)
+
+    def _follow_between(self, seen: Observation) -> None:
+        """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
+        self._between.closed(seen)
+        if seen.kind == "response" and (asked := self._between.answered(seen)) is not None and not error_of(seen):
+            self._handed.discard(asked)
+        elif seen.kind == "request" and seen.api in _WITH_GENERATION and self._is_between(seen):
+            self._between.ask(seen, seen.seq)
+            self._handed.add(seen.seq)
+
+    def _is_between(self, request: Observation) -> bool:
+        client, member = request.client or "", request.member or ""
+        return bool(member) and (client, member) not in self._joined and request.generation in self._of_client.get(client, ())
 
     def _is_old(self, request: Observation) -> bool:
         adopted = self._adopted.get((request.client or "", request.member or ""))
