@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -187,6 +188,19 @@ def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() 
         (play,) = result.plays
         (exited,) = [seen for seen in play.trace if seen.body.get("name") == "exit"]
         assert not exited.body["shared"]
+
+
+@pytest.mark.parametrize("name", ["sync/classic/illegal-generation", "join/classic/unknown-member-id", "heartbeat/classic/unknown-member-id"])
+def test_a_client_that_hangs_up_over_errors_is_struck_once_and_judged_as_others_are(name: str) -> None:
+    subject = ReferenceSubject(run_shim, variant="hangs-up-after-errors", is_virtual=False)
+    stage = Stage(subject=subject, company=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)
+    (chosen,) = [each for each in CASES if each.id == name]
+
+    (result,) = _run(stage, subject, (chosen,), 1, None)
+
+    assert result.ruling.verdict is Verdict.OK
+    stages = Counter(seen.detail for seen in result.plays[0].trace if seen.kind == "fault" and seen.detail != "healed")
+    assert stages == dict.fromkeys(("armed", "triggered", "delivered"), stages["armed"])
 
 
 WAITS = Plan(members=JOIN.members, steps=(Start(member="m0"), Pass(ms=300)))

@@ -109,6 +109,17 @@ def test_what_is_grave_comes_first(real: str) -> None:
     assert text_of(real).index("What was found 1 of 2 cases are worth a look FAILED") < text_of(real).index("rebalance 1 cases")
 
 
+def test_cases_of_one_cause_are_told_once_and_can_be_opened() -> None:
+    alike = [a_result(Verdict.FAILED, a_case(f"join/classic/n{number}"), fingerprint="ab", observed="It left.") for number in range(4)]
+    made = page_of(summary_of(*alike, a_result(Verdict.FAILED, a_case("sync/classic/other"), fingerprint="cd")))
+
+    assert "5 of 5 cases are worth a look, of 2 causes" in text_of(made)
+    assert text_of(made).count("and 3 more") == 1
+    assert "seen in 1 of 1 run · 0 receipts · the kit did not lag" in text_of(made)
+    links = [attrs.get("href") for tag, attrs in Elements(made).found if tag == "a"]
+    assert all(f"#case=join/classic/n{number}" in links for number in range(4))
+
+
 def test_whatever_a_client_says_it_is_text() -> None:
     hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
     trace = [Observation(seq=0, at_ns=0, kind="event", who="shim", client=hostile, body={"name": "error", "message": hostile})]
