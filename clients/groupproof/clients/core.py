@@ -111,6 +111,8 @@ class Core:
             deadline_ms=now_ms + (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms),
             tag=tag,
         )
+        if policy.connects_anew and api is Api.JOIN_GROUP and to is not None and not self.requests.any_to(to):
+            self.out.append(Drop(to=to))
         self.requests.add(pending)
         self.out.append(Send(request_id=request_id, message=message, to=to, lane=lane))
         return request_id

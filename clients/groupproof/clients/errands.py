@@ -70,6 +70,10 @@ class Errands:
     def is_committing(self, token: Hashable) -> bool:
         return any(errand.token == token and errand.mode != "fetch" for errand in self.under_way)
 
+    @property
+    def has_commit_in_flight(self) -> bool:
+        return any(errand.request_id is not None and errand.mode in _MANAGED for errand in self.under_way)
+
     def own_positions(self) -> dict[Partition, int]:
         """Return the positions of the partitions owned, or of all the consumer ever had for a client that commits what it gave away."""
         core = self._core
@@ -131,7 +135,7 @@ class Errands:
         if not self.under_way:
             return None
         has_coordinator = self._core.has_coordinator
-        waiting = [each for each in self.under_way if each.request_id is None]
+        waiting = [each for each in self.under_way if each.request_id is None and not self._is_held(each)]
         return min((each.not_before_ms if has_coordinator else each.deadline_ms for each in waiting), default=None)
 
     def next_poll_ms(self) -> int | None:
@@ -158,6 +162,8 @@ class Errands:
             self._end(errand, core.failure.error)
         elif now_ms >= errand.deadline_ms:
             self._end(errand, "REQUEST_TIMED_OUT")
+        elif self._is_held(errand):
+            return
         elif errand.mode in _MANAGED and (refusal := self._refusal()) is not None:
             if core.policy.commits_outlive_membership:
                 errand.not_before_ms = now_ms + core.backoff_ms()
@@ -169,6 +175,11 @@ class Errands:
             errand.request_id = core.send(request, now_ms, timeout_ms=timeout_ms)
             if core.policy.commit_told == "sent" and errand.api is Api.OFFSET_COMMIT:
                 self._end(errand, None)
+
+    def _is_held(self, errand: _Errand) -> bool:
+        core = self._core
+        is_joining = core.is_managed and core.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
+        return is_joining and core.policy.commits_while_joining == "held" and errand.mode in _MANAGED
 
     def _refusal(self) -> str | None:
         """Return why a commit must not be sent: a member that is not STABLE fails it locally (CLIENT-70)."""

@@ -15,6 +15,7 @@ from groupproof.clients.finder import Finder
 from groupproof.clients.handover import HandOver
 from groupproof.clients.heartbeats import Heartbeats
 from groupproof.clients.leading import Leading
+from groupproof.clients.leaving import leave_group
 from groupproof.clients.outputs import NeedMetadata, Partition
 from groupproof.clients.requests import Pending
 from groupproof.protocol.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol, SyncAssignment, SyncGroupRequest, SyncGroupResponse
@@ -39,6 +40,7 @@ class _Stage(Enum):
     JOINING = "JoinGroup sent"
     LEADING = "leader, waiting for metadata"
     SYNCING = "SyncGroup sent"
+    AGAIN = "the same SyncGroup waits for a coordinator"
     ADOPTED = "assignment received"
 
 
@@ -66,7 +68,7 @@ class Joining:
 
     @property
     def is_parked(self) -> bool:
-        return self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING)
+        return self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING, _Stage.AGAIN)
 
     def step(self, now_ms: int) -> None:
         """Go as far as a poll can."""
@@ -87,11 +89,16 @@ class Joining:
             self._hand_over.before_join()
         if self._stage is _Stage.READY and not core.is_calling():
             self._join(now_ms)
+        if self._stage is _Stage.AGAIN and core.has_coordinator and now_ms >= self._not_before_ms:
+            self._sync(now_ms)
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do, if it waits for nothing but time."""
-        is_waiting = self._stage is _Stage.READY and not self._core.is_calling() and self._core.has_coordinator
-        return self._not_before_ms if is_waiting and self._core.is_taking_part else None
+        is_waiting = self._stage in (_Stage.READY, _Stage.AGAIN) and not self._core.is_calling() and self._core.has_coordinator
+        return self._not_before_ms if is_waiting and self._core.is_taking_part and not self._waits_for_a_commit() else None
+
+    def _waits_for_a_commit(self) -> bool:
+        return self._core.policy.commits_while_joining == "held" and self._errands.has_commit_in_flight
 
     def metadata_changed(self, now_ms: int) -> None:
         """Look at the cluster as it is now: a leader that waited for it assigns, one that finds its topics changed joins again (CLIENT-74)."""
@@ -134,6 +141,8 @@ class Joining:
             self._has_looked_again = True
             self._finder.look_again()
         if now_ms < self._not_before_ms or not core.has_coordinator or not core.is_taking_part:
+            return
+        if self._waits_for_a_commit():
             return
         if core.policy.refreshes_metadata_before_join and not self._is_refreshed:
             self._stage = _Stage.REFRESHING
@@ -201,6 +210,11 @@ class Joining:
             self._stage = _Stage.IDLE
             self._heartbeats.at_once(now_ms + core.backoff_ms())
             return
+        if self._stage is _Stage.SYNCING and Effect.REDISCOVER in reaction and core.policy.failed_sync == "syncs":
+            self._stage, self._not_before_ms = _Stage.AGAIN, now_ms + core.backoff_ms()
+            return
+        if self._stage is _Stage.SYNCING and core.policy.failed_rejoin == "leaves":
+            leave_group(core, now_ms, "SyncGroup failed")
         core.state = MemberState.UNJOINED
         self._stage = _Stage.READY
         if not core.policy.keeps_outdated_id and core.generation == NO_GENERATION and self._is_outdated():
@@ -263,8 +277,13 @@ class Joining:
                 assignments=tuple(SyncAssignment(member_id=each, assignment=blob) for each, blob in assignments),
             ),
             now_ms,
-            timeout_ms=round(core.settings.request_timeout_ms * core.policy.sync_timeout_factor),
+            timeout_ms=self._sync_timeout_ms(),
         )
+
+    def _sync_timeout_ms(self) -> int:
+        policy, settings = self._core.policy, self._core.settings
+        parked_ms = settings.rebalance_timeout_ms if policy.sync_waits == "rebalance" else 0
+        return round(settings.request_timeout_ms * policy.sync_timeout_factor) + parked_ms
 
     def _sync_generation(self) -> int:
         core = self._core
@@ -318,5 +337,5 @@ class Joining:
     def _resume_if_reset(self) -> None:
         """Start over if a reset came while a SyncGroup was in flight or its assignment not yet in force."""
         core = self._core
-        if core.state is MemberState.UNJOINED and self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING, _Stage.ADOPTED):
+        if core.state is MemberState.UNJOINED and self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING, _Stage.AGAIN, _Stage.ADOPTED):
             self._stage = _Stage.READY

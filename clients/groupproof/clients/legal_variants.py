@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupproof.clients.legal_variants_of_go import GO
 from groupproof.clients.legal_variants_of_terms import OWN_TERMS
 from groupproof.clients.policy import Override, Policy
 from groupproof.clients.variant import Variant
@@ -202,4 +203,5 @@ LEGAL: Final = (
         seen="librdkafka (retry.backoff.max.ms)",
     ),
     *OWN_TERMS,
+    *GO,
 )  # fmt: skip

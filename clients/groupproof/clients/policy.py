@@ -44,6 +44,7 @@ class Policy:
     rediscovers_each_rebalance: bool = False
     looks_up: bool = True  # False: group requests go to any broker
     lookups_at_once: int = 1
+    connects_anew: bool = False  # opens a connection for each JoinGroup, which the membership then uses
     hangs_up_after_errors: bool = False  # closes the connection over which the coordinator refused something, and opens another
     looks_up_own_group: bool = True
     looks_up_outside_groups: bool = True
@@ -64,6 +65,7 @@ class Policy:
     rebalance_timeout: Literal["max.poll.interval", "session"] = "max.poll.interval"
     join_timeout_factor: float = 1.0
     sync_timeout_factor: float = 1.0
+    sync_waits: Literal["request", "rebalance"] = "request"  # rebalance: as long as a rebalance may take, beside its request timeout
     joins_at_once: int = 1
     joins_with_id: bool = True
     immediate_rejoins_max: int = 5
@@ -85,7 +87,9 @@ class Policy:
     rejoins_on_resubscribe: bool = True
     rejoins_after_commit: bool = False
 
-    failed_rejoin: Literal["joins", "heartbeats"] = "joins"  # heartbeats: the next Heartbeat says whether it must still join
+    # heartbeats: the next Heartbeat says whether it must still join; leaves: after a SyncGroup that failed it leaves, and joins anew
+    failed_rejoin: Literal["joins", "heartbeats", "leaves"] = "joins"
+    failed_sync: Literal["joins", "syncs"] = "joins"  # syncs: a coordinator that was not there gets the same SyncGroup again
 
     # Hand-over
     commits_before_revoke: bool = True
@@ -107,6 +111,7 @@ class Policy:
     # Commits and positions
     commit_generation: Literal["current", "previous", "none"] = "current"
     commits_when_unstable: bool = False
+    commits_while_joining: Literal["refused", "held"] = "refused"  # held: until the member has synced; and a join waits for a commit under way
     commit_shift: int = 0
     commits_each_batch: bool = False  # auto-commit, whatever its interval
     commit_wavers: bool = False
@@ -123,6 +128,7 @@ class Policy:
     goodbye: Literal["meant", "pretended"] = "meant"  # pretended: close and unsubscribe are told as done, and nothing else is
     leaves: int = 1
     leaves_while_joining: bool = True
+    leaves_on_own_connection: bool = False
     leaves_when_static: bool = False
     heartbeats_after_leave: bool = False
     commits_on_close: bool = True
@@ -134,6 +140,7 @@ class Policy:
     )  # fields of subscribe that it can't be told, and its own values
     lacks: frozenset[str] = frozenset()  # capabilities
     start_ms: int = 0  # until the process says hello
+    commits_untold: bool = False  # its commits return nothing, and what goes wrong with them is an error that comes beside
     line_delay_ms: int = 0  # by which each line of the shim is late
 
     # What the shim says that is not so

@@ -46,6 +46,10 @@ class Requests:
     def is_pending(self, request_id: int) -> bool:
         return request_id in self._pending
 
+    def any_to(self, to: Node) -> bool:
+        """Tell whether a request to this broker is in flight."""
+        return any(pending.to == to for pending in self._pending.values())
+
     def take_where(self, holds: Callable[[Pending], bool]) -> list[Pending]:
         """Return and forget all requests for which `holds`, in the order of sending."""
         taken = [pending for pending in self._pending.values() if holds(pending)]

@@ -158,6 +158,8 @@ class ShimMember:
         if command.get("mode", "sync") == "async":
             return {"offsets": _offsets(self._consumer.commit_async(offsets))}
         committed = await self._consumer.commit(offsets)
+        if self._policy.commits_untold:
+            return {"offsets": _offsets(committed.offsets), "outcome": "unknown"}
         if committed.error is not None:
             raise ConsumerError(committed.error, f"the commit was answered {committed.error}")
         return {"offsets": _offsets(committed.offsets)}
@@ -235,6 +237,10 @@ class ShimMember:
             self._tell({"name": "error", "error": ended.error, "message": ended.message, "fatal": ended.fatal})
             return
         listed = [{"topic": topic, "partition": partition, "offset": offset} for (topic, partition), offset in sorted(ended.offsets.items())]
+        if self._policy.commits_untold:
+            self._on_end(Fail(error=ended.error, message="a commit failed", fatal=False)) if ended.error is not None else None
+            self._tell({"name": "offsets_committed", "outcome": "unknown", "offsets": listed})
+            return
         event: Body = {"name": "offsets_committed", "success": ended.error is None, "offsets": listed}
         self._tell(event if ended.error is None else event | {"error": ended.error})
 
