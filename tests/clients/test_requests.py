@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groupproof.clients.outputs import Node
 from groupproof.clients.requests import Pending, Requests
 from groupproof.protocol.messages import HeartbeatRequest
 
@@ -31,3 +32,13 @@ def test_the_overdue_are_taken_in_the_order_of_sending() -> None:
     assert requests.overdue(99) == []
     assert [each.request_id for each in requests.overdue(200)] == [first, second]
     assert requests.is_pending(third)
+
+
+def test_a_request_is_to_somebody_or_to_anybody() -> None:
+    requests, node = Requests(), Node(node_id=0, host="broker-0", port=9092)
+    request_id = pending(requests, 100)
+
+    assert not requests.any_to(node)
+    requests.take(request_id)
+    requests.add(Pending(request_id=2, message=HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), to=node, lane="group", member_id="m", generation=1, deadline_ms=100))
+    assert requests.any_to(node)

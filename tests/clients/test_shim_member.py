@@ -54,6 +54,20 @@ def test_every_record_is_consumed_once(tell: Callable[..., None]) -> None:
     tell(story)
 
 
+def test_a_client_whose_commits_return_nothing_tells_what_went_wrong_beside(tell: Callable[..., None]) -> None:
+    async def story(pair: Pair) -> None:
+        await pair.start("m0", variant="commits-and-returns-nothing")
+        await pair.settled("m0")
+        assert (await pair.ask("m0", "commit", mode="sync", offsets=[["t", 0, 3]]))["outcome"] == "unknown"
+        assert [each["outcome"] for each in pair.events("m0", "offsets_committed")] == ["unknown"]
+        pair.cluster.arm(fault(Api.OFFSET_COMMIT, 28))
+        answer = await pair.ask("m0", "commit", mode="sync", offsets=[["t", 0, 4]])
+        assert (answer["ok"], answer["outcome"]) == (True, "unknown")
+        assert [each["error"] for each in pair.events("m0", "error")] == ["INVALID_COMMIT_OFFSET_SIZE"]
+
+    tell(story)
+
+
 def test_the_event_of_a_commit_precedes_its_answer(tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0")

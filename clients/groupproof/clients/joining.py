@@ -199,9 +199,9 @@ class Joining:
         elif Effect.ACCEPT in reaction and isinstance(response, SyncGroupResponse):
             self._accept(response, now_ms)
         elif is_current:
-            self._failed(reaction, now_ms)
+            self._failed(answer, reaction, now_ms)
 
-    def _failed(self, reaction: Reaction, now_ms: int) -> None:
+    def _failed(self, answer: Answer, reaction: Reaction, now_ms: int) -> None:
         """Be ready to join again: at once, unless told to back off or refused too often in a row."""
         core = self._core
         is_rejoin = self._stage is _Stage.JOINING and core.generation != NO_GENERATION
@@ -213,7 +213,7 @@ class Joining:
         if self._stage is _Stage.SYNCING and Effect.REDISCOVER in reaction and core.policy.failed_sync == "syncs":
             self._stage, self._not_before_ms = _Stage.AGAIN, now_ms + core.backoff_ms()
             return
-        if self._stage is _Stage.SYNCING and core.policy.failed_rejoin == "leaves":
+        if self._stage is _Stage.SYNCING and core.policy.failed_rejoin == "leaves" and answer != ErrorCode.REBALANCE_IN_PROGRESS:
             leave_group(core, now_ms, "SyncGroup failed")
         core.state = MemberState.UNJOINED
         self._stage = _Stage.READY

@@ -87,7 +87,7 @@ class Policy:
     rejoins_on_resubscribe: bool = True
     rejoins_after_commit: bool = False
 
-    # heartbeats: the next Heartbeat says whether it must still join; leaves: after a SyncGroup that failed it leaves, and joins anew
+    # heartbeats: the next Heartbeat says whether it must still join; leaves: after a SyncGroup that failed, but for 27, it leaves and joins anew
     failed_rejoin: Literal["joins", "heartbeats", "leaves"] = "joins"
     failed_sync: Literal["joins", "syncs"] = "joins"  # syncs: a coordinator that was not there gets the same SyncGroup again
 
