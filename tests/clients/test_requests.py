@@ -40,5 +40,15 @@ def test_a_request_is_to_somebody_or_to_anybody() -> None:
 
     assert not requests.any_to(node)
     requests.take(request_id)
-    requests.add(Pending(request_id=2, message=HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), to=node, lane="group", member_id="m", generation=1, deadline_ms=100))
+    requests.add(
+        Pending(
+            request_id=2,
+            message=HeartbeatRequest(group_id="g", generation_id=1, member_id="m"),
+            to=node,
+            lane="group",
+            member_id="m",
+            generation=1,
+            deadline_ms=100,
+        )
+    )
     assert requests.any_to(node)
