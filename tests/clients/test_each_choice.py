@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groupproof.clients.assignment import Cluster
-from groupproof.clients.outputs import CallbackKind, Committed, Drop
+from groupproof.clients.outputs import CallbackKind, Committed
 from groupproof.clients.policy import Policy
 from groupproof.protocol.messages import JoinMember
 from groupproof.protocol.subscription import Subscription, decode_subscription, encode_subscription
@@ -349,45 +349,6 @@ def _joins_after_giving_back(b: Bench) -> object:
     return b.count(JOIN) - joins
 
 
-def _drops_before_the_joins(b: Bench) -> object:
-    _rebalanced(b)
-    return len([each for each in b.others if isinstance(each, Drop)])
-
-
-def _lane_of_the_goodbye(b: Bench) -> object:
-    b.stable(0)
-    b.do(b.member.close(b.now))
-    while b.callbacks:
-        b.called()
-    return b.take(LEAVE).lane
-
-
-def _goodbyes_after_a_failed_sync(b: Bench) -> object:
-    b.syncing()
-    b.answer(SYNC, 22)
-    b.advance(200, polling=True)
-    return b.count(LEAVE), b.message(JOIN).member_id
-
-
-def _joins_and_syncs_where_no_coordinator_was(b: Bench) -> object:
-    b.syncing()
-    joins = b.count(JOIN)
-    b.answer(SYNC, 16)
-    b.advance(200, polling=True)
-    b.answer(FIND)
-    b.advance(200, polling=True)
-    return b.count(JOIN) - joins, [b.message(SYNC).generation_id] * b.count(SYNC)
-
-
-def _commit_of_a_member_that_joins(b: Bench) -> object:
-    """It is told of a refusal at once, or its commit goes out in the new generation."""
-    b.syncing(2)
-    b.do(b.member.commit("c", AT, b.now, is_sync=True))
-    told = [each.error for each in b.others if isinstance(each, Committed)]
-    b.assigned(0)
-    return told, [b.message(COMMIT).generation_id] if b.count(COMMIT) else []
-
-
 CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
     (Policy(looks_up_own_group=False), _group_looked_up, ("g",), ("g-other",), {}),
     (Policy(looks_up=False), _sent_at_first, [FIND], [JOIN], {}),
@@ -418,11 +379,6 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
     (Policy(commits_on_close=False), _commits_at_the_end, 1, 0, AUTO),
     (Policy(commits_each_batch=True), _commits_after_a_batch, (0, 0), (1, 1), {"auto_commit": True, "auto_commit_interval_ms": 60_000}),
     (Policy(leaves_while_joining=False), _leaves_while_it_joins, 1, 0, {}),
-    (Policy(connects_anew=True), _drops_before_the_joins, 0, 3, {}),
-    (Policy(leaves_on_own_connection=True), _lane_of_the_goodbye, "group", "goodbye", {}),
-    (Policy(failed_rejoin="leaves"), _goodbyes_after_a_failed_sync, (0, "m-1"), (1, ""), {}),
-    (Policy(failed_sync="syncs"), _joins_and_syncs_where_no_coordinator_was, (1, [1]), (0, [1, 1]), {}),
-    (Policy(commits_while_joining="held"), _commit_of_a_member_that_joins, (["REBALANCE_IN_PROGRESS"], []), ([], [2]), {}),
     (
         Policy(sync_waits="rebalance", poll_deadline_factor=None),
         _when_an_unanswered_sync_is_given_up,
@@ -469,6 +425,11 @@ SHOWN_ELSEWHERE = {
     "delivers_while_joining": "test_reading",
     "reads": "test_reading",
     "delivers_revoked": "test_reading",
+    "connects_anew": "test_legal_variants_of_go",
+    "leaves_on_own_connection": "test_legal_variants_of_go",
+    "failed_sync": "test_legal_variants_of_go",
+    "commits_while_joining": "test_legal_variants_of_go",
+    "sync_waits": "test_legal_variants_of_go",
     "leaves": "test_leaving",
     "heartbeats_after_leave": "test_leaving",
 }
