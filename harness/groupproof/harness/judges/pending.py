@@ -31,7 +31,7 @@ def keeps_pending_id(client: str, *, requirement: str = "CLIENT-18") -> Judge:
         if not joins:
             raise NotReached(f"{client} sent no JoinGroup")
         if left:
-            yield claim.tolerated("It left an id behind that it was handed, and the group waits for that one.", left[0], proof=Proof.LIVENESS)
+            yield claim.tolerated("It left an id behind that it was handed.", left[0], proof=Proof.LIVENESS)
         else:
             yield claim.ok("It did." if handed else "It was handed none.", joins[-1])
 

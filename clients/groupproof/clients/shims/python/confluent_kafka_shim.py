@@ -193,6 +193,8 @@ def _assignors(names: Sequence[str]) -> Sequence[str]:
     missing = [name for name in names if name not in ASSIGNORS]
     if missing:
         raise Unimplemented(f"librdkafka has no assignor {', '.join(missing)}")
+    if "cooperative-sticky" in names and len(names) > 1:
+        raise Unimplemented("librdkafka lets nobody mix cooperative and eager assignors")
     return names
 
 

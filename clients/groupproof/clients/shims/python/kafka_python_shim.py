@@ -165,6 +165,8 @@ def _assignors(names: Sequence[str]) -> list[Any]:
     missing = [name for name in names if assignor(name) is None]
     if missing:
         raise Unimplemented(f"kafka-python {kafka.__version__} has no assignor {', '.join(missing)}")
+    if "cooperative-sticky" in names and len(names) > 1:
+        raise Unimplemented("kafka-python lets nobody mix cooperative and eager assignors")
     return [assignor(name) for name in names]
 
 
