@@ -190,6 +190,22 @@ test('a client that cannot be stopped says so', async () => {
   assert.equal(member.gate.isShut, false)
 })
 
+test('a dialect that nobody here speaks is ignored, and the kit\'s word on brokers is no setting', async () => {
+  const ignored = async (fields) => (await new Scripted().ask('subscribe', { group: 'g', ...fields })).ignored
+  assert.deepEqual(await ignored({ protocol: 'classic', group_protocol: 'classic', broker_release: '4.1.0' }), [])
+  assert.deepEqual(await ignored({ protocol: 'classic', group_protocol: 'consumer' }), ['group_protocol', 'protocol'])
+})
+
+test('a client with a way of its own to stop the flow is paused by it', async () => {
+  const member = await subscribed()
+  const said = []
+  member.pauseFlow = async () => said.push('stopped')
+  member.resumeFlow = async () => said.push('goes on')
+  await member.ask('pause')
+  await member.ask('resume')
+  assert.deepEqual([said, member.gate.isShut], [['stopped', 'goes on'], false])
+})
+
 test('a gate lets pass what waited, and what comes once it is open', async () => {
   const gate = new Gate()
   gate.shut()

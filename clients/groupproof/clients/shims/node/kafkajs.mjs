@@ -1,10 +1,13 @@
 // A shim of level 1 around kafkajs, which calls a handler for each batch and tells of rebalances by events.
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { Member, installed, run } from './lines.mjs'
 
 const version = installed('kafkajs', import.meta.url)
 const { AssignerProtocol, Kafka, PartitionAssigners, logLevel } = (await import('kafkajs')).default
 
-const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit']
+const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause']
+const IN_FLIGHT_MS = 200 // beyond the wait of a Fetch: within it a batch that was asked for before a pause is handed over
 const { MemberAssignment, MemberMetadata } = AssignerProtocol
 
 // kafkajs's only assignor is called RoundRobinAssigner, which no other client knows: an application that shares a group with others gives it Kafka's name.
@@ -42,10 +45,13 @@ class KafkaJs extends Member {
   #kafka
   #consumer
   #group
+  #topics
+  #fetchMs
 
   async start(settings) {
     this.#group = settings.take('group')
-    const topics = settings.take('topics')
+    this.#topics = settings.take('topics')
+    this.#fetchMs = settings.take('poll_timeout_ms', 5000)
     this.#kafka = new Kafka({
       brokers: settings.take('bootstrap').split(','),
       logLevel: logLevel.INFO,
@@ -65,7 +71,7 @@ class KafkaJs extends Member {
     this.#listen()
     const options = settings.takeAll({ auto_commit: 'autoCommit', auto_commit_interval_ms: 'autoCommitInterval' })
     // Nobody waits for the join: the command is answered when the client has been told.
-    this.#go(topics, reset === 'earliest', { ...options, eachBatch: (payload) => this.#eachBatch(payload) })
+    this.#go(this.#topics, reset === 'earliest', { ...options, eachBatch: (payload) => this.#eachBatch(payload) })
   }
 
   async #go(topics, fromBeginning, options) {
@@ -113,6 +119,16 @@ class KafkaJs extends Member {
     } finally {
       await admin.disconnect()
     }
+  }
+
+  // A handler that keeps its batch would keep kafkajs from its heartbeats; a paused topic is fetched no more, and they go on.
+  async pauseFlow() {
+    this.#consumer.pause(this.#topics.map((topic) => ({ topic })))
+    await sleep(this.#fetchMs + IN_FLIGHT_MS)
+  }
+
+  async resumeFlow() {
+    this.#consumer.resume(this.#topics.map((topic) => ({ topic })))
   }
 
   leaveGroup() {

@@ -132,7 +132,7 @@ const inOrder = (partitions) => [...partitions].sort((a, b) => (a.topic < b.topi
  * One member: its commands in order, its events, its answers.
  *
  * A client's file gives `start(settings)` (make the client, tell it what to join, and return before it has joined), `commitOffsets(offsets)`, `committed(partitions)` and
- * `stop()`; and, where the client can, `leaveGroup()` (unsubscribe), `changeTopics(topics)` (resubscribe). It tells what happens by `assigned`, `revoked`, `lost`, `records` and `failed`.
+ * `stop()`; and, where the client can, `leaveGroup()` (unsubscribe), `changeTopics(topics)` (resubscribe), `pauseFlow()` and `resumeFlow()` of its own. It tells what happens by `assigned`, `revoked`, `lost`, `records` and `failed`.
  */
 export class Member {
   assignment = []
@@ -235,8 +235,8 @@ export class Member {
       subscribe: (command) => this.#subscribe(command),
       resubscribe: ({ topics }) => this.#optional('changeTopics', 'this client cannot change its topics', topics),
       unsubscribe: ({ leave }) => (leave === false ? this.#cannot('this client always leaves') : this.#optional('leaveGroup', 'this client cannot leave and stay')),
-      pause: () => (this.#hasPause ? this.gate.shut() : this.#cannot('this client cannot be stopped from handing records over')),
-      resume: () => this.gate.open(),
+      pause: () => (this.#hasPause ? this.pauseFlow() : this.#cannot('this client cannot be stopped from handing records over')),
+      resume: () => this.resumeFlow(),
       commit: (command) => this.#commit(command),
       assignment: () => ({ partitions: this.assignment }),
       position: ({ partitions }) => ({ offsets: this.positions(partitions) }),
@@ -266,7 +266,9 @@ export class Member {
     if (this.#hasSubscribed) this.#refuse('this member has subscribed already')
     const settings = new Settings(command)
     this.#handlerDelayMs = settings.take('handler_delay_ms', 0)
-    if (settings.take('protocol', 'classic') !== 'classic') settings.ignore('protocol')
+    const dialect = settings.take('protocol', 'classic')
+    if (settings.take('group_protocol', dialect) !== 'classic') ['protocol', 'group_protocol'].forEach((name) => settings.ignore(name))
+    settings.take('broker_release') // nothing hangs on it: both clients ask the brokers
     await this.start(settings)
     this.#hasSubscribed = true
     this.emit('startup_complete')
@@ -284,6 +286,15 @@ export class Member {
     )
     if (mode === 'sync') await done
     return { offsets }
+  }
+
+  /** The handler keeps what it was given; a client that would then miss its heartbeats brings a way of its own. */
+  async pauseFlow() {
+    this.gate.shut()
+  }
+
+  async resumeFlow() {
+    this.gate.open()
   }
 
   async close() {

@@ -56,6 +56,7 @@ class Platformatic extends Member {
       }),
     })
     const interval = settings.take('auto_commit_interval_ms', 5000)
+    if (interval < 100) settings.ignore('auto_commit_interval_ms') // this client takes none below
     const reset = settings.take('auto_offset_reset', 'latest')
     this.#consuming = {
       topics: settings.take('topics'),
