@@ -431,10 +431,11 @@ SHOWN_ELSEWHERE = {
     "commits_while_joining": "test_legal_variants_of_go",
     "sync_waits": "test_legal_variants_of_go",
     "leaves": "test_leaving",
+    "leaves_by_id": "test_leaving",
     "heartbeats_after_leave": "test_leaving",
 }
 OF_THE_SHIM = (
-    "commits_untold", "goodbye", "lacks", "line_delay_ms", "own_settings", "poll_pause_ms", "start_ms", "tells_assigned", "tells_records", "tells_records_from",
+    "commits_untold", "goodbye", "lacks", "line_delay_ms", "own_settings", "poll_pause_ms", "start_ms", "tells_assigned", "tells_offsets_committed", "tells_records", "tells_records_from",
 )  # fmt: skip
 OF_THE_CONNECTIONS = ("hangs_up_after_errors",)  # test_brokers has it, where it is called otherwise
 

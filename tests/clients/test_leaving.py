@@ -213,3 +213,11 @@ def test_planted_bugs_of_the_goodbye_show(bench: type[Bench], policy: Policy, le
     b.do(b.member.close(b.now))
 
     assert (b.count(LEAVE), b.count(HEARTBEAT)) == (leaves, heartbeats)
+
+
+def test_a_goodbye_may_be_made_to_name_nobody(bench: type[Bench]) -> None:
+    b = bench(Policy(leaves_by_id=False))
+    b.stable()
+    b.do(b.member.close(b.now))
+
+    assert [each.member_id for each in b.message(LEAVE).members] == [""]

@@ -270,3 +270,14 @@ def test_a_shim_may_be_made_to_keep_records_back(tell: Callable[..., None]) -> N
         assert [min(each[name] for each in said) for name in ("minOffset", "count")] == [10, 10]
 
     tell(story)
+
+
+def test_a_shim_may_be_made_to_leave_out_what_was_committed(tell: Callable[..., None]) -> None:
+    async def story(pair: Pair) -> None:
+        await pair.start("m0", variant="takes-refused-commit-for-done-of-nothing")
+        await pair.settled("m0")
+        await pair.ask("m0", "commit", offsets=[["t", 0, 5]])
+
+        assert [(each["success"], each["offsets"]) for each in pair.events("m0", "offsets_committed")] == [(True, [])]
+
+    tell(story)

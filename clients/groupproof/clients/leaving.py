@@ -26,7 +26,7 @@ def leave_group(core: Core, now_ms: int, reason: str, *, forced: bool | None = N
     if leaves and core.has_coordinator and core.member_id and (policy.leaves_while_joining or not is_joining):
         # A parked JoinGroup would hold the LeaveGroup back until the join completes: it goes by a connection of its own.
         lane = "goodbye" if policy.leaves_on_own_connection or core.state is MemberState.PREPARING_REBALANCE else "group"
-        members = (LeaveMember(member_id=core.member_id, group_instance_id=core.instance_id, reason=reason),)
+        members = (LeaveMember(member_id=core.member_id if policy.leaves_by_id else "", group_instance_id=core.instance_id, reason=reason),)
         request = LeaveGroupRequest(group_id=core.settings.group, members=members)
         sent = [core.send(request, now_ms, lane=lane, timeout_ms=timeout_ms) for _ in range(policy.leaves)]
         if policy.heartbeats_after_leave:

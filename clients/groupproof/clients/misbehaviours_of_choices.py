@@ -125,10 +125,13 @@ CHOICES: Final = (
     _bug("swallows-async-commit-errors", "Reports success of every asynchronous commit.", "CLIENT-69 CLIENT-68", swallows_commit_errors="async"),
     _bug("swallows-sync-commit-errors", "Reports success of every synchronous commit.", "CLIENT-69 CLIENT-68", swallows_commit_errors="sync"),
     _bug("tells-commits-when-sent", "Reports success of a commit before it is answered.", "CLIENT-69", commit_told="sent"),
+    _bug("takes-refused-commit-for-done-of-nothing", "Reports success of a commit whatever it is answered, and leaves out of which offsets.", "CLIENT-69",
+         overrides=(Override(api=Api.OFFSET_COMMIT, effects=(Effect.ACCEPT,)),), tells_offsets_committed=False),
     _bug("ignores-committed-offsets", "Starts where auto.offset.reset says, whatever is committed.", "CLIENT-79 FETCH-06", fetches_offsets=False),
     # The goodbye
     _bug("no-leave-on-close", "Closes without LeaveGroup.", "CLIENT-73 STATIC-15", leaves=0, seen="kafka-go 0.2.2"),
     _bug("pretends-to-leave", "Reports that it closed or unsubscribed, and goes on as a member.", "CLIENT-73 CLIENT-20 CLIENT-71", goodbye="pretended"),
+    _bug("leaves-without-its-id", "Sends LeaveGroup with the empty member id.", "CLIENT-73 CLIENT-72", leaves_by_id=False, seen="franz-go <= 1.17.0"),
     _bug("leaves-twice", "Sends LeaveGroup twice.", "CLIENT-71 CLIENT-80", leaves=2),
     _bug("static-leaves-on-close", "Leaves on close although it is a static member.", "STATIC-15", leaves_when_static=True, settings=_STATIC),
     _bug("heartbeats-after-leave", "Sends a heartbeat after its LeaveGroup.", "LEAVE-55", heartbeats_after_leave=True),

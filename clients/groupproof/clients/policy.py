@@ -127,6 +127,7 @@ class Policy:
     # The goodbye
     goodbye: Literal["meant", "pretended"] = "meant"  # pretended: close and unsubscribe are told as done, and nothing else is
     leaves: int = 1
+    leaves_by_id: bool = True
     leaves_while_joining: bool = True
     leaves_on_own_connection: bool = False
     leaves_when_static: bool = False
@@ -146,6 +147,7 @@ class Policy:
     # What the shim says that is not so
     tells_assigned: Literal["assigned", "more"] = "assigned"  # more: a partition of a topic that nobody has
     tells_records: Literal["delivered", "of-everybody"] = "delivered"  # of-everybody: also of the next partition, whoever has it
+    tells_offsets_committed: bool = True  # False: of which offsets a commit was is left out
     tells_records_from: int = 0  # records before this offset are kept back
 
     @property

@@ -241,7 +241,8 @@ class ShimMember:
             self._on_end(Fail(error=ended.error, message="a commit failed", fatal=False)) if ended.error is not None else None
             self._tell({"name": "offsets_committed", "outcome": "unknown", "offsets": listed})
             return
-        event: Body = {"name": "offsets_committed", "success": ended.error is None, "offsets": listed}
+        said = listed if self._policy.tells_offsets_committed else []
+        event: Body = {"name": "offsets_committed", "success": ended.error is None, "offsets": said}
         self._tell(event if ended.error is None else event | {"error": ended.error})
 
 

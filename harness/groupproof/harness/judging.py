@@ -17,6 +17,7 @@ from groupproof.harness.evidence import CaseNotOffered, Evidence, NotOffered, No
 from groupproof.harness.frameless import lies_in, silence_of
 from groupproof.harness.goodbye import goodbye_of
 from groupproof.harness.lag import lags_in, most_lag_ms, with_lag
+from groupproof.harness.levels import capped
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.verdicts import ADVERSE, Finding, Grounds, Proof, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
@@ -83,9 +84,9 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     own, general = _asked(case.judges, evidence), _asked(universal, evidence)
     seen = (*own.findings, *general.findings)
     if own.lack:
-        return _not_offered(own.lack, [_grounded(each, trace) for each in seen])
+        return _not_offered(own.lack, [_grounded(capped(each), trace) for each in seen])
     flood = _flood_of(case, trace)
-    findings = tuple(_grounded(with_lag(each, trace), trace) for each in (*seen, *flood))
+    findings = tuple(_grounded(with_lag(capped(each), trace), trace) for each in (*seen, *flood))
     unproven = list(_without_receipt(trace))
     if unproven:
         # What the fault would have caused proves nothing now; what is on the wire stays proven.

@@ -13,6 +13,7 @@ from typing import Final
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.folds.live import MEMBERSHIP
+from groupproof.harness.levels import capped
 from groupproof.harness.members import told_apart
 from groupproof.harness.plan import Plan
 from groupproof.harness.play import Play
@@ -47,7 +48,7 @@ def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
 
 def _judged(group: str, story: Trace, universal: Sequence[Judge]) -> CaseResult:
     evidence = Evidence(story)
-    findings = tuple(finding for judge in universal for finding in judge(evidence))
+    findings = tuple(capped(finding) for judge in universal for finding in judge(evidence))
     case = case_of(group, findings)
     judgement = _judgement(evidence, findings)
     duration_s = (story[-1].at_ns - story[0].at_ns) / 1e9

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.harness.judges.story import ID, Story
 
-from groupproof.harness.folds.commits import CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.folds.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
 from groupproof.harness.folds.fold import Fold, findings_of
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 
@@ -63,3 +65,36 @@ def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_l
     story.at(4_000).commit((*T1, 10), generation=2)
 
     assert [(each.verdict, each.proof) for each in found(CommitsAreOwn, story.end(6_000))] == [(verdict, proof)]
+
+
+def asked(error: int, **told: Any) -> list[str]:
+    """Ask for a commit that is answered with `error`, and tell how it went; return what is found."""
+    story = Story().member(gets=[T0])
+    story.kit("command", "m0", command="commit", fields={"offsets": [[*T0, 5]]})
+    story.commit((*T0, 5), error=error)
+    story.tell("offsets_committed", **told)
+    return [each.observed for each in found(CommitsAreTold, story.end(5_000))]
+
+
+NEVER_ACCEPTED = "The application was told of a commit that the coordinator never accepted."
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0, []), (14, [NEVER_ACCEPTED])])
+def test_a_commit_told_without_offsets_is_of_those_that_were_asked_for(error: int, expected: list[str]) -> None:
+    assert asked(error, success=True, offsets=[]) == expected
+    assert asked(error, success=True) == expected
+
+
+@pytest.mark.parametrize(
+    "told", [{"success": False, "outcome": "unknown"}, {"success": True, "outcome": "unknown"}, {"outcome": "unknown"}, {"success": False}]
+)
+def test_an_outcome_that_nobody_knows_claims_nothing(told: dict[str, object]) -> None:
+    assert asked(16, **told) == []
+
+
+def test_a_commit_of_nothing_claims_nothing_where_nothing_was_asked_for() -> None:
+    story = Story().member(gets=[T0])
+    story.commit((*T0, 5), error=16)
+    story.tell("offsets_committed", success=True, offsets=[])
+
+    assert found(CommitsAreTold, story.end(5_000)) == []

@@ -63,6 +63,21 @@ def test_the_id_of_another_client_is_not_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
+    ("is_member", "expected"),
+    [
+        (True, (Verdict.NON_STRICT, "CLIENT-73", "LeaveGroup named no member id, and left a ghost behind.")),
+        (False, (Verdict.INFORMATIONAL, "CLIENT-72", "LeaveGroup named no member id.")),
+    ],
+)
+def test_a_leave_without_an_id_leaves_a_ghost_where_there_is_a_member(is_member: bool, expected: tuple[Verdict, str, str]) -> None:
+    story = Story().member() if is_member else Story()
+    story.leave(member="", error=25)
+
+    (found,) = findings(member_ids_are_those_given, story)
+    assert (found.verdict, found.requirement, found.observed) == expected
+
+
+@pytest.mark.parametrize(
     ("api", "expected"), [(Api.SYNC_GROUP, Verdict.FAILED), (Api.HEARTBEAT, Verdict.NON_STRICT), (Api.OFFSET_COMMIT, Verdict.NON_STRICT)]
 )
 def test_without_a_member_id_a_sync_is_lost_and_a_heartbeat_or_commit_needless(api: Api, expected: Verdict) -> None:

@@ -40,18 +40,20 @@ def _is_told(seen: Observation, name: str) -> bool:
 class CommitsAreTold(Fold):
     """A commit that the application takes for done was accepted by the coordinator (CLIENT-69).
 
-    What it is told may be written down before the answer that it heard, by as much as the machine is late.
+    What it is told may be written down before the answer that it heard, by as much as the machine is late. An application that is told of no offsets is
+    told of those that the kit asked to commit. An `unknown` outcome, of a client whose commit returns nothing, claims neither success nor failure.
     """
 
     def __init__(self) -> None:
         self._asked: UnderWay[Observation] = UnderWay()
         self._accepted: dict[tuple[str, Partition], Newest[int, int]] = {}
         self._speaks: set[str] = set()
-        self._waiting: Waiting[Observation] = Waiting(REPORTING_MS)
+        self._wanted: dict[str, list[tuple[str, int, int]]] = {}
+        self._waiting: Waiting[tuple[Observation, set[tuple[str, int, int]]]] = Waiting(REPORTING_MS)
 
     def step(self, seen: Observation) -> Iterator[Finding]:
-        for told in self._waiting.due(seen.at_ms):
-            yield from self._judge(told)
+        for told, offsets in self._waiting.due(seen.at_ms):
+            yield from self._judge(told, offsets)
         self._asked.closed(seen)
         if seen.client is None:
             return
@@ -61,8 +63,12 @@ class CommitsAreTold(Fold):
                 self._asked.ask(seen, seen)
         elif seen.kind == "response" and seen.api == _COMMIT:
             self._answered(self._asked.answered(seen), seen)
-        elif _is_told(seen, "offsets_committed") and seen.body.get("success"):
-            self._waiting.add(seen.at_ms, seen)
+        elif asked := _asked(seen):
+            self._wanted[seen.client] = asked
+        elif _is_told(seen, "offsets_committed"):
+            wanted = self._wanted.pop(seen.client, ())
+            if seen.body.get("success") and seen.body.get("outcome") != "unknown":
+                self._waiting.add(seen.at_ms, (seen, committed_offsets(seen) or (set() if seen.body.get("offsets") else set(wanted))))
 
     def _answered(self, request: Observation | None, answer: Observation) -> None:
         if request is None or request.client is None or error_of(answer):
@@ -72,9 +78,9 @@ class CommitsAreTold(Fold):
             if known.get(offset) is None:
                 known.set(offset, request.seq)
 
-    def _judge(self, told: Observation) -> Iterator[Finding]:
+    def _judge(self, told: Observation, offsets: set[tuple[str, int, int]]) -> Iterator[Finding]:
         client = told.client or ""
-        if client in self._speaks and not all(self._is_accepted(client, told, each) for each in committed_offsets(told)):
+        if client in self._speaks and not all(self._is_accepted(client, told, each) for each in offsets):
             claim = Claim(requirement="CLIENT-69", expected="A commit told as done was accepted by the coordinator.")
             yield claim.failed("The application was told of a commit that the coordinator never accepted.", told)
 
@@ -87,8 +93,8 @@ class CommitsAreTold(Fold):
         return asked < told.seq if asked is not None else known.has_forgotten
 
     def end(self) -> Iterator[Finding]:
-        for told in self._waiting.rest():
-            yield from self._judge(told)
+        for told, offsets in self._waiting.rest():
+            yield from self._judge(told, offsets)
 
 
 @dataclass(slots=True, eq=False)

@@ -10,6 +10,7 @@ from groupproof.harness.folds.claim import Claim
 from groupproof.harness.folds.fold import Fold, Newest, Numbers, UnderWay, Waiting
 from groupproof.harness.folds.membership import joins_of
 from groupproof.harness.folds.reading import GROUP_REQUESTS, SLACK_MS, error_of, instance_of
+from groupproof.harness.folds.tracker import GroupTracker
 from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, api_named
@@ -44,39 +45,53 @@ _JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.
 class MemberIdsGiven(Fold):
     """A request names the empty member id, where that means something, or one that the coordinator gave this client before.
 
-    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it.
+    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it. So can a
+    LeaveGroup; of a client that is a member it leaves a ghost, which holds its partitions until its session ends (CLIENT-73).
     """
 
     def __init__(self) -> None:
+        self._group = GroupTracker()
         self._given: dict[str, set[str]] = {}
-        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
 
     def step(self, seen: Observation) -> Iterator[Finding]:
-        for request in self._waiting.due(seen.at_ms):
-            yield from self._judge(request)
+        for request, is_member in self._waiting.due(seen.at_ms):
+            yield from self._judge(request, is_member=is_member)
+        self._group.follow(seen)
         if seen.client is None:
             return
         if (given := joins_of(seen)) is not None:
             self._given.setdefault(seen.client, set()).add(given.member)
         elif seen.kind == "request" and seen.api in _GROUP_TITLES:
-            self._waiting.add(seen.at_ms, seen)
+            mine = self._group.members.get(seen.client)
+            self._waiting.add(seen.at_ms, (seen, mine is not None and mine.is_member))
 
     def end(self) -> Iterator[Finding]:
-        for request in self._waiting.rest():
-            yield from self._judge(request)
+        for request, is_member in self._waiting.rest():
+            yield from self._judge(request, is_member=is_member)
 
-    def _judge(self, request: Observation) -> Iterator[Finding]:
+    def _judge(self, request: Observation, *, is_member: bool) -> Iterator[Finding]:
         api = api_named(request.api or "")
         claim = Claim(requirement=_ID_RULE[api], expected="Every request names a member id that the coordinator gave this client.")
         known = self._given.get(request.client or "", ())
         for member in _named_members(request):
             if member == "" and _may_be_empty(api, request):
                 continue
-            if member == "":
+            if member == "" and api is Api.LEAVE_GROUP:
+                yield _leaves_nobody(request, is_member=is_member)
+            elif member == "":
                 verdict = Verdict.NON_STRICT if api in _REFUSED_WITHOUT_ID else Verdict.FAILED
                 yield claim.found(verdict, f"{api.title} named no member id.", request)
             elif member not in known:
                 yield claim.failed(f"{api.title} named a member id that the client was never given.", request)
+
+
+def _leaves_nobody(request: Observation, *, is_member: bool) -> Finding:
+    if is_member:
+        claim = Claim(requirement="CLIENT-73", expected="A member's LeaveGroup names its member id.")
+        return claim.tolerated("LeaveGroup named no member id, and left a ghost behind.", request)
+    claim = Claim(requirement="CLIENT-72", expected="A client that is no member sends no LeaveGroup.")
+    return claim.found(Verdict.INFORMATIONAL, "LeaveGroup named no member id.", request)
 
 
 def _named_members(request: Observation) -> list[str]:

@@ -10,6 +10,7 @@ from groupproof.harness.folds.fold import Fold
 from groupproof.harness.folds.laws import GroupLaws
 from groupproof.harness.folds.naming import Naming
 from groupproof.harness.folds.universal import UNIVERSAL_FOLDS
+from groupproof.harness.levels import capped
 from groupproof.harness.verdicts import Finding, Goodbye, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -93,7 +94,7 @@ class GroupFold:
         if seen.kind != _UNHEARD:
             named = self._naming.named(seen)
             self._part(named)
-            found += [_noted(self._members, each) for fold in self._folds for each in fold.step(named)]
+            found += [_noted(self._members, capped(each)) for fold in self._folds for each in fold.step(named)]
         return found
 
     def _part(self, seen: Observation) -> None:
@@ -114,7 +115,7 @@ class GroupFold:
     def told(self) -> GroupTold:
         """Return what the group showed, when nothing follows. It is asked once."""
         for each in (found for fold in self._folds for found in fold.end()):
-            _noted(self._members, each)
+            _noted(self._members, capped(each))
         for each in self._laws.end():
             _noted(self._broken, each)
         goodbye, why = self._goodbye()

@@ -54,6 +54,7 @@ SPEAKS_OF: Final[Mapping[Callable[[], Fold], Mapping[str, Shows]]] = {
         "CLIENT-11": _request(Api.SYNC_GROUP, Api.HEARTBEAT),
         "CLIENT-66": _COMMIT,
         "CLIENT-72": _request(Api.LEAVE_GROUP),
+        "CLIENT-73": _request(Api.LEAVE_GROUP),
     },
     GenerationsGiven: {"CLIENT-11": _request(Api.SYNC_GROUP, Api.HEARTBEAT), "CLIENT-66": _COMMIT},
     CommitsNameMembership: {"CLIENT-66": _COMMIT},

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from enum import Enum
+from typing import Final
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
@@ -257,7 +259,7 @@ def keeps_membership(client: str, *, after: str, requirement: str, within_ms: fl
             return
         due_ms = max(within_ms, 2 * ev.terms(client).heartbeat_ms)
         never, late = "Neither a Heartbeat nor a JoinGroup came.", "It went on late."
-        yield overdue(ev, claim, first, since=moment(ev, after), within_ms=due_ms, never=never, late=late) or _kept(
+        yield overdue(ev, _gravely(claim), first, since=moment(ev, after), within_ms=due_ms, never=never, late=late) or _kept(
             ev, claim, join, beat, mine.member
         )
 
@@ -342,11 +344,19 @@ def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:
     return next((seen for seen in ev.select("request", None, client, after, ev.closing) if seen.api in wanting), None)
 
 
+_SILENCE: Final = {"CLIENT-17": "CLIENT-21", "CLIENT-50": "CLIENT-40"}
+"""What is broken by who falls silent, where what was asked of it is no more than SHOULD: progress or the membership is lost."""
+
+
+def _gravely(claim: Claim) -> Claim:
+    return replace(claim, requirement=_SILENCE.get(claim.requirement, claim.requirement))
+
+
 def _silent(ev: Evidence, claim: Claim, since: Observation, within_ms: float) -> Finding:
     if elapsed_ms(ev.clock(since), end(ev)) < within_ms * ev.stretch:
         raise NotReached("the run ended before its time was over")
     wait = waited(ev.clock(since), end(ev), within_ms * ev.stretch)
-    return claim.failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS, wait=wait)
+    return _gravely(claim).failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS, wait=wait)
 
 
 def ignores_stale_refusal(client: str, *, fault: str, join: str, before: str | None = None, requirement: str = "CLIENT-64") -> Judge:

@@ -101,7 +101,7 @@ _ERRORS: tuple[Case, ...] = (
     _rejoins(
         ErrorCode.REBALANCE_IN_PROGRESS, "A member told that a rebalance is in progress joins again as the member it is.", "CLIENT-46", "CLIENT-76"
     ),
-    _rejoins(ErrorCode.ILLEGAL_GENERATION, "A member told that its generation has passed joins again as the member it is.", "CLIENT-76", "CLIENT-47"),
+    _rejoins(ErrorCode.ILLEGAL_GENERATION, "A member told that its generation has passed joins again as the member it is.", "CLIENT-76"),
     _rejoins(
         ErrorCode.UNKNOWN_MEMBER_ID,
         "A member told that it is unknown joins anew with the empty id.",
