@@ -185,6 +185,19 @@ def test_a_client_of_old_heartbeats_only_once_it_is_stable(bench: type[Bench]) -
     b.advance(1000)
     assert b.count(HEARTBEAT) == 1
 
+    b.answer_heartbeat(27)
+    b.poll()
+    while b.callbacks:
+        b.called()
+    b.poll()
+    assert b.waits(JOIN)
+    before = b.count(HEARTBEAT)
+    b.advance(5000)
+    assert b.count(HEARTBEAT) == before, "from the sending of JoinGroup on"
+    b.answer(JOIN, member_id="m-1", generation_id=2, leader="m-0", protocol_name=b.protocol)
+    b.advance(2000)
+    assert b.count(HEARTBEAT) == before, "until the answer to SyncGroup"
+
 
 @pytest.mark.requirement("CLIENT-51", "CLIENT-45")
 def test_a_session_without_an_answer_gives_up_the_coordinator_but_not_the_membership(bench: type[Bench]) -> None:

@@ -116,6 +116,22 @@ def test_a_member_that_never_was_one_does_not_leave(bench: type[Bench]) -> None:
     assert gone(b)
 
 
+@pytest.mark.requirement("CLIENT-72")
+@pytest.mark.parametrize("told", ["reset", "lost"])
+def test_who_was_reset_or_has_lost_its_coordinator_does_not_leave(bench: type[Bench], told: str) -> None:
+    b = bench()
+    b.stable(0)
+    b.advance(b.member.settings.heartbeat_interval_ms)
+    b.answer(HEARTBEAT, 25) if told == "reset" else b.lose(HEARTBEAT)
+    b.do(b.member.close(b.now))
+    while b.callbacks:
+        b.called()
+    b.advance(30_000)
+
+    assert b.count(LEAVE) == 0
+    assert gone(b)
+
+
 def test_a_pending_member_leaves_with_the_id_it_was_given(bench: type[Bench]) -> None:
     b = bench()
     b.poll()

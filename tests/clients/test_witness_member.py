@@ -68,7 +68,23 @@ def test_without_its_coordinator_it_asks_for_nothing_but_the_coordinator(bench: 
     assert b.sent[-1][1].api is HEARTBEAT
 
 
-@pytest.mark.requirement("TRIG-07", "TRIG-08", "TIMER-19")
+@pytest.mark.requirement("TIMER-19")
+def test_a_rebalance_takes_three_requests_the_first_time_and_two_later_where_no_id_is_asked_for(bench: type[Bench]) -> None:
+    b = bench()
+    b.poll()
+    b.answer(FIND)
+    b.poll()
+    b.rejoined(0, generation=1)  # a coordinator of 1.1 admits who has no id yet
+    assert [message.api for _, message in b.sent if message.api is not Api.OFFSET_FETCH] == [FIND, JOIN, SYNC]
+
+    b.answer_heartbeat(27)
+    before = len(b.sent)
+    rejoining(b)
+    b.rejoined(0, generation=2)
+    assert [message.api for _, message in b.sent[before:] if message.api is not Api.OFFSET_FETCH] == [JOIN, SYNC]
+
+
+@pytest.mark.requirement("TRIG-07", "TRIG-08")
 def test_the_first_rebalance_takes_three_kinds_of_request_and_each_later_one_two(bench: type[Bench]) -> None:
     b = bench()
     b.stable(0)

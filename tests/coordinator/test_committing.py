@@ -52,7 +52,17 @@ def test_a_commit_in_stable_is_stored_and_keeps_the_member_alive(scene: Scene) -
         assert scene.commit(leader, 1, offset=offset) == [NONE]
 
     assert scene.committed() == 4
+    assert scene.heartbeat(leader, 1) is NONE
     assert scene.members() == [leader]
+
+
+@pytest.mark.requirement("COMMIT-04")
+def test_in_1_1_whoever_commits_while_completing_is_told_of_the_rebalance(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of("kafka-1.1")
+    scene.joined(version=2)
+
+    assert scene.commit(version=3) == [ErrorCode.REBALANCE_IN_PROGRESS]
+    assert scene.committed() == -1
 
 
 @pytest.mark.requirement("COMMIT-05", "COMMIT-06", "COMMIT-11", "TR-124")

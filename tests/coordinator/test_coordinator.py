@@ -123,6 +123,27 @@ def test_offsets_alone_may_have_the_empty_group_id(scene: Scene) -> None:
     assert scene.heartbeat("x", group="") is scene.sync("x", group="").error is scene.leave("x", group="").error is ErrorCode.INVALID_GROUP_ID
 
 
+_REACHED: dict[GroupState, Callable[[Scene], object]] = {
+    EMPTY: lambda scene: scene.given_id(),
+    PREPARING: lambda scene: scene.join(),
+    COMPLETING: lambda scene: scene.joined(2),
+    STABLE: lambda scene: scene.stable(2),
+}
+
+
+@pytest.mark.requirement("EMIG-01")
+@pytest.mark.parametrize("state", _REACHED)
+def test_a_group_that_moves_away_is_dead_there_from_any_state(scene: Scene, state: GroupState) -> None:
+    _REACHED[state](scene)
+    assert scene.state() is state
+
+    scene.take(scene.coordinator.unload(PARTITION, scene.now_ms))
+
+    assert scene.path()[-1] is DEAD
+    assert scene.state() in (None, DEAD)
+    assert scene.heartbeat("x") is ErrorCode.NOT_COORDINATOR
+
+
 @pytest.mark.requirement("EMIG-01", "EMIG-02", "TR-099", "TR-148")
 def test_what_a_moving_group_has_parked_is_answered_not_coordinator(scene: Scene) -> None:
     _, follower = scene.joined(2)

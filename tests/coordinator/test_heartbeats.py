@@ -114,7 +114,21 @@ def test_each_member_has_its_own_session_timeout(scene: Scene) -> None:
     assert scene.members() == [patient]
 
 
-@pytest.mark.requirement("HB-54", "HB-57", "LEAVE-01")
+@pytest.mark.requirement("HB-57")
+def test_the_deadline_that_a_heartbeat_put_off_goes_by_without_any_effect(scene: Scene) -> None:
+    (leader,) = scene.stable()
+    scene.after(6_000)
+    assert scene.heartbeat(leader) is NONE
+    effects = (len(scene.applied), len(scene.transitions), len(scene.replies), scene.view())
+
+    scene.after(9_999)  # the session's first end, at 10 s, is among them
+
+    assert (len(scene.applied), len(scene.transitions), len(scene.replies), scene.view()) == effects
+    scene.after(1)
+    assert scene.members() == []
+
+
+@pytest.mark.requirement("HB-54", "LEAVE-01")
 def test_the_timer_of_a_member_that_left_does_nothing(scene: Scene) -> None:
     leader, follower = scene.stable(2)
     scene.leave(follower)
@@ -158,6 +172,23 @@ def test_in_1_1_any_member_is_sent_back_while_completing_and_not_refreshed(scene
 
     scene.take(scene.coordinator.retire("g", scene.now_ms))
     assert scene.heartbeat(leader, version=1) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.requirement("HB-52")
+def test_in_2_4_what_a_heartbeat_is_told_and_whether_it_keeps_alive_hangs_on_the_state(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of("kafka-2.4")
+    assert scene.heartbeat(scene.given_id(), 0) is ErrorCode.UNKNOWN_MEMBER_ID
+    leader, follower = scene.stable(2)
+    for expected in (NONE, ErrorCode.REBALANCE_IN_PROGRESS):  # Stable, then PreparingRebalance
+        for _ in range(2):
+            scene.after(9_999)
+            assert [scene.heartbeat(each) for each in (leader, follower)] == [expected] * 2
+        if expected is NONE:
+            scene.join(leader)
+    assert set(scene.members()) == {leader, follower}
+    scene.join(follower)
+    assert scene.state() is COMPLETING
+    assert [scene.heartbeat(each, 2) for each in (leader, follower)] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
 
 
 @pytest.mark.requirement("HB-51", "HB-52", "HB-53", "HB-06")

@@ -28,6 +28,25 @@ def test_the_initial_delay_never_ends_early(scene: Scene) -> None:
     assert scene.state() is PREPARING
 
 
+@pytest.mark.requirement("TIMER-01")
+def test_the_initial_delay_is_three_seconds(scene: Scene) -> None:
+    joined = scene.join()
+    scene.after(2_999)
+    assert joined.is_parked
+
+    scene.after(1)
+    assert joined.answer.generation_id == 1
+
+
+@pytest.mark.requirement("TIMER-03")
+def test_who_can_wait_no_longer_than_the_initial_delay_has_it_prolonged_by_nobody(scene: Scene) -> None:
+    first = scene.join(rebalance_ms=1_000)
+    late = scene.after(2_900).join(rebalance_ms=1_000)
+    scene.after(100)
+
+    assert [len(first.answer.members), late.answer.generation_id] == [2, 1]
+
+
 @pytest.mark.requirement("IDJ-04", "IDJ-07", "TR-052")
 def test_a_lone_member_waits_one_delay(scene: Scene) -> None:
     joined = scene.join()

@@ -42,6 +42,17 @@ def test_member_ids_are_the_client_id_and_a_uuid_never_twice(scene: Scene) -> No
     assert all(each.startswith("app-") and len(each) == len("app-") + 36 for each in ids)
 
 
+@pytest.mark.requirement("JOIN-04")
+def test_a_newcomer_to_a_group_that_has_become_empty_starts_a_rebalance(scene: Scene) -> None:
+    scene.leave(*scene.stable())
+    assert scene.state() is EMPTY
+
+    scene.join()
+
+    assert scene.state() is PREPARING
+    assert len(scene.members()) == 1
+
+
 @pytest.mark.requirement("JOIN-04", "TR-110", "TRIG-01")
 def test_a_newcomer_to_a_stable_group_starts_a_rebalance_over_all(scene: Scene) -> None:
     (leader,) = scene.stable()

@@ -43,11 +43,24 @@ def test_while_preparing_a_member_is_sent_back_to_join(scene: Scene) -> None:
     assert scene.sync("x").error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.requirement("SYNC-26")
+def test_the_leader_waits_for_the_log_as_its_followers_do_and_is_told_what_they_are_told(scene: Scene) -> None:
+    leader, follower = scene.joined(2)
+    parked = scene.sync(follower)
+    scene.coordinator.append_error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    led = scene.sync(leader, assigned={leader: b"a", follower: b"b"})
+
+    assert [each.error for each in (led, parked)] == [ErrorCode.NOT_COORDINATOR] * 2, "an answer of its own, before the log's, would be 0"
+    assert [each.answer.assignment for each in (led, parked)] == [b"", b""]
+
+
 @pytest.mark.requirement("SYNC-05", "SYNC-06", "SYNC-12", "SYNC-13", "SYNC-26", "TR-080", "TR-081", "TR-082")
 def test_followers_are_parked_until_the_leader_assigns_and_each_gets_its_own(scene: Scene) -> None:
     leader, one, two = scene.joined(3)
     parked = [scene.sync(one, assigned={one: b"forged"}), scene.sync(two)]
     assert [each.is_parked for each in parked] == [True, True]
+    assert scene.state() is COMPLETING, "a follower's assignment moves nothing"
 
     led = scene.sync(leader, assigned={leader: b"a", one: b"b", two: b"c"})
     assert [each.answer.assignment for each in (led, *parked)] == [b"a", b"b", b"c"]

@@ -77,6 +77,17 @@ def test_a_special_error_to_join_group_leads_back_to_preparing_join(code: int) -
     assert desk.after(100).found().count(JoinGroupRequest) == 2 if code in (15, 16) else desk.count(JoinGroupRequest) == 2
 
 
+@pytest.mark.requirement("WORKER-15")
+def test_syncing_begins_with_its_request_and_lasts_until_the_answer() -> None:
+    desk = Desk().joining()
+    assert desk.count(SyncGroupRequest) == 0
+
+    desk.joined(leads=False)
+    assert (desk.state, desk.count(SyncGroupRequest)) == (SYNCING, 1)
+    assert desk.after(100).state is SYNCING
+    assert desk.synced("a").state is STABLE
+
+
 @pytest.mark.requirement("WORKER-06", "WORKER-09", "WORKER-15")
 @pytest.mark.parametrize("code", SPECIAL_CODES)
 def test_a_special_error_to_sync_group_leads_back_to_preparing_join(code: int) -> None:

@@ -34,6 +34,15 @@ def test_a_heartbeat_timeout_is_laid_at_the_host_s_door() -> None:
     assert "not slow processing" in ADVICE["DIAG-28"]
 
 
+@pytest.mark.requirement("DIAG-28")
+@pytest.mark.parametrize(("release", "what"), [("1.1.0", "all"), ("4.1.0", "info")])
+def test_of_what_brokers_log_heartbeat_timeouts_and_nothing_else_are_laid_at_the_host_s_door(release: str, what: str) -> None:
+    told = {each.cause: {advice.id for advice in advice_for(each)} for of in by_group(explained(release, what)).values() for each in of}
+
+    assert Cause.HEARTBEAT_TIMEOUT in told
+    assert [cause for cause, advice in told.items() if "DIAG-28" in advice] == [Cause.HEARTBEAT_TIMEOUT]
+
+
 @pytest.mark.requirement("DIAG-27")
 @pytest.mark.parametrize(("release", "what"), [("1.1.0", "all"), ("4.1.0", "info")])
 def test_a_join_phase_as_long_as_the_timeout_is_laid_at_the_door_of_who_was_stuck(release: str, what: str) -> None:
@@ -64,6 +73,15 @@ def test_a_first_generation_is_advised_on_the_initial_delay() -> None:
 
 
 @pytest.mark.requirement("TUNE-07")
+def test_debug_is_advised_where_the_log_does_not_tell_and_tells_there() -> None:
+    by_info, by_debug = (
+        sum("TUNE-07" in {advice.id for advice in advice_for(each)} for of in by_group(explained("1.1.0", what)).values() for each in of)
+        for what in ("info", "all")
+    )
+
+    assert 0 < by_debug < by_info, "more is told at debug, though not all"
+
+
 def test_where_the_log_does_not_tell_debug_is_advised() -> None:
     assert _advised(Cause.UNTOLD) == ["TUNE-07"]
     assert "TUNE-07" in _advised(Cause.LEFT, also=(Cause.POLL_INTERVAL, Cause.CLOSED))
