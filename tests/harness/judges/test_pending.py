@@ -62,7 +62,7 @@ def test_a_join_given_up_before_the_rebalance_timeout_is_told_by_whom_it_leaves_
     anew.at(2_500).request(Api.JOIN_GROUP, connection=2)
 
     assert [findings(JUDGE, story)[0].observed for story in (same, anew)] == [
-        "It gave its JoinGroup up before the rebalance timeout and sent another.",
+        "It sent another JoinGroup before its rebalance timeout was over.",
         "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind.",
     ]
     assert {findings(JUDGE, story)[0].verdict for story in (same, anew)} == {Verdict.NON_STRICT}

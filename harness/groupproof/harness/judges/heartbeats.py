@@ -29,6 +29,7 @@ def heartbeats_go_on(
     def judge(ev: Evidence) -> Iterator[Finding]:
         session_ms = ev.terms(client).session_ms
         since, until = moment(ev, after), end(ev) if before is None else moment(ev, before)
+        until = next((left for left in ev.requests(Api.LEAVE_GROUP, client, after, until.seq)), until)  # who has left owes no heartbeat
         if elapsed_ms(since, until) < session_ms / 2:
             _cannot_see(ev, client, "the window is shorter than half a session timeout")
         quiet, at = _longest_silence(ev, client, since, until)

@@ -55,7 +55,7 @@ def waits_for_its_join(client: str, *, after: str, requirement: str = "CLIENT-22
         again = ev.requests(_JOIN, client, first.seq, ev.closing if answer is None else answer.seq)
         early = [join for join in again if elapsed_ms(first, join) < first.body.get("rebalance_timeout_ms", 0)]
         if early and early[0].member == first.member and first.member:
-            yield claim.tolerated("It gave its JoinGroup up before the rebalance timeout and sent another.", early[0], proof=Proof.LIVENESS)
+            yield claim.tolerated("It sent another JoinGroup before its rebalance timeout was over.", early[0], proof=Proof.LIVENESS)
         elif early:
             observed = "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind."
             yield claim.tolerated(observed, early[0], proof=Proof.LIVENESS)

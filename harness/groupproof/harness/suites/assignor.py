@@ -94,7 +94,7 @@ CASES: tuple[Case, ...] = (
         syncs_as_leader("m0", members=2),
         assigns_everything("m0", {"t": 2, "u": 2}, after="newcomer"),
         assigns_at_once("m0", {"t": 2, "u": 2}, after="newcomer"),
-        holds_partitions("m0", 1, requirement="ASSIGN-10"),
+        holds_partitions("m0", 1, after="newcomer", requirement="ASSIGN-10"),
     ),
     case(
         "assignor/three-members",
