@@ -1,5 +1,5 @@
 // A shim of level 1 around @platformatic/kafka, whose records come by a Node stream.
-import { Member, cannotRunHere, installed, run } from './lines.mjs'
+import { Member, Unimplemented, cannotRunHere, installed, run } from './lines.mjs'
 
 const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'resubscribe']
 const RECONSUME_MS = 1000 // before an application whose stream broke makes another
@@ -39,6 +39,9 @@ class Platformatic extends Member {
 
   async start(settings) {
     const assignors = settings.takeAssignors(['range', 'roundrobin', ...(isCooperative ? ['cooperative-sticky'] : [])])
+    if (assignors.length > 1 && assignors.includes('cooperative-sticky')) {
+      throw new Unimplemented('beside an eager assignor nobody could tell which was agreed on: this client does not say') // and so not what is revoked
+    }
     this.#isCooperative = assignors.includes('cooperative-sticky')
     const session = settings.take('session_timeout_ms', 10_000)
     const rebalance = settings.take('max_poll_interval_ms', 60_000)
@@ -88,13 +91,15 @@ class Platformatic extends Member {
     this.revoked(this.assignment.filter(({ topic, partition }) => !kept.has(`${topic}-${partition}`)))
   }
 
+  /** One loop for the member's whole life: a stream that is closed in order because the application wants other topics is followed by the next. */
   async #consume() {
     while (!this.isClosed && !this.#hasLeft) {
+      const wanted = this.#consuming
       try {
-        this.#stream = await this.#consumer.consume({ ...this.#consuming })
-        if (this.#hasLeft) return await this.#stream.close() // the join was under way when the application left
-        await this.#read(this.#stream)
-        return // the stream was closed in order
+        this.#stream = await this.#consumer.consume({ ...wanted })
+        if (this.#hasLeft || this.#consuming !== wanted) await this.#stream.close() // the join was under way when the application changed its mind
+        else await this.#read(this.#stream)
+        if (this.#consuming === wanted) return
       } catch (error) {
         if (this.isClosed || this.#hasLeft) return
         if (this.failed(error).fatal) return
@@ -143,8 +148,9 @@ class Platformatic extends Member {
   }
 
   async changeTopics(topics) {
-    await this.#stream?.close()
     this.#consuming = { ...this.#consuming, topics }
+    await this.#stream?.close()
+    if (!this.#hasLeft) return
     this.#hasLeft = false
     this.#consume()
   }
