@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
     from groupproof.coordinator.broker import Arrived
+    from groupproof.coordinator.timers import TimerKey
 
 __all__ = ["LEGAL"]
 
@@ -45,6 +47,7 @@ class _LongIds(Drawn):
         return f"member:{super().member_id(prefix, arrival)}:{'é' * 40}"
 
 
+_LATE_MS_MAX: Final = 400
 _LISTS: Final = ("members", "topics", "partitions", "groups", "results", "coordinators", "api_keys", "brokers")
 
 
@@ -76,6 +79,19 @@ def _slow_on_some(arrived: Arrived) -> float:
     return 0.2 if arrived.wire.api in (Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.DESCRIBE_GROUPS) else 0.0
 
 
+def _late_by(what: str) -> int:
+    """Return up to 400 ms, drawn by name, so that every run has the same."""
+    return zlib.crc32(what.encode()) % (_LATE_MS_MAX + 1)
+
+
+def _late_answer(arrived: Arrived) -> float:
+    return _late_by(f"{arrived.wire.api}/{arrived.wire.correlation}/{arrived.columns.get('connection')}") / 1000
+
+
+def _late_timer(key: TimerKey, due_ms: int) -> int:
+    return due_ms + _late_by(f"{key.on}/{key.member_id}/{due_ms}")
+
+
 def _idle_fields(arrived: Arrived, said: Body) -> Body:
     """Give refusals of JoinGroup what no client reads there."""
     if arrived.wire.api is Api.JOIN_GROUP and said["error_code"] not in (0, 79):
@@ -96,6 +112,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="slower-on-some", says="Heartbeats, commits and descriptions take 200 ms.", line=Line(delay_s=_slow_on_some)),
     Variant(name="timers-tick", says="Timers go off up to 20 ms late, at the next tick.", due_ms=lambda _, due_ms: -(-due_ms // 20) * 20),
     Variant(name="timers-late", says="Timers go off 150 ms late.", due_ms=lambda _, due_ms: due_ms + 150),
+    Variant(name="slow-to-answer", says="Each answer and each timer is up to 400 ms late.", line=Line(delay_s=_late_answer), due_ms=_late_timer),
     Variant(name="more-partitions", says="There are 200 partitions of offsets.", settings={"offsets.topic.num.partitions": 200}),
     Variant(name="one-partition", says="There is one partition of offsets.", settings={"offsets.topic.num.partitions": 1}),
     Variant(name="larger-frames", says="Frames may be of 1 GiB.", settings={"socket.request.max.bytes": 1024**3}),

@@ -121,15 +121,26 @@ class BrokerStage:
         return {"run": f"{self.seed:x}.{key}", "case": case.id, "seed": seed_of(self.seed, case.id), "clock": clock}
 
     def _watch(self, recorder: Recorder) -> Callable[[], None]:
-        """Record the canary's lags that matter; return the function that ends it."""
-        if self.canary is None:
-            return lambda: None
+        """Record the canary's lags that matter, and how late the brokers are where the keeper feels their pulse; return the function that ends it."""
+        ends: list[Callable[[], None]] = []
 
-        def record(source: str, lag_ms: float) -> None:
+        def lagged(source: str, lag_ms: float) -> None:
             if lag_ms >= LAG_MS_MAX:
                 _note(recorder, "lag", source=source, lag_ms=round(lag_ms, 1))
 
-        return self.canary.listen(record)
+        def slow(slow_ms: float) -> None:
+            _note(recorder, "slow", slow_ms=round(slow_ms, 1))
+
+        if self.canary is not None:
+            ends.append(self.canary.listen(lagged))
+        if self.keeper is not None and self.keeper.pulse is not None:
+            ends.append(self.keeper.pulse.listen(slow))
+
+        def end() -> None:
+            for each in ends:
+                each()
+
+        return end
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         return judge_script_run(case, trace)

@@ -19,6 +19,7 @@ from groupproof.harness.brokers.told import settings_told
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.measuring import INITIAL_DELAY, MIN_SESSION, measured
 from groupproof.harness.probing import unreadable
+from groupproof.harness.pulse import Pulse
 from groupproof.harness.script import Ask, MoveGroup, Script
 from groupproof.harness.script_names import GROUP_PREFIX, topics_of
 from groupproof.harness.troubles import BrokenEnvironment
@@ -145,10 +146,13 @@ DEATHS_MAX = 12
 class GroundKeeper:
     """Keeps a cluster up for the cases that share it: when it has died, another is started for those that are still to come.
 
-    Which of the cases it died under killed it, only a run of each alone can tell; that is the stage's part, `alone` limits it.
+    Which of the cases it died under killed it, only a run of each alone can tell; that is the stage's part, `alone` limits it. Where it `feels` the cluster's
+    pulse, by Heartbeats for that group, `pulse` tells how late the brokers are.
     """
 
-    def __init__(self, start: Callable[[], AbstractAsyncContextManager[Ground]]) -> None:
+    def __init__(self, start: Callable[[], AbstractAsyncContextManager[Ground]], *, feels: str = "") -> None:
+        self.pulse: Pulse | None = None
+        self._feels = feels
         self.alone = trio.CapacityLimiter(ALONE_MAX)
         self._start = start
         self._ground: Ground | None = None
@@ -158,12 +162,16 @@ class GroundKeeper:
     async def run(self, task_status: trio.TaskStatus[Ground]) -> None:
         """Keep a cluster up until cancelled; raise `BrokenEnvironment` where it cannot be started, or dies too often."""
         for deaths in range(DEATHS_MAX):
-            async with self._start() as self._ground:
+            async with self._start() as self._ground, trio.open_nursery() as nursery:
                 self._died = trio.Event()
+                if self._feels:
+                    self.pulse = Pulse(self._ground.where, self._feels)
+                    nursery.start_soon(self.pulse.run)
                 self._up.set()
                 if deaths == 0:
                     task_status.started(self._ground)
                 await self._died.wait()
+                nursery.cancel_scope.cancel()
         raise BrokenEnvironment(f"the broker died {DEATHS_MAX} times; the last: {'; '.join(self._ground.deaths) if self._ground else ''}")
 
     async def current(self) -> Ground:

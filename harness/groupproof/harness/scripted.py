@@ -19,6 +19,7 @@ import trio
 
 from groupproof.harness.brokers.cluster import CannotStop
 from groupproof.harness.brokers.question import GONE, Asker, NotSpoken
+from groupproof.harness.oracle.slowness import slowness_of
 from groupproof.harness.script import (
     Answered,
     Ask,
@@ -46,6 +47,10 @@ SETTLE_S = 0.02
 LONG_S = 1.0
 """Waits from this on are not worth it for a case that has failed already."""
 
+PATIENCE = 4
+"""How many times as long as the machine was late at worst an answer is waited for beyond its time: it may hang on several timers."""
+
+PATIENCE_S = 10.0
 BARRIER_S = 10.0
 STEPS_S = 120.0
 STEPS_END = "the end of the steps"
@@ -241,6 +246,9 @@ class _Performance:
             await self._stop_if_lost()
             with trio.move_on_at(end):
                 await done.wait()
+        if not done.is_set() and (late_ms := slowness_of(self._recorder.trace).allowed_ms("missing", Api.JOIN_GROUP)):
+            with trio.move_on_after(min(late_ms * PATIENCE / 1000, PATIENCE_S)):
+                await done.wait()
 
     async def _stop_if_lost(self) -> None:
         if self._is_lost is not None and await self._is_lost(list(self._recorder.trace)):
@@ -252,8 +260,10 @@ class _Performance:
             await exchange.done.wait()
         group = exchange.columns.get("group")
         if not exchange.done.is_set() and group and link.node_id is not None:
+            began = trio.current_time()
             await self._barrier(group, link.node_id)
-            self._note("settled", label=exchange.label, connection=link.number, correlation=exchange.columns["correlation"])
+            answered_ms = round((trio.current_time() - began) * 1000)
+            self._note("settled", label=exchange.label, connection=link.number, correlation=exchange.columns["correlation"], answered_ms=answered_ms)
 
     async def _barrier(self, group: str, node_id: int) -> None:
         """Return when the broker has answered a Heartbeat of nobody's for `group`; raise `BrokenEnvironment` when it is gone."""

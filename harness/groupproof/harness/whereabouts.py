@@ -26,6 +26,9 @@ FOUND_S = 30.0
 LOADED_S = 10.0
 """How long an answer 0 to nobody's Heartbeat is taken for that of a coordinator that still loads (FIND-10); one that goes on so is just lenient."""
 
+TURN_S = 90.0
+"""How long a question may wait for those of other cases: a broker that answers late has a queue of them."""
+
 ALIVE_S = 5.0
 
 METADATA_NEWEST = 8
@@ -109,9 +112,9 @@ class Whereabouts:
         """Return the broker that coordinates `group`, once it says so itself (and is not `other_than`); raise `BrokenEnvironment`."""
         began = trio.current_time()
         self._unready.pop(group, None)
-        with self._bounded(FOUND_S, f"FindCoordinator for {group}", group):
+        with self._bounded(FOUND_S, f"FindCoordinator for {group}", group) as limit:
             while True:
-                found = (await self._answer(Api.FIND_COORDINATOR, {"coordinator_keys": (group,), "key_type": 0}))["coordinators"][0]
+                found = (await self._answer(Api.FIND_COORDINATOR, {"coordinator_keys": (group,), "key_type": 0}, limit=limit))["coordinators"][0]
                 if found["error_code"] not in (0, *_NOT_YET):
                     raise BrokenEnvironment(f"the broker answers FindCoordinator for {group} with {_named(found['error_code'])}")
                 if found["error_code"]:
@@ -193,9 +196,14 @@ class Whereabouts:
 
     # Questions
 
-    async def _answer(self, api: Api, body: Mapping[str, Any], *, newest: int | None = None) -> dict[str, Any]:
-        """Ask any broker, one after the other until one answers; whoever calls bounds the time."""
+    async def _answer(self, api: Api, body: Mapping[str, Any], *, newest: int | None = None, limit: trio.CancelScope | None = None) -> dict[str, Any]:
+        """Ask any broker, one after the other until one answers; whoever calls bounds the time by `limit`, of which the wait for one's turn takes nothing."""
+        left_s = 0.0 if limit is None else limit.deadline - trio.current_time()
+        if limit is not None:
+            limit.deadline += TURN_S
         async with self._turn:
+            if limit is not None:
+                limit.deadline = trio.current_time() + left_s
             while True:
                 try:
                     return await (await self._connected()).ask(api, body, newest=newest)
@@ -238,10 +246,10 @@ class Whereabouts:
         return asker
 
     @contextmanager
-    def _bounded(self, seconds: float, waiting: str, group: str = "") -> Iterator[None]:
+    def _bounded(self, seconds: float, waiting: str, group: str = "") -> Iterator[trio.CancelScope]:
         """Raise `BrokenEnvironment` when the body takes longer, with why the coordinator of `group` is not there where the last answer tells."""
         with trio.move_on_after(seconds) as limit:
-            yield
+            yield limit
         if limit.cancelled_caught and group in self._unready:
             raise BrokenEnvironment(self._lost(f"{self._unready[group]} (for {seconds:.0f} s)"))
         if limit.cancelled_caught:

@@ -269,4 +269,5 @@ def test_of_releases_with_the_same_rules_for_what_was_asked_one_is_tried(trace: 
     assert tried[0] == "kafka-4.1"
     assert "kafka-4.0" not in tried  # nothing that was asked is answered otherwise
     assert {"kafka-3.9", "kafka-3.7"} & set(tried) == {"kafka-3.9"}
-    assert len(tried) == len(set(tried)) > 3
+    others = [each for each in tried if each != "kafka-4.1"]
+    assert len(others) == len(set(others)) > 3

@@ -18,7 +18,14 @@ def test_towards_a_broker_on_a_machine_that_lagged_timers_may_be_later() -> None
 
     assert wider.allowance_ms(0) == Tolerance().allowance_ms(0) + 400
     assert wider.late_timer_ms == Tolerance().late_timer_ms + 400
-    assert wider.reorder_ms == Tolerance().reorder_ms
+    assert wider.reorder_ms == Tolerance().reorder_ms + 100
+
+
+def test_what_may_be_later_may_be_no_earlier() -> None:
+    later = Tolerance().later(2_000)
+
+    assert (later.late_ms, later.prompt_ms, later.late_timer_ms) == (2_500, 4_000, 2_500)
+    assert (later.early_ms, later.late_uptake_ms, later.reorder_ms) == (Tolerance().early_ms, Tolerance().late_uptake_ms, Tolerance().reorder_ms)
 
 
 @pytest.mark.parametrize(("answered_ms", "kind"), [(None, None), (900.0, "early"), (980.0, None), (1_400.0, None), (1_600.0, "late")])

@@ -87,7 +87,8 @@ class CoordinatorRun(Campaign):
         if world.only is not None:
             yield None
             return
-        keeper = GroundKeeper(partial(opened, self._subject, world, cases, self._prefix))
+        feels = "" if self.is_virtual else f"{self._prefix}pulse"
+        keeper = GroundKeeper(partial(opened, self._subject, world, cases, self._prefix), feels=feels)
         async with trio.open_nursery() as nursery:
             self._seen = await nursery.start(keeper.run)
             self._logs += [str(log) for log in self._seen.where.cluster.logs()]

@@ -14,10 +14,11 @@ from typing import Any, Final
 from groupproof.coordinator.coordinator import Settings
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.oracle.exchanges import History, histories
-from groupproof.harness.oracle.searching import WALKS_MAX, explained
+from groupproof.harness.oracle.searching import WALKS_MAX, explained, unsettled
+from groupproof.harness.oracle.slowness import Slowness, slowness_of
 from groupproof.harness.oracle.telling import Prediction, finding_of, idle_findings, predictions_of, unusual_ids
 from groupproof.harness.oracle.tolerance import Tolerance
-from groupproof.harness.oracle.walking import Walked
+from groupproof.harness.oracle.walking import Divergence, Walked
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.spec import REQUESTS, api_versions, profiles
 from groupproof.protocol.spec import profile as profile_named
@@ -27,6 +28,8 @@ __all__ = ["Reading", "findings_of", "judge_of", "predictions", "read", "setting
 
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 _OTHER_WALKS_MAX: Final = WALKS_MAX // 4
+_LATE_MS: Final = 2_000.0
+"""So late timers and answers may be now and then on a machine that others use too, whatever else of a run shows that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,7 @@ def read(
     where they are given, nothing is said.
     """
     exact = tolerance or Tolerance()
+    slowness = slowness_of(trace)
     findings: list[Finding] = []
     upheld: dict[str, Finding] = {}
     told: list[Prediction] = []
@@ -62,8 +66,9 @@ def read(
     for history in histories(trace):
         if groups is not None and history.group not in groups:
             continue
-        walked = explained(history, profile=profile, settings=settings_of(settings, profile), tolerance=exact)
-        findings += _findings(history, walked, profile, settings, exact, names_release=names_release)
+        walked, used = _walked(history, profile, settings_of(settings, profile), exact, slowness)
+        found = list(_findings(history, walked, profile, settings, used, names_release=names_release))
+        findings += _as_late(found, history, profile, settings, used, walked)
         upheld.update({each.requirement: each for each in _upheld(walked)})
         told += predictions_of(history.group, walked)
         moves += _observed(history.group, walked)
@@ -97,6 +102,34 @@ def judge_of(profile: str, settings: Mapping[str, Any]) -> Callable[[Evidence], 
         yield from found.upheld
 
     return judge
+
+
+def _walked(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[Walked, Tolerance]:
+    """Return the walk that explains the history, and by which tolerance: where none does, but the machine was late, with as much more time as that took."""
+    walked = explained(history, profile=profile, settings=settings, tolerance=exact)
+    if walked.divergence is None or not (lag_ms := _allowed_ms(walked.divergence, slowness)):
+        return walked, exact
+    wider = exact.widened(lag_ms)
+    for reading in (history, unsettled(history)):
+        again = explained(reading, profile=profile, settings=settings, tolerance=wider)
+        if again.divergence is None:
+            return again, wider
+    return walked, exact
+
+
+def _allowed_ms(met: Divergence, slowness: Slowness) -> float:
+    return slowness.allowed_ms(met.kind, met.step.exchange.api)
+
+
+def _as_late(findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, walked: Walked) -> list[Finding]:
+    """Return the findings, TIMING where a timer or an answer that was seconds late explains the history: one sighting of that proves nothing (contract, "Time")."""
+    adverse = [each for each in findings if each.verdict in _ADVERSE and each.proof is Proof.SAFETY]
+    if walked.divergence is None or not adverse:
+        return findings
+    held = settings_of(settings, profile)
+    later = explained(history, profile=profile, settings=held, tolerance=used.later(_LATE_MS), walks_max=_OTHER_WALKS_MAX)
+    is_late = later.divergence is None
+    return [replace(each, proof=Proof.TIMING) if is_late and each in adverse else each for each in findings]
 
 
 def _findings(

@@ -17,7 +17,8 @@ class Tolerance:
 
     A timer may go off `early_ms` before its deadline (clocks of brokers tick), and the later of `late_ms` and `late_share` of the wait after it. What
     follows from a request at once has no deadline in the protocol, and may take `prompt_ms`. Requests that come within `reorder_ms` while both are under way may be
-    taken up in either order, and a request within `late_timer_ms` of a deadline before or after the timer. A request that was
+    taken up in either order, a request that comes within `late_timer_ms` after a deadline before the timer, and one within `late_uptake_ms` before
+    the deadline after the timer. A request that was
     taken up only after `uptake_ms` may have been so at either end of that time. A new group may be unseen for
     `unseen_ms`, and a group that moved refused for `loading_ms`. The periodic cleanup is reckoned with,
     whose phase is the broker's own, where it comes every `cleanup_ms` or more often.
@@ -29,6 +30,7 @@ class Tolerance:
     prompt_ms: float = 2_000.0
     reorder_ms: float = 250.0
     late_timer_ms: float = 500.0
+    late_uptake_ms: float = 500.0
     uptake_ms: float = 150.0
     unseen_ms: float = 500.0
     loading_ms: float = 5_000.0
@@ -46,8 +48,15 @@ class Tolerance:
             late_ms=self.late_ms + more_ms,
             prompt_ms=self.prompt_ms + more_ms,
             late_timer_ms=self.late_timer_ms + more_ms,
+            late_uptake_ms=self.late_uptake_ms + more_ms,
+            unseen_ms=self.unseen_ms + more_ms,
+            reorder_ms=self.reorder_ms + lag_ms,
             early_ms=self.early_ms + lag_ms,
         )
+
+    def later(self, ms: float) -> Tolerance:
+        """Return the tolerance towards answers and timers that may be so much later, and no earlier."""
+        return replace(self, late_ms=self.late_ms + ms, prompt_ms=self.prompt_ms + ms, late_timer_ms=self.late_timer_ms + ms)
 
 
 def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance: Tolerance, moving_ms: float = 0.0) -> str | None:

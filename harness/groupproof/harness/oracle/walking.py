@@ -231,7 +231,7 @@ class Walk:
 
     def _latest(self, exchange: Exchange, ready_ms: int) -> float:
         answered_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
-        return min(answered_ms + self._tolerance.early_ms, ready_ms + self._tolerance.late_timer_ms)
+        return min(answered_ms + self._tolerance.early_ms, ready_ms + self._tolerance.late_uptake_ms)
 
     def _clean_up(self, exchange: Exchange) -> None:
         """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
