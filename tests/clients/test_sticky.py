@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupproof.clients.assignment import Assignment, Cluster, GroupMember
-from groupproof.clients.sticky import claims, cooperative_sticky_assign, sticky_assign
+from groupproof.clients.sticky import claims, cooperative_sticky_assign, in_hash_order, sticky_assign
 
 RACKS = (None, "a", "b")
 REBALANCES_MAX = 4
@@ -108,3 +108,48 @@ def test_nobody_gets_more_than_its_share_for_the_sake_of_its_rack() -> None:
     dealt = sticky_assign(members, cluster)
 
     assert {member: sorted(number for _, number in owned) for member, owned in dealt.items()} == {"a": [0, 1], "b": [2, 3]}
+
+
+TWO_TOPICS = Cluster(partitions={"topic1": 3, "topic2": 4})
+
+
+def _owning(**owned: str) -> list[GroupMember]:
+    """Return members of both topics, by what they own: partitions such as `1-0 2-3`."""
+    return [
+        GroupMember(
+            member_id=name, topics=("topic1", "topic2"), owned=tuple((f"topic{each[0]}", int(each[2])) for each in told.split()), generation=1
+        )
+        for name, told in owned.items()
+    ]
+
+
+def _given(assignment: Assignment) -> dict[str, str]:
+    return {member: " ".join(f"{topic[-1]}-{number}" for topic, number in owned) for member, owned in sorted(assignment.items())}
+
+
+@pytest.mark.requirement("ASSIGN-06")
+def test_add_remove_two_consumers_two_topics() -> None:
+    """As AbstractStickyAssignorTest.testAddRemoveTwoConsumersTwoTopics: who has too much keeps the first by partition, then topic, and not all of one topic."""
+    first = sticky_assign(_owning(consumer1="", consumer2=""), TWO_TOPICS)
+    assert _given(first) == {"consumer1": "1-0 1-2 2-1 2-3", "consumer2": "1-1 2-0 2-2"}
+
+    second = sticky_assign(_owning(**_given(first), consumer3="", consumer4=""), TWO_TOPICS)
+    assert _given(second) == {"consumer1": "1-0 2-1", "consumer2": "2-0 1-1", "consumer3": "1-2 2-3", "consumer4": "2-2"}
+
+    third = sticky_assign(_owning(consumer3="1-2 2-3", consumer4="2-2"), TWO_TOPICS)
+    assert _given(third) == {"consumer3": "1-2 2-3 1-0 2-1", "consumer4": "2-2 1-1 2-0"}
+
+
+def test_what_is_taken_away_of_a_balanced_group_is_shared_out_by_the_cooperative_one_in_two_rounds() -> None:
+    owned = {"consumer1": "1-0 1-2 2-1 2-3", "consumer2": "1-1 2-0 2-2", "consumer3": "", "consumer4": ""}
+    held = cooperative_sticky_assign(_owning(**owned), TWO_TOPICS)
+
+    assert _given(held) == {"consumer1": "1-0 2-1", "consumer2": "2-0 1-1", "consumer3": "", "consumer4": ""}
+    assert _given(cooperative_sticky_assign(_owning(**_given(held)), TWO_TOPICS))["consumer4"] == "2-2"
+
+
+def test_names_are_gone_through_as_javas_hash_map_does() -> None:
+    assert in_hash_order(["consumer1", "consumer2", "consumer3", "consumer4"]) == ["consumer4", "consumer3", "consumer2", "consumer1"]
+    assert in_hash_order(["Aa", "BB"]) == ["Aa", "BB"]
+    assert in_hash_order(["BB", "Aa"]) == ["BB", "Aa"], "who shares a bucket stays in the order of coming"
+    assert in_hash_order([str(number) for number in range(13)]) == ["11", "12", *(str(number) for number in range(11))]

@@ -7,23 +7,27 @@ Kafka's AbstractStickyAssignor knows two cases, and so does this: members that a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from groupproof.clients.assignment import Assignment, Cluster, GroupMember
 from groupproof.clients.outputs import Partition
 from groupproof.clients.racks import Racks
 from groupproof.clients.sticky_general import balance
 
-__all__ = ["claims", "cooperative_sticky_assign", "sticky_assign"]
+__all__ = ["claims", "cooperative_sticky_assign", "in_hash_order", "sticky_assign"]
+
+_BUCKETS: Final = 16
+"""How many a new HashMap has."""
 
 
 def sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
     """Return the assignment at once in force; its members are sorted by id."""
-    return _assigned(sorted(members, key=lambda each: each.member_id), cluster)
+    return _assigned(members, cluster)
 
 
 def cooperative_sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
     """As sticky, but a partition that changes its owner is given to nobody yet: its old owner must give it back first (KIP-429)."""
-    assignment = _assigned(sorted(members, key=lambda each: each.member_id), cluster)
+    assignment = _assigned(members, cluster)
     owners = {partition: member.member_id for member in members for partition in _valid(member, cluster)}
     owners |= {partition: member for member, owned in claims(members, cluster).items() for partition in owned}
     return {member: [each for each in given if owners.get(each, member) == member] for member, given in assignment.items()}
@@ -50,13 +54,41 @@ def _valid(member: GroupMember, cluster: Cluster) -> list[Partition]:
     return [(topic, number) for topic, number in dict.fromkeys(member.owned) if number < cluster.partitions.get(topic, 0)]
 
 
-def _assigned(members: list[GroupMember], cluster: Cluster) -> Assignment:
-    topics = [frozenset(topic for topic in member.topics if cluster.partitions.get(topic, 0)) for member in members]
+def _assigned(listed: Sequence[GroupMember], cluster: Cluster) -> Assignment:
+    members = sorted(listed, key=lambda each: each.member_id)
+    topics = {frozenset(member.topics) for member in members}  # those too that do not exist: Kafka compares what was subscribed to
     racks = Racks(members, cluster)
-    owned = claims(members, cluster)
-    if len(set(topics)) == 1:
-        return _Even(members, sorted(topics[0]), cluster, racks).assign(owned)
+    owned = claims(listed, cluster)
+    if len(topics) == 1:
+        existing = sorted(topic for topic in members[0].topics if cluster.partitions.get(topic, 0))
+        return _Even(members, existing, cluster, racks).assign(owned)
     return balance(members, cluster, racks, owned)
+
+
+def in_hash_order(names: Sequence[str]) -> list[str]:
+    """Return names in the order in which Java's HashMap goes through them that they were put in one by one: by its buckets, which double when three in four are full."""
+    buckets = _BUCKETS
+    while len(names) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(names, key=lambda name: _spread(_java_hash(name)) & (buckets - 1))
+
+
+def _java_hash(text: str) -> int:
+    """Return String.hashCode of a text, as 32 bits without a sign."""
+    found = 0
+    units = text.encode("utf-16-be")
+    for at in range(0, len(units), 2):
+        found = (31 * found + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
+    return found
+
+
+def _spread(hashed: int) -> int:
+    return hashed ^ (hashed >> 16)
+
+
+def _by_number(partition: Partition) -> tuple[int, str]:
+    """Order what a member keeps by partition, then topic: it keeps the first of each topic rather than all of one (AbstractStickyAssignor.assignOwnedPartitions)."""
+    return partition[1], partition[0]
 
 
 class _Even:
@@ -72,9 +104,10 @@ class _Even:
 
     def assign(self, owned: Mapping[str, list[Partition]]) -> Assignment:
         wanted = set(self._partitions)
-        # Any order will do: the first with more than the quota keeps one more. Kafka's is that of a hash map; this one fits its tests.
-        for member in reversed(self._given):
-            self._keep(member, [each for each in owned[member] if each in wanted and self._racks.may_keep(member, each)])
+        # Any order will do: the first with more than the quota keeps one more. Kafka's is that of its hash map.
+        for member in in_hash_order(list(owned)):
+            kept = [each for each in owned[member] if each in wanted and self._racks.may_keep(member, each)]
+            self._keep(member, sorted(kept, key=_by_number))
         self._below.sort()
         self._at.sort()
         taken = {partition for given in self._given.values() for partition in given}
@@ -83,7 +116,7 @@ class _Even:
         return self._given
 
     def _keep(self, member: str, owned: list[Partition]) -> None:
-        """Let a member keep what it has up to the quota; the first with more may keep one more."""
+        """Let a member keep the first of what it has up to the quota; the first with more may keep one more."""
         if len(owned) < self._quota:
             self._given[member] = owned
             self._below.append(member)

@@ -37,6 +37,7 @@ class _Balance:
         self._given: Assignment = {
             member: [each for each in owned[member] if each[0] in topics and racks.may_keep(member, each)] for member, topics in self._topics.items()
         }
+        self._movements = _Movements()
         self._owner = {partition: member for member, given in self._given.items() for partition in given}
 
     def assign(self) -> Assignment:
@@ -77,8 +78,30 @@ class _Balance:
         for candidates in (near, readers):
             poorest = min(candidates, key=self._wealth, default=owner)
             if len(self._given[owner]) > len(self._given[poorest]) + 1:
-                self._given[owner].remove(partition)
-                self._given[poorest].append(partition)
-                self._owner[partition] = poorest
+                self._hand_over(self._movements.instead_of(partition, owner, poorest), poorest)
                 return True
         return False
+
+    def _hand_over(self, partition: Partition, to: str) -> None:
+        owner = self._owner[partition]
+        self._given[owner].remove(partition)
+        self._given[to].append(partition)
+        self._owner[partition] = to
+        self._movements.note(partition, owner, to)
+
+
+class _Movements:
+    """What has moved from whom to whom, so that no partition goes one way while another of its topic goes the other (AbstractStickyAssignor.PartitionMovements)."""
+
+    def __init__(self) -> None:
+        self._of: dict[Partition, tuple[str, str]] = {}
+
+    def instead_of(self, partition: Partition, owner: str, to: str) -> Partition:
+        """Return what to move: a partition of the topic that came the other way goes back first."""
+        first, _ = self._of.get(partition, (owner, to))
+        return next((each for each, pair in self._of.items() if each[0] == partition[0] and pair == (to, first)), partition)
+
+    def note(self, partition: Partition, owner: str, to: str) -> None:
+        first, _ = self._of.pop(partition, (owner, to))
+        if first != to:
+            self._of[partition] = (first, to)
