@@ -31,17 +31,24 @@ def told(trace: Trace, name: str, **body: Any) -> list[Observation]:
 def test_a_quiet_run_excuses_nothing() -> None:
     slowness = slowness_of(QUIET)
 
-    assert (slowness.told_ms, slowness.seen_ms) == (0, 0)
+    assert (slowness.kit_ms, slowness.broker_ms, slowness.seen_ms) == (0, 0, 0)
     assert slowness.allowed_ms("other", Api.JOIN_GROUP) == 0
 
 
-@pytest.mark.parametrize(("name", "field"), [("lag", "lag_ms"), ("slow", "slow_ms"), ("settled", "answered_ms")])
-def test_what_the_kit_tells_excuses_every_lateness(name: str, field: str) -> None:
+def test_the_kits_own_lateness_excuses_every_other() -> None:
+    slowness = slowness_of(told(QUIET, "lag", lag_ms=250.0))
+
+    assert [slowness.allowed_ms(kind, Api.HEARTBEAT) for kind in ("other", "late", "missing")] == [250, 250, 250]
+    assert slowness_of(told(QUIET, "lag", lag_ms=90.0)).allowed_ms("other", Api.HEARTBEAT) == 0
+
+
+@pytest.mark.parametrize(("name", "field"), [("slow", "slow_ms"), ("settled", "answered_ms")])
+def test_the_brokers_lateness_excuses_its_timers_and_what_they_let_go(name: str, field: str) -> None:
     slowness = slowness_of(told(QUIET, name, **{field: 250.0}))
 
-    assert slowness.told_ms == 250
-    assert [slowness.allowed_ms(kind, Api.HEARTBEAT) for kind in ("other", "late", "missing")] == [250, 250, 250]
-    assert slowness_of(told(QUIET, name, **{field: 90.0})).allowed_ms("other", Api.HEARTBEAT) == 0
+    assert slowness.broker_ms == 250
+    assert [slowness.allowed_ms(kind, Api.JOIN_GROUP) for kind in ("other", "late", "missing")] == [250, 250, 250]
+    assert [slowness.allowed_ms(kind, Api.HEARTBEAT) for kind in ("other", "late", "missing")] == [250, 0, 250]
 
 
 def test_an_answer_that_waits_for_nothing_shows_the_brokers_lateness_but_does_not_excuse_itself() -> None:
