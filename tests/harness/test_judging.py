@@ -3,11 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.harness import virtual
 from tests.harness.judged import FAILED, OK, finding, judged, says
 from tests.harness.judges.story import Story
 
 from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.judging import FLOOD_WORDS
+from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 
 
@@ -83,6 +85,14 @@ def test_a_client_that_floods_its_coordinator_is_blamed_by_name_and_not_left_und
     assert storm.verdict is Verdict.NON_STRICT
     assert [each.observed for each in storm.findings] == ["Its requests came without a pause until the run was ended."]
     assert not storm.wants_repetition
+
+
+def test_the_driver_ends_a_flood_in_the_words_that_are_looked_for() -> None:
+    (steady,) = [each for each in CASES if each.id == "heartbeat/classic/steady"]
+    _, storm = virtual.judged(steady, variant="heartbeats-in-a-storm")
+
+    assert storm.verdict is Verdict.NON_STRICT
+    assert "Its requests came without a pause until the run was ended." in [each.observed for each in storm.findings]
 
 
 def test_a_flood_that_no_client_makes_alone_decides_nothing() -> None:
