@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from groupproof.chaos.renaming import Renaming, groups_of, topics_of
-from groupproof.harness.plan import Arm, Await, Command, Grow, Member, Plan, Seen, Start
+from groupproof.harness.plan import Append, Arm, Await, Command, Grow, Member, Plan, Seen, Start
 from groupproof.protocol.faults import Cut, Fault, Selector
 from groupproof.protocol.subscription import (
     Assignment,
@@ -24,6 +24,7 @@ PLAN = Plan(
         Arm(fault=Fault(name="f", selector=Selector(api="Heartbeat", group="h"), action=Cut())),
         Command(member="m0", command="commit", fields={"offsets": [["t", 0, 5]]}),
         Grow(topic="t", partitions=4),
+        Append(topic="u", partitions=1, records=2),
         Await(until=Seen(kind_of="event", where={"partitions": [{"topic": "t", "partition": 1}]})),
     ),
     topics={"t": 2, "u": 1},
@@ -40,7 +41,7 @@ def test_a_plan_names_its_groups_and_topics_once_each() -> None:
 
 def test_the_plan_has_real_names_wherever_one_stands() -> None:
     plan = NAMES.plan(PLAN)
-    start, arm, command, grow, wait = plan.steps
+    start, arm, command, grow, append, wait = plan.steps
 
     assert [dict(member.settings) for member in plan.members] == [{"group": "g-c1", "topics": ["t-c1"]}, {"group": "h-c1", "topics": ["u-c1"]}]
     assert plan.topics == {"t-c1": 2, "u-c1": 1}
@@ -51,6 +52,7 @@ def test_the_plan_has_real_names_wherever_one_stands() -> None:
     assert isinstance(command, Command)
     assert command.fields == {"offsets": [["t-c1", 0, 5]]}
     assert grow == Grow(topic="t-c1", partitions=4)
+    assert append == Append(topic="u-c1", partitions=1, records=2)
     assert isinstance(wait, Await)
     assert isinstance(wait.until, Seen)
     assert wait.until.where == {"partitions": [{"topic": "t-c1", "partition": 1}]}

@@ -94,6 +94,19 @@ def test_records_are_found_by_time() -> None:
     assert log.first_since(FIRST_TIMESTAMP_MS + 25) is None
 
 
+def test_records_are_appended_to_each_partition_behind_those_that_are_there() -> None:
+    topics = Topics(records=3)
+    topics.grow("t", 2)
+
+    topics.append("t", 2)
+
+    grown = topics.named("t")
+    assert grown is not None
+    assert [log.end_offset for log in grown.partitions] == [5, 5]
+    with pytest.raises(ValueError, match="there is no topic x"):
+        topics.append("x", 1)
+
+
 def test_a_topic_keeps_its_id_and_grows_but_never_shrinks() -> None:
     topics = Topics(records=3)
     topic_id = topics.grow("t", 1).topic_id

@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 
 from groupproof.harness.plan import (
+    Append,
     Arm,
     Await,
     BreakBroker,
@@ -49,6 +50,7 @@ STEPS: tuple[Step, ...] = (
     Thaw(member="m0"),
     MoveCoordinator(to=1, parked="drop", state="lost"),
     Grow(topic="t", partitions=4),
+    Append(topic="t", partitions=4, records=5),
     Impair(name="i", toxics=(latency(100, jitter_ms=5, stream="upstream", toxicity=0.5), down()), members=("m0",), nodes=(1,)),
     BreakBroker(name="b", how="pause"),
     Mend(name="i"),

@@ -46,8 +46,8 @@ def test_what_is_asked_and_answered_stands_in_the_trace() -> None:
     async def part(talk: Talk) -> None:
         since = talk.now
         await talk.ask("assignment")
-        assert [seen.body["name"] for seen in talk.trace] == ["command", "answer"]
-        assert talk.answered(since) == 1
+        assert [seen.body["name"] for seen in talk.trace] == ["hello", "command", "answer"]
+        assert talk.answered(since) == 2
         assert talk.can("classic")
 
     assert talking(part) == []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from groupproof.harness.actor import DEFAULTS
-from groupproof.harness.plan import Grow, Plan, plan_from_json, plan_to_json
+from groupproof.harness.plan import Append, Grow, Plan, plan_from_json, plan_to_json
 from groupproof.protocol.subscription import (
     SubscriptionError,
     decode_assignment,
@@ -32,9 +32,9 @@ def groups_of(plan: Plan) -> tuple[str, ...]:
 
 
 def topics_of(plan: Plan) -> tuple[str, ...]:
-    """Return the topics that the plan declares, grows or subscribes to."""
+    """Return the topics that the plan declares, grows, fills or subscribes to."""
     subscribed = (topic for member in plan.members for topic in member.settings.get("topics", DEFAULTS["topics"]))
-    return tuple(dict.fromkeys([*plan.topics, *(step.topic for step in plan.steps if isinstance(step, Grow)), *subscribed]))
+    return tuple(dict.fromkeys([*plan.topics, *(step.topic for step in plan.steps if isinstance(step, Grow | Append)), *subscribed]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from groupproof.chaos.moving import move_group
 from groupproof.coordinator.interception import Interception
 from groupproof.harness.brokers.cluster import RunningCluster, Steered
-from groupproof.harness.brokers.filling import grow_topic
+from groupproof.harness.brokers.filling import fill_topics, grow_topic
 from groupproof.harness.brokers.readiness import create_topics
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.whereabouts import Whereabouts
@@ -52,6 +52,9 @@ class TappedCluster:
             self._running.grow(topic, partitions)
         else:
             await grow_topic(self._running.connect, self._running.addresses[0], topic, partitions)
+
+    async def append(self, topic: str, partitions: int, records: int) -> None:
+        await fill_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, records)
 
     async def coordinator_of(self, group: str) -> int:
         return (await self._where.coordinator_of(group)).node_id

@@ -135,6 +135,10 @@ class Cluster:
         """Give `topic` that many partitions, creating it when it is new; raise `ValueError` where it has more."""
         self._topics.grow(topic, partitions)
 
+    def append(self, topic: str, records: int) -> None:
+        """Append so many records to each partition of `topic`; raise `ValueError` for one that is not there. A Fetch that waits sees them when its time is over."""
+        self._topics.append(topic, records)
+
     # What befalls the brokers' machines
 
     def is_up(self, node_id: int) -> bool:

@@ -135,6 +135,15 @@ class Topics:
             topic.partitions.append(_filled(name, index, self._records if records is None else records))
         return topic
 
+    def append(self, name: str, records: int) -> None:
+        """Append `records` to each partition of `name`; a topic that is not there is a `ValueError`."""
+        topic = self._topics.get(name)
+        if topic is None:
+            raise ValueError(f"there is no topic {name} to append to")
+        for index, log in enumerate(topic.partitions):
+            offsets = range(log.end_offset, log.end_offset + records)
+            log.append(encode_batch([_record(name, index, offset) for offset in offsets]))
+
     def _create(self, name: str) -> Topic:
         topic = Topic(name, str(uuid.uuid5(_TOPIC_IDS, name)), [])
         self._topics[name] = topic

@@ -26,6 +26,8 @@ class DrivenCluster(Protocol):
 
     async def grow(self, topic: str, partitions: int) -> None: ...
 
+    async def append(self, topic: str, partitions: int, records: int) -> None: ...
+
     async def coordinator_of(self, group: str) -> int:
         """Return the node that coordinates `group`."""
         ...
@@ -105,6 +107,9 @@ class DrivenReference:
 
     async def grow(self, topic: str, partitions: int) -> None:
         self._cluster.grow(topic, partitions)
+
+    async def append(self, topic: str, partitions: int, records: int) -> None:
+        self._cluster.append(topic, records)
 
     async def coordinator_of(self, group: str) -> int:
         return self._cluster.coordinator_node(group)

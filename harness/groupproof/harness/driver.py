@@ -20,6 +20,7 @@ from groupproof.harness.damage import Damage
 from groupproof.harness.driven import DrivenCluster
 from groupproof.harness.network import Network, bootstrap_of
 from groupproof.harness.plan import (
+    Append,
     Arm,
     Await,
     BreakBroker,
@@ -302,6 +303,9 @@ class Driver:
     async def _grow(self, step: Grow) -> None:
         await self._cluster.grow(step.topic, step.partitions)
 
+    async def _append(self, step: Append) -> None:
+        await self._cluster.append(step.topic, step.partitions, step.records)
+
     async def _impair(self, step: Impair) -> None:
         await self._damage.impair(step)
 
@@ -361,6 +365,7 @@ _DO: Mapping[type[Step], Callable[[Driver, Any], Awaitable[None]]] = {
     Thaw: Driver._thaw,
     MoveCoordinator: Driver._move,
     Grow: Driver._grow,
+    Append: Driver._append,
     Impair: Driver._impair,
     BreakBroker: Driver._break,
     Mend: Driver._mend,

@@ -14,7 +14,7 @@ from groupproof.protocol.faults import Fault, fault_from_json, fault_to_json
 from groupproof.protocol.toxics import Toxic, toxic_from_json, toxic_to_json
 
 __all__ = [
-    "Arm", "Await", "BreakBroker", "Command", "Freeze", "Grow", "Heal", "Impair", "Kill", "Mark", "Member", "Mend", "MoveCoordinator", "Pass",
+    "Append", "Arm", "Await", "BreakBroker", "Command", "Freeze", "Grow", "Heal", "Impair", "Kill", "Mark", "Member", "Mend", "MoveCoordinator", "Pass",
     "Plan", "Release", "Seen", "Settled", "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
 ]  # fmt: skip
 
@@ -169,6 +169,16 @@ class Grow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """Append so many records to each of a topic's partitions."""
+
+    topic: str
+    partitions: int
+    records: int
+    kind: ClassVar[str] = "append"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Impair:
     """Let `toxics` act on the way between these members and these nodes (none named: all of them), on open connections too, until `Mend`."""
 
@@ -216,7 +226,25 @@ class Mark:
     kind: ClassVar[str] = "mark"
 
 
-Step = Start | Await | Arm | Release | Heal | Command | Kill | Freeze | Thaw | MoveCoordinator | Grow | Impair | BreakBroker | Mend | Pass | Mark
+Step = (
+    Start
+    | Await
+    | Arm
+    | Release
+    | Heal
+    | Command
+    | Kill
+    | Freeze
+    | Thaw
+    | MoveCoordinator
+    | Grow
+    | Append
+    | Impair
+    | BreakBroker
+    | Mend
+    | Pass
+    | Mark
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 import trio
 
 from groupproof.harness.actor import Actor, subscription_of
 from groupproof.harness.contract_lines import Answer
-from groupproof.harness.conversation import ShimGone
+from groupproof.harness.conversation import Conversation, ShimGone
 from groupproof.harness.plan import Member
+from groupproof.harness.shim_memory import Connect, InProcessShim, RunShim
 from groupproof.harness.shim_process import Program, ShimProcess
+from groupproof.harness.stderr_log import StderrLog
 from groupproof.harness.strict_lines import StrictLines
 from groupproof.protocol.trace import Observation, Recorder, Trace
+from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["ANSWER_S", "EVENT_S", "Stop", "Talk", "WatchedShim", "told"]
+__all__ = ["ANSWER_S", "EVENT_S", "Stop", "Talk", "Watched", "WatchedMember", "WatchedShim", "told"]
 
 SUBSCRIBE_S: Final = 30.0
 ANSWER_S: Final = 10.0
+EXCERPT_MAX: Final = 8
 EVENT_S: Final = 15.0
 
 _NEEDS: Final = {"pause": "pause", "resume": "pause", "resubscribe": "resubscribe"}
+
+_LOOK_S: Final = 0.05
+_DULL: Final = frozenset({Api.FETCH.title, Api.METADATA.title, Api.API_VERSIONS.title, Api.LIST_OFFSETS.title})
 
 Tell = Callable[[str], None]
 
@@ -30,8 +38,27 @@ class Stop(Exception):
     """The rest of this part can't be checked; why was told."""
 
 
+class Watched(Protocol):
+    """A shim that is being checked: a program, or a member in this process."""
+
+    strict: StrictLines
+    conversation: Conversation
+    stderr: StderrLog
+    ended: trio.Event
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None: ...
+
+    async def hang_up(self) -> None:
+        """Say nothing more: the end of its stdin."""
+        ...
+
+    def terminate(self) -> None:
+        """Tell it to end by a signal."""
+        ...
+
+
 class WatchedShim(ShimProcess):
-    """A shim whose every line is also read strictly."""
+    """A program whose every line is also read strictly."""
 
     def __init__(self, program: Program, problem: Tell) -> None:
         super().__init__(program)
@@ -44,17 +71,48 @@ class WatchedShim(ShimProcess):
             self._problem(problem)
         super().take(line)
 
-    async def close_stdin(self) -> None:
+    async def hang_up(self) -> None:
+        """Close its stdin."""
         assert self._process is not None
         assert self._process.stdin is not None
         self.conversation.is_leaving = True
         await self._process.stdin.aclose()
 
+    def terminate(self) -> None:
+        """Send SIGTERM to its group."""
+        self.conversation.is_leaving = True
+        self.signal(signal.SIGTERM)
+
+
+class WatchedMember(InProcessShim):
+    """A shim in this process whose every line is also read strictly; a signal reaches it as the end of its lines."""
+
+    def __init__(self, run_shim: RunShim, connect: Connect, problem: Tell, *, seed: int) -> None:
+        super().__init__(run_shim, connect, seed=seed)
+        self.strict = StrictLines()
+        self._problem = problem
+
+    async def _emit(self, line: str) -> None:
+        for problem in self.strict.problems(line.rstrip("\n")):
+            self._problem(problem)
+        await super()._emit(line)
+
+    async def hang_up(self) -> None:
+        """End its lines."""
+        self.conversation.is_leaving = True
+        self.close_stdin()
+        await trio.lowlevel.checkpoint()
+
+    def terminate(self) -> None:
+        """End its lines, as there is nobody to signal."""
+        self.conversation.is_leaving = True
+        self.close_stdin()
+
 
 class Talk:
     """One member on one process. What is said goes into `recorder` beside what the coordinator sees; `now` and `since` are its `seq`."""
 
-    def __init__(self, shim: WatchedShim, recorder: Recorder, problem: Tell, *, group: str, name: str = "m0") -> None:
+    def __init__(self, shim: Watched, recorder: Recorder, problem: Tell, *, group: str, name: str = "m0") -> None:
         self.shim = shim
         self.ignored: tuple[str, ...] = ()
         self._recorder = recorder
@@ -63,6 +121,9 @@ class Talk:
         self.began = len(recorder.trace) - 1
         self._member = Member(name=name)
         self._actor = Actor(self._member, recorder)
+        hello = shim.conversation.hello
+        if hello is not None:
+            self._actor.note("hello", capabilities=sorted(hello.capabilities))
         shim.conversation.attach(name, self._actor)
 
     @property
@@ -115,22 +176,52 @@ class Talk:
         def is_it(seen: Observation) -> bool:
             return seen.who == "shim" and seen.client == self._member.name and seen.body.get("name") == name and where(seen)
 
-        found = [seen for seen in self._recorder.trace[since + 1 :] if is_it(seen)]
-        come = trio.Event()
+        read = since + 1
+        with trio.move_on_after(within_s):
+            while True:
+                has_ended = self._actor.ended.is_set()
+                trace = self._recorder.trace
+                if found := next((seen for seen in trace[read:] if is_it(seen)), None):
+                    return found
+                read = len(trace)
+                if has_ended:
+                    break
+                await trio.sleep(_LOOK_S)
+        found = next((seen for seen in self._recorder.trace[since + 1 :] if is_it(seen)), None)
+        if found is None:
+            self._stop_where_it_ended(f"before {name}")
+        return found
 
-        def listen(seen: Observation) -> None:
-            if is_it(seen):
-                found.append(seen)
-                come.set()
+    def _stop_where_it_ended(self, when: str) -> None:
+        """Stop where there is nobody any more of whom something could come, though nobody told it to end."""
+        ending = self.shim.conversation.ending
+        if ending is not None and (ending.broken is not None or not self.shim.conversation.is_leaving):
+            self.stop(told(ShimGone(ending), when))
 
-        stop = self._recorder.listen(listen)
-        try:
-            if not found:
-                with trio.move_on_after(within_s):
-                    await come.wait()
-        finally:
-            stop()
-        return found[0] if found else None
+    def requests(self, api: Api, since: int) -> list[Observation]:
+        """Return the client's requests after `since`."""
+        return [seen for seen in self._of_client(since) if seen.kind == "request" and seen.api == api.title]
+
+    def responses(self, api: Api, since: int) -> list[Observation]:
+        """Return what the client was answered after `since`."""
+        return [seen for seen in self._of_client(since) if seen.kind == "response" and seen.api == api.title]
+
+    def _of_client(self, since: int) -> list[Observation]:
+        return [seen for seen in self._recorder.trace[since + 1 :] if seen.client == self._member.name]
+
+    async def settles(self, api: Api, *, since: int, within_s: float = EVENT_S) -> bool:
+        """Wait for a request of the client after `since`; tell whether it came."""
+        with trio.move_on_after(within_s):
+            while True:
+                if self.requests(api, since):
+                    return True
+                await trio.sleep(_LOOK_S)
+        return False
+
+    def excerpt(self, since: int) -> list[str]:
+        """Return the last frames of the client after `since`, a line each."""
+        frames = [seen for seen in self._of_client(since) if seen.kind in ("request", "response") and seen.api not in _DULL]
+        return [_frame(seen) for seen in frames[-EXCERPT_MAX:]]
 
     def answered(self, since: int) -> int:
         """Return when the first answer after `since` came; the end where none did."""
@@ -161,6 +252,12 @@ class Talk:
     def _words(self) -> str:
         words = self.shim.stderr.last(2)
         return "its last words: " + " | ".join(words) if words else "it said nothing on stderr"
+
+
+def _frame(seen: Observation) -> str:
+    error = "" if seen.kind == "request" or seen.error is None else f" {error_named(seen.error)}"
+    generation = "" if seen.generation is None else f" generation {seen.generation}"
+    return f"{seen.at_ms / 1000:8.3f} s  {'→' if seen.kind == 'request' else '←'} {seen.api}{generation}{error}"
 
 
 def told(gone: ShimGone, when: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from groupproof.harness.plan import (
+    Append,
     Arm,
     Await,
     BreakBroker,
@@ -37,8 +38,8 @@ from groupproof.protocol.toxics import Toxic
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "REACT_MS", "answered", "answers", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
-    "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "plan", "release",
+    "REACT_MS", "answered", "answers", "append", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
+    "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "paused", "plan", "release",
     "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "thaw",
 ]  # fmt: skip
 
@@ -52,6 +53,10 @@ INITIAL_DELAY_MS = 300
 """The coordinator's initial delay: time for a first leader to have the metadata of its topics, or it would assign nothing and rejoin."""
 
 Steps = Iterable[Step]
+
+
+_LEFT = 5
+"""Records of each partition that come while nobody polls."""
 
 
 def subject(name: str = "m0", **settings: Any) -> Member:
@@ -195,6 +200,16 @@ def mark(name: str) -> Mark:
 
 def passing(ms: int) -> Pass:
     return Pass(ms=ms)
+
+
+def paused(member: str, topics: Mapping[str, int]) -> list[Step]:
+    """Stop polling, and leave records for a member that goes on all the same: its shim lied."""
+    return [pause(member), *(append(topic, partitions, _LEFT) for topic, partitions in topics.items())]
+
+
+def append(topic: str, partitions: int, records: int) -> Append:
+    """Append so many records to each of the topic's partitions."""
+    return Append(topic=topic, partitions=partitions, records=records)
 
 
 def grow(topic: str, partitions: int) -> Grow:

@@ -3,7 +3,23 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.case import plan_of
-from groupproof.harness.plan import Await, BreakBroker, Command, Grow, Impair, Member, Mend, MoveCoordinator, Pass, Plan, Seen, Settled, Stable, Step
+from groupproof.harness.plan import (
+    Append,
+    Await,
+    BreakBroker,
+    Command,
+    Grow,
+    Impair,
+    Member,
+    Mend,
+    MoveCoordinator,
+    Pass,
+    Plan,
+    Seen,
+    Settled,
+    Stable,
+    Step,
+)
 from groupproof.harness.report.plan_words import condition_in_words, fault_in_words, members_in_words, plan_in_words
 from groupproof.harness.suites import CASES
 from groupproof.protocol.faults import Action, Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Selector, Silence
@@ -70,6 +86,7 @@ def test_a_condition_says_what_is_waited_for(condition: Seen | Stable, words: st
         (Mend(name="b"), "Mend b."),
         (MoveCoordinator(), "The kit moves the coordinator (parked requests are answered NOT_COORDINATOR)."),
         (Grow(topic="t", partitions=4), "Give topic t 4 partitions."),
+        (Append(topic="t", partitions=4, records=5), "Append 5 records to each partition of t."),
         (Pass(ms=300), "Let 300 ms pass."),
     ],
 )

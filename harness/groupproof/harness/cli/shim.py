@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from groupproof.harness.cli.options import ProgramCommand, program_of
@@ -16,8 +18,11 @@ group = Group("shim", {"check": "shim:check"}, "Help to write a shim.")
 
 @click.command(cls=ProgramCommand)
 @click.argument("subject", required=False)
+@click.option(
+    "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Keep the trace there: what was said, and the frames."
+)
 @click.pass_context
-def check(ctx: click.Context, /, subject: str | None) -> int:
+def check(ctx: click.Context, /, subject: str | None, output: Path | None) -> int:
     """Put the shim behind -- (or that of a registered SUBJECT) through every command, and name each problem in a line.
 
     Exits with 0 when there is none, and with 4 otherwise. What the shim's client does on the wire is for `certify client` to judge.
@@ -30,9 +35,12 @@ def check(ctx: click.Context, /, subject: str | None) -> int:
     from groupproof.harness.shim_process import Program
 
     started = Program(argv=program) if subject is None else shim_of(subject, lambda line: click.echo(line, err=True))
-    problems = ShimCheck(started, say=click.echo).run()
+    checked = ShimCheck(started, say=click.echo)
+    problems = checked.run()
+    if output is not None:
+        click.echo(f"trace: {checked.write_trace(output)}")
     if not problems:
-        click.echo("no problem found")
+        click.echo("no problem found" if not checked.theirs else "no problem of the shim found; its client did not come as far as it should")
         return 0
     click.echo(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}")
     return _BROKEN

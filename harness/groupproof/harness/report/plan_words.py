@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groupproof.harness.plan import (
+    Append,
     Arm,
     Await,
     BreakBroker,
@@ -180,6 +181,7 @@ _STEPS: dict[type[Step], Callable[[Any], str]] = {
     Impair: _impair,
     BreakBroker: lambda step: f"{_BROKEN.get(step.how, step.how)} {'the coordinator' if step.node is None else f'broker {step.node}'} ({step.name}).",
     Mend: lambda step: f"Mend {step.name}.",
+    Append: lambda step: f"Append {step.records} records to each partition of {step.topic}.",
     Grow: lambda step: f"Give topic {step.topic} {step.partitions} partitions.",
     Pass: lambda step: f"Let {time_label(step.ms)} pass.",
     Mark: lambda step: f"Mark this instant as {step.name!r}.",

@@ -17,7 +17,7 @@ from groupproof.harness.steps import (
     joined,
     mark,
     passing,
-    pause,
+    paused,
     plan,
     requested,
     resume,
@@ -167,7 +167,7 @@ _COURSE: tuple[Case, ...] = (
         MUST,
         plan(
             subject(session_timeout_ms=GHOST_SESSION_MS),
-            steps=[*joined("m0"), mark("busy"), pause("m0"), passing(4_800), resume("m0"), mark("back"), passing(700)],
+            steps=[*joined("m0"), mark("busy"), *paused("m0", {"t": 2}), passing(4_800), resume("m0"), mark("back"), passing(700)],
         ),
         # Until KIP-62 the Java client (0.10.0) sent its heartbeats from poll: who bounds no poll by a deadline of its own may do so.
         _going_on(after="busy", unasked="poll-deadline"),

@@ -14,7 +14,7 @@ from groupproof.harness.judges.heartbeats import heartbeats_go_on, heartbeats_st
 from groupproof.harness.judges.leaving import gives_its_place_up, sends_none, stays_in_time
 from groupproof.harness.judges.reactions import recovers
 from groupproof.harness.plan import Member, Step
-from groupproof.harness.steps import commit, company, consumed, joined, mark, passing, pause, plan, requested, resume, settled, stable, subject
+from groupproof.harness.steps import commit, company, consumed, joined, mark, passing, paused, plan, requested, resume, settled, stable, subject
 from groupproof.harness.suites.making import MUST, case
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
@@ -30,8 +30,12 @@ def _slow(**settings: Any) -> Member:
     return subject(session_timeout_ms=_SESSION_MS, max_poll_interval_ms=_POLL_MS, **settings)
 
 
-def _stopped() -> list[Step]:
-    return [mark("stopped"), pause("m0"), requested("m0", Api.LEAVE_GROUP, after="stopped", within_ms=_POLL_MS + _TICK_MS + 1_500, go_on=True)]
+def _stopped(partitions: int = 2) -> list[Step]:
+    return [
+        mark("stopped"),
+        *paused("m0", {"t": partitions}),
+        requested("m0", Api.LEAVE_GROUP, after="stopped", within_ms=_POLL_MS + _TICK_MS + 1_500, go_on=True),
+    ]
 
 
 CASES: tuple[Case, ...] = (
@@ -56,7 +60,7 @@ CASES: tuple[Case, ...] = (
             steps=[
                 *joined("a0", "m0"),
                 mark("stopped"),
-                pause("m0"),
+                *paused("m0", {"t": 2}),
                 settled({"t": 2}, "a0", after="stopped", within_ms=_POLL_MS + _TICK_MS + 2_000),
             ],
         ),
@@ -69,7 +73,7 @@ CASES: tuple[Case, ...] = (
         "A static member whose application polls no more stops heartbeating and sends no LeaveGroup.",
         ("CLIENT-52", "STATIC-15"),
         MUST,
-        plan(_slow(instance_id="i0"), steps=[*joined("m0"), mark("stopped"), pause("m0"), passing(_POLL_MS + _TICK_MS + 2_000)]),
+        plan(_slow(instance_id="i0"), steps=[*joined("m0"), mark("stopped"), *paused("m0", {"t": 2}), passing(_POLL_MS + _TICK_MS + 2_000)]),
         sends_none("m0", Api.LEAVE_GROUP, after="stopped", requirement="STATIC-15", gravity=Verdict.NON_STRICT),
         heartbeats_stop("m0", after="stopped", requirement="CLIENT-52", within_ms=_POLL_MS + _TICK_MS),
         needs=["pause", "poll-deadline", "static"],
@@ -85,7 +89,7 @@ CASES: tuple[Case, ...] = (
             topics={"t": 4},
             steps=[
                 *joined("a0", "m0"),
-                *_stopped(),
+                *_stopped(4),
                 stable("a0", after="stopped"),
                 mark("commit"),
                 commit("m0", ("t", 2, 3), ("t", 3, 3)),
@@ -102,7 +106,7 @@ CASES: tuple[Case, ...] = (
         MUST,
         plan(
             subject(session_timeout_ms=1_500, max_poll_interval_ms=5_000),
-            steps=[*joined("m0"), consumed("m0", go_on=True), mark("busy"), pause("m0"), passing(3_500), resume("m0"), passing(500)],
+            steps=[*joined("m0"), consumed("m0", go_on=True), mark("busy"), *paused("m0", {"t": 2}), passing(3_500), resume("m0"), passing(500)],
         ),
         heartbeats_go_on("m0", after="busy", requirement="CLIENT-40", unasked="poll-deadline"),
         stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"),

@@ -1,0 +1,294 @@
+"""Shims with a planted fault, around the reference member's own: what each does wrong, how `shim check` names it, and what a run says of it.
+
+A fault changes what the shim hears (`heard`) or what it says (`said`); nothing of the client's frames is touched unless the fault is that the
+client was told something else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from groupproof.clients.connection import Connect
+from groupproof.clients.shim import run_shim
+from groupproof.harness.shim_memory import RunShim
+
+__all__ = ["FAULTS", "ShimFault", "run_faulty"]
+
+Body = dict[str, Any]
+Lines = list[str | Body]
+
+STEADY = "heartbeat/classic/steady"
+BUSY = "heartbeat/classic/application-busy"
+STATIC = "static/classic/instance-id"
+COOPERATIVE = "cooperative/classic/hand-over"
+COMMIT = "commit/classic/illegal-generation"
+REVOKED = "commit/classic/on-revoked"
+
+
+class Plain:
+    """No fault: what the others change."""
+
+    def __init__(self) -> None:
+        self.commands: dict[int, Body] = {}
+        self.kept: list[Body] = []
+
+    def heard(self, command: Body) -> Body:
+        return command
+
+    def said(self, body: Body) -> Lines:
+        return [body]
+
+    def command_of(self, body: Body) -> str:
+        """Return which command a line answers; empty for an event."""
+        return str(self.commands.get(body.get("id", -1), {}).get("command", ""))
+
+
+Make = Callable[[], Plain]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShimFault:
+    """`problem` is part of what the check says; `case` and `said` are a case and part of its reason; without a case a run bears it, or can't tell."""
+
+    name: str
+    make: Make
+    problem: str
+    case: str = STEADY
+    said: str = ""
+    verdict: str = "BROKEN"
+
+
+def _of(name: str, change: Callable[[Body], Lines]) -> Make:
+    """Return a fault that changes each event `name`."""
+
+    class Changed(Plain):
+        def said(self, body: Body) -> Lines:
+            return change(body) if body.get("name") == name else [body]
+
+    return Changed
+
+
+def _answers(command: str, change: Callable[[Body], Lines]) -> Make:
+    """Return a fault that changes each answer to `command`."""
+
+    class Changed(Plain):
+        def said(self, body: Body) -> Lines:
+            return change(body) if self.command_of(body) == command else [body]
+
+    return Changed
+
+
+def _hears(change: Callable[[Body], Body], command: str = "subscribe") -> Make:
+    """Return a fault that tells the client something else than was asked."""
+
+    class Changed(Plain):
+        def heard(self, told: Body) -> Body:
+            return change(told) if told.get("command") == command else told
+
+    return Changed
+
+
+def _without(body: Body, *names: str) -> Body:
+    return {name: value for name, value in body.items() if name not in names}
+
+
+def _parts(body: Body, change: Callable[[Body], Any], key: str = "partitions") -> Lines:
+    return [{**body, key: [change(each) for each in body[key]]}]
+
+
+def _moved(part: Body) -> Body:
+    return {**part, "minOffset": part["minOffset"] + 3, "maxOffset": part["maxOffset"] + 3}
+
+
+class AnswersLate(Plain):
+    """The answer to `subscribe` waits for the join."""
+
+    def said(self, body: Body) -> Lines:
+        if self.command_of(body) == "subscribe":
+            self.kept = [body]
+            return []
+        if body.get("name") == "partitions_assigned":
+            kept, self.kept = self.kept, []
+            return [body, *kept]
+        return [body]
+
+
+class PausesNothing(Plain):
+    """Answers `pause` and polls on."""
+
+    def heard(self, command: Body) -> Body:
+        return {**command, "command": "resume"} if command.get("command") == "pause" else command
+
+
+class SaysYes(Plain):
+    """Answers ok to what it does not know."""
+
+    def said(self, body: Body) -> Lines:
+        return [{**_without(body, "unimplemented"), "ok": True}] if "unimplemented" in body else [body]
+
+
+class Swallows(Plain):
+    """Tells every commit as done."""
+
+    def said(self, body: Body) -> Lines:
+        if body.get("name") == "offsets_committed":
+            return [{**_without(body, "error"), "success": True}]
+        if self.command_of(body) == "commit":
+            return [{**_without(body, "error", "message", "fatal"), "ok": True, "offsets": body.get("offsets", [])}]
+        return [body]
+
+
+class EventAfterAnswer(Plain):
+    """Holds `offsets_committed` back until the answer is out."""
+
+    def said(self, body: Body) -> Lines:
+        if body.get("name") == "offsets_committed":
+            self.kept = [*self.kept, body]
+            return []
+        kept, self.kept = (self.kept, []) if self.command_of(body) in ("commit", "committed") else ([], self.kept)
+        return [body, *kept]
+
+
+class Claims(Plain):
+    """Claims what it takes back in `ignored`, and does not tell the client."""
+
+    def __init__(self, name: str, is_listed: bool) -> None:
+        super().__init__()
+        self.name = name
+        self.is_listed = is_listed
+
+    def heard(self, command: Body) -> Body:
+        return _without(command, self.name) if command.get("command") == "subscribe" else command
+
+    def said(self, body: Body) -> Lines:
+        if self.is_listed and self.command_of(body) == "subscribe" and body.get("ok"):
+            return [{**body, "ignored": [*body["ignored"], self.name]}]
+        return [body]
+
+
+class OfAnother(Plain):
+    """Names a member that nobody has started."""
+
+    def said(self, body: Body) -> Lines:
+        return [body, {**body, "member": "somebody"}] if body.get("name") == "partitions_assigned" else [body]
+
+
+class Floods(Plain):
+    """Tells of the first assignment six thousand times."""
+
+    def said(self, body: Body) -> Lines:
+        return [body] * 6_000 if body.get("name") == "callback_done" else [body]
+
+
+class Refuses(Plain):
+    """Answers `unimplemented` to what it declares."""
+
+    def heard(self, command: Body) -> Body:
+        return {**command, "command": "no-such"} if command.get("command") == "pause" else command
+
+
+FAULTS = (
+    # What the client is told.
+    ShimFault(name="client-id", make=_hears(lambda c: {**c, "client_id": "somebody"}), problem="client_id: requests came as 'somebody'", said="requests came as"),
+    ShimFault(name="session-timeout", make=_hears(lambda c: {**c, "session_timeout_ms": 9_000}), problem="session_timeout_ms: m0 was told 6000", said="m0 was told"),
+    ShimFault(name="group", make=_hears(lambda c: {**c, "group": "mine"}), problem="group: m0 speaks for group 'mine'", said="speaks for group"),
+    ShimFault(name="assignor", make=_hears(lambda c: {**c, "assignors": ["roundrobin"]}), problem="assignors: m0 was told ['range']", said="assignors: m0 was told"),
+    ShimFault(
+        name="static-claimed", make=lambda: Claims("instance_id", is_listed=False), problem="instance_id: m0 was told 'i0', its JoinGroup says None", case=STATIC,
+        said="its JoinGroup says None",
+    ),
+    ShimFault(
+        name="static-taken-back", make=lambda: Claims("instance_id", is_listed=True), problem="the shim claims static, yet m0 lists instance_id", case=STATIC,
+        said="the shim claims static",
+    ),
+    ShimFault(
+        name="cooperative-claimed", make=_hears(lambda c: {**c, "assignors": ["range"]}), problem="assignors: m0 was told ['cooperative-sticky']", case=COOPERATIVE,
+        said="was told ['cooperative-sticky']",
+    ),
+    ShimFault(
+        name="auto-commit-claimed", make=_hears(lambda c: {**c, "auto_commit": False}), problem="hello declares auto-commit, and no OffsetCommit came", case="",
+    ),
+    ShimFault(
+        name="on-revoked-claimed", make=_hears(lambda c: _without(c, "on_revoked")), problem="on_revoked asked for 300 ms in partitions_revoked", case="",
+    ),
+    # What it does not do.
+    ShimFault(name="pauses-nothing", make=PausesNothing, problem="pause was answered, and records_consumed came after it", case=BUSY, said="was paused, yet its polls"),
+    ShimFault(name="refuses-pause", make=Refuses, problem="although hello declares pause", case=BUSY, said="the shim claims pause, yet answers unimplemented"),
+    ShimFault(name="says-yes", make=SaysYes, problem="a command that does not exist", said="a command that does not exist"),
+    ShimFault(name="answers-late", make=AnswersLate, problem="subscribe is answered after the join", case=""),
+    ShimFault(name="swallows-errors", make=Swallows, problem="commit (sync) is answered ok, although each OffsetCommit was refused", case=""),
+    ShimFault(name="unsubscribes-nothing", make=_hears(lambda c: {**c, "command": "resume"}, "unsubscribe"), problem="unsubscribe is answered ok, and no LeaveGroup came", case=""),
+    ShimFault(name="resumes-nothing", make=_hears(lambda c: {**c, "command": "pause"}, "resume"), problem="no records_consumed within 15 s of resume", case=""),
+    # What it says of what happened.
+    ShimFault(name="never-revoked", make=_of("partitions_revoked", lambda b: []), problem="no partitions_revoked came although another member", case=""),
+    ShimFault(name="no-callback-done", make=_of("callback_done", lambda b: []), problem="before its callback_done", case=""),
+    ShimFault(name="wrong-offsets", make=_of("records_consumed", lambda b: _parts(b, _moved)), problem="were reported with offsets 3 to 22; it holds 0 to 19", case=""),
+    ShimFault(
+        name="counts-wrong", make=_of("records_consumed", lambda b: [{**b, "count": b["count"] + 1}]), problem="its partitions add up to another number", case="",
+    ),
+    ShimFault(
+        name="committed-off-by-one", make=_answers("committed", lambda b: [{**b, "offsets": [[t, p, o + 1] for t, p, o in b["offsets"]]}]),
+        problem="committed answers [['t', 0, 4], ['t', 1, 5]]", case="",
+    ),
+    ShimFault(
+        name="position-off-by-one", make=_answers("position", lambda b: [{**b, "offsets": [[t, p, o + 1] for t, p, o in b["offsets"]]}]),
+        problem="position answers [21]", case="",
+    ),
+    ShimFault(name="event-after-answer", make=EventAfterAnswer, problem="the answer to commit (sync) came before the offsets_committed", case=""),
+    ShimFault(name="half-an-assignment", make=_answers("assignment", lambda b: [{**b, "partitions": b.get("partitions", [])[:2]}] if b.get("ok") else [b]), problem="assignment answers [['t', 0], ['t', 1]]", case=""),
+    ShimFault(name="no-shutdown-complete", make=_of("shutdown_complete", lambda b: []), problem="close was not followed by shutdown_complete", case=""),
+    # What a line is like.
+    ShimFault(name="broken-json", make=_of("partitions_assigned", lambda b: ['{"name":"partitions_assigned","partitions":[']), problem="is no JSON", said="is no JSON"),
+    ShimFault(
+        name="partition-without-topic", make=_of("records_consumed", lambda b: _parts(b, lambda p: _without(p, "topic"))),
+        problem="in partitions there is {'partition'", said="in partitions there is {'partition'",
+    ),
+    ShimFault(
+        name="offsets-as-lists", make=_of("offsets_committed", lambda b: _parts(b, lambda o: [o["topic"], o["partition"], o["offset"]], "offsets")),
+        problem="in offsets there is ['t', 0, 3], not {topic, partition, offset}", case=COMMIT, said="not {topic, partition, offset}",
+    ),
+    ShimFault(name="count-as-text", make=_of("records_consumed", lambda b: [{**b, "count": str(b["count"])}]), problem="count is '", said="count is '"),
+    ShimFault(name="nan", make=_of("records_consumed", lambda b: [json.dumps({**b, "lag": math.nan})]), problem="NaN is no number", said="NaN is no number"),
+    ShimFault(name="surrogate", make=_of("callback_done", lambda b: [json.dumps({**b, "why": "\ud800"})]), problem="surrogates not allowed", said="surrogates not allowed"),
+    ShimFault(name="too-long", make=_of("partitions_assigned", lambda b: [{**b, "padding": "x" * (1 << 20)}]), problem="a line longer than 1 MiB", said="a line longer than 1 MiB"),
+    ShimFault(name="ignored-as-text", make=_answers("subscribe", lambda b: [{**b, "ignored": "nothing"}]), problem="ignored is 'nothing', not a list", said="ignored is 'nothing'"),
+    ShimFault(name="answers-twice", make=_answers("subscribe", lambda b: [b, b]), problem="a second answer to command", said="a second answer to command"),
+    ShimFault(name="answers-nobody", make=_answers("subscribe", lambda b: [b, {**b, "id": 999}]), problem="an answer to command 999, which is not open", said="which is not open"),
+    ShimFault(name="of-a-stranger", make=OfAnother, problem="of member 'somebody', which nobody has started", said="which nobody has started"),
+    ShimFault(name="floods", make=Floods, problem="a flood: more than 5000 events", said="a flood: more than 5000 events"),
+    ShimFault(name="says-hello-twice", make=_of("startup_complete", lambda b: [b, {"name": "hello", "contract": 1, "client": "x", "version": "1", "language": "x", "capabilities": []}]), problem="hello must be the first line", said="a second hello"),
+    # What a run ignores, with a warning.
+    ShimFault(name="unknown-event", make=_of("startup_complete", lambda b: [b, {**b, "name": "ready"}]), problem="event 'ready' is not in the contract", verdict="OK"),
+    ShimFault(name="unknown-field", make=_of("callback_done", lambda b: [{**b, "mood": "good"}]), problem="carries mood, which the contract does not know", verdict="OK"),
+    ShimFault(name="noise", make=_of("startup_complete", lambda b: ["Welcome to my client!", b]), problem="noise on stdout", verdict="OK"),
+)  # fmt: skip
+
+
+def run_faulty(fault: ShimFault) -> RunShim:
+    """Return the reference's shim with the fault in it."""
+
+    async def run(
+        lines: AsyncIterator[str], emit: Callable[[str], Awaitable[None]], connect: Connect, *, seed: int, variant: str | None = None
+    ) -> None:
+        planted = fault.make()
+
+        async def said(line: str) -> None:
+            for each in planted.said(json.loads(line)):
+                await emit(each if isinstance(each, str) else json.dumps(each))
+
+        async def heard() -> AsyncIterator[str]:
+            async for line in lines:
+                command = json.loads(line)
+                planted.commands[command["id"]] = command
+                yield json.dumps(planted.heard(command))
+
+        await run_shim(heard(), said, connect, seed=seed, variant=variant)
+        await trio.lowlevel.checkpoint()
+
+    return run
