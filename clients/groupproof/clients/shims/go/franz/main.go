@@ -214,6 +214,14 @@ func (f *franz) Resubscribe(topics []string) error {
 	return nil
 }
 
+// Unsubscribe leaves the group for good: a client of franz-go joins it once.
+func (f *franz) Unsubscribe() error {
+	if err := f.client.LeaveGroupContext(context.Background()); err != nil {
+		return named(err)
+	}
+	return nil
+}
+
 func without(those, these []string) []string {
 	left := []string{}
 	for _, each := range those {

@@ -52,7 +52,10 @@ func main() {
 
 func configured(s *shim.Subscribe) (*sarama.Config, error) {
 	config := sarama.NewConfig()
-	config.Version = sarama.MaxVersion
+	config.Version = sarama.MaxVersion // which sarama's applications choose by hand
+	if broker, err := sarama.ParseKafkaVersion(s.Text("broker_release")); err == nil && config.Version.IsAtLeast(broker) {
+		config.Version = broker
+	}
 	config.ClientID = s.Text("client_id")
 	config.Consumer.Return.Errors = true
 	group := &config.Consumer.Group
