@@ -6,7 +6,7 @@ import pytest
 from tests.harness.judges.story import ID, Partition, Story, findings, verdict
 
 from groupproof.harness.evidence import NotReached
-from groupproof.harness.judges.leading import hands_over_in_two_steps, leaves_nobody_out, syncs_as_leader
+from groupproof.harness.judges.leading import hands_over_in_two_steps, leaves_nobody_out, or_left, syncs_as_leader
 from groupproof.harness.verdicts import Proof, Verdict
 from groupproof.protocol.subscription import Subscription, encode_subscription
 from groupproof.protocol.vocabulary import Api
@@ -50,6 +50,21 @@ def test_a_leader_that_joins_again_each_time_and_never_syncs_has_failed_and_only
     (found,) = findings(syncs_as_leader("m0", members=2), story)
 
     assert (found.verdict, found.observed, found.proof) == (Verdict.FAILED, "The leader never sent its SyncGroup.", Proof.LIVENESS)
+
+
+def test_a_leader_that_leaves_instead_costs_a_rebalance_and_is_not_asked_for_its_assignment() -> None:
+    story = two(Story())
+    story.leave()
+    (found,) = findings(syncs_as_leader("m0", members=2), story.end(9_000))
+
+    assert found.verdict is Verdict.NON_STRICT
+    assert found.observed == "The leader left the group instead of syncing, which costs the group another rebalance."
+    forgets_nobody = leaves_nobody_out("m0", members=2, partitions=4)
+    assert findings(or_left("m0", 2, forgets_nobody), story) == []
+    with pytest.raises(NotReached):
+        findings(forgets_nobody, story)
+    with pytest.raises(NotReached):
+        findings(or_left("m0", 2, forgets_nobody), two(Story()).end(9_000))
 
 
 def test_a_leader_that_falls_silent_has_failed_once_its_time_is_over_and_not_before() -> None:

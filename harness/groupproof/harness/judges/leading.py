@@ -23,7 +23,7 @@ from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["hands_over_in_two_steps", "leaves_nobody_out", "syncs_as_leader"]
+__all__ = ["hands_over_in_two_steps", "leaves_nobody_out", "or_left", "syncs_as_leader"]
 
 SYNC_MS = 6_000
 """Within which a leader has asked for the metadata that it lacks, has assigned and has synced."""
@@ -56,7 +56,8 @@ def _syncs(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Obser
 def syncs_as_leader(client: str, *, members: int, after: str | None = None, requirement: str = "CLIENT-36") -> Judge:
     """Judge that a client which leads `members` members or more sends SyncGroup for them: until it does, the whole group has no partition.
 
-    A leader that cannot read the subscription of a peer joins again and again, or waits (sarama up to 1.38.1, kafka-go#1128).
+    A leader that cannot read the subscription of a peer joins again and again, or waits (sarama up to 1.38.1), or leaves the group and lets another lead
+    (segmentio/kafka-go#1128).
     """
     claim = Claim(requirement=requirement, expected="The leader sends SyncGroup for the generation that it leads.")
 
@@ -66,6 +67,8 @@ def syncs_as_leader(client: str, *, members: int, after: str | None = None, requ
         synced = next((syncs[each.seen.seq] for each in reversed(led) if each.seen.seq in syncs), None)
         if synced is not None:
             yield claim.ok("It does.", synced)
+        elif len(led) < REPEATS and (left := _left_instead(ev, client, led[-1])) is not None:
+            yield claim.tolerated("The leader left the group instead of syncing, which costs the group another rebalance.", left)
         elif len(led) >= REPEATS or elapsed_ms(led[-1].seen, end(ev)) > tolerated_ms(SYNC_MS * ev.stretch):
             detail = f"it was told {len(led)} times that it leads"
             wait = None if len(led) >= REPEATS else waited(led[-1].seen, end(ev), SYNC_MS * ev.stretch)
@@ -74,6 +77,25 @@ def syncs_as_leader(client: str, *, members: int, after: str | None = None, requ
             raise NotReached(f"the run ended before {client} had to send SyncGroup as leader")
 
     return judge
+
+
+def _left_instead(ev: Evidence, client: str, led: Given) -> Observation | None:
+    """Return the LeaveGroup, accepted, by which a leader gave up the generation that it had to assign."""
+    leaves = ev.requests(Api.LEAVE_GROUP, client, led.seen.seq, ev.closing)
+    return next((each for each in leaves if accepted(ev, each) is not None), None)
+
+
+def or_left(client: str, members: int, judge: Judge, *, after: str | None = None) -> Judge:
+    """Return the judge of an assignment that is not asked where the leader left the group instead of assigning: `syncs_as_leader` tells that."""
+
+    def judged(ev: Evidence) -> Iterator[Finding]:
+        try:
+            yield from judge(ev)
+        except NotReached:
+            if _left_instead(ev, client, _led(ev, client, members, after)[-1]) is None:
+                raise
+
+    return judged
 
 
 def leaves_nobody_out(client: str, *, members: int, partitions: int, after: str | None = None, requirement: str = "CLIENT-12") -> Judge:

@@ -12,7 +12,7 @@ from groupproof.harness.judges.assignment import (
     holds_partitions,
     takes_what_it_was_given,
 )
-from groupproof.harness.judges.leading import leaves_nobody_out, syncs_as_leader
+from groupproof.harness.judges.leading import leaves_nobody_out, or_left, syncs_as_leader
 from groupproof.harness.steps import assigned, company, joined, mark, passing, plan, settled, start, subject
 from groupproof.harness.suites.making import MUST, case
 from groupproof.protocol.trace import Partitions
@@ -60,7 +60,7 @@ CASES: tuple[Case, ...] = (
         MUST,
         plan(subject("m0"), company("z0"), topics={"t": 1}, steps=[*joined("m0", "z0", idle=["z0"]), passing(200)]),
         syncs_as_leader("m0", members=2),
-        assigns_everyone("m0", 2),
+        or_left("m0", 2, assigns_everyone("m0", 2)),
         assigns_everything("m0", {"t": 1}),
     ),
     case(
@@ -70,7 +70,7 @@ CASES: tuple[Case, ...] = (
         MUST,
         plan(subject("m0"), company("a0"), topics={"t": 1}, steps=[*joined("m0", "a0"), passing(200)]),
         syncs_as_leader("m0", members=2),
-        assigns_everyone("m0", 2),
+        or_left("m0", 2, assigns_everyone("m0", 2)),
         assigns_everything("m0", {"t": 1}),
     ),
     case(
@@ -92,8 +92,8 @@ CASES: tuple[Case, ...] = (
             ],
         ),
         syncs_as_leader("m0", members=2),
-        assigns_everything("m0", {"t": 2, "u": 2}, after="newcomer"),
-        assigns_at_once("m0", {"t": 2, "u": 2}, after="newcomer"),
+        or_left("m0", 2, assigns_everything("m0", {"t": 2, "u": 2}, after="newcomer")),
+        or_left("m0", 2, assigns_at_once("m0", {"t": 2, "u": 2}, after="newcomer")),
         holds_partitions("m0", 1, after="newcomer", requirement="ASSIGN-10"),
     ),
     case(
@@ -103,8 +103,8 @@ CASES: tuple[Case, ...] = (
         MUST,
         plan(subject("m0"), company("a0"), company("z0"), topics={"t": 7}, steps=[*joined("m0", "a0", "z0"), passing(200)]),
         syncs_as_leader("m0", members=2),
-        leaves_nobody_out("m0", members=2, partitions=7),
-        assigns_everyone("m0", 3),
+        or_left("m0", 2, leaves_nobody_out("m0", members=2, partitions=7)),
+        or_left("m0", 2, assigns_everyone("m0", 3)),
         assigns_everything("m0", {"t": 7}),
         assigns_exactly("m0", {"a0": _partitions(t=(0, 1, 2)), "m0": _partitions(t=(3, 4)), "z0": _partitions(t=(5, 6))}, requirement="ASSIGN-07"),
     ),

@@ -6,7 +6,7 @@ from typing import Any
 
 from groupproof.harness.case import Case
 from groupproof.harness.judges.assignment import assigns_everything
-from groupproof.harness.judges.leading import hands_over_in_two_steps, leaves_nobody_out, syncs_as_leader
+from groupproof.harness.judges.leading import hands_over_in_two_steps, leaves_nobody_out, or_left, syncs_as_leader
 from groupproof.harness.plan import Member
 from groupproof.harness.steps import company, joined, mark, passing, plan, stable, start, subject
 from groupproof.harness.suites.making import MUST, case
@@ -42,9 +42,14 @@ def _leading(name: str, title: str, peer: Member) -> Case:
             ],
         ),
         syncs_as_leader("m0", members=2, after="newcomer"),
-        leaves_nobody_out("m0", members=2, partitions=_TOPICS["t"], after="newcomer"),
-        assigns_everything("m0", _TOPICS, after="newcomer", requirement="ASSIGN-10"),
-        assigns_everything("m0", _TOPICS, after="newcomer", requirement="ASSIGN-09"),
+        *(
+            or_left("m0", 2, judge, after="newcomer")
+            for judge in (
+                leaves_nobody_out("m0", members=2, partitions=_TOPICS["t"], after="newcomer"),
+                assigns_everything("m0", _TOPICS, after="newcomer", requirement="ASSIGN-10"),
+                assigns_everything("m0", _TOPICS, after="newcomer", requirement="ASSIGN-09"),
+            )
+        ),
     )
 
 
