@@ -239,3 +239,30 @@ def test_a_crash_while_closing_is_no_clean_goodbye(status: int, reason: str) -> 
     story.kit("exit", "m0", commanded=True, shared=False, status=status, how=str(Ending(status=status)), stderr=[])
 
     assert goodbye_of(story.trace) == (Goodbye.UNCLEAN if reason else Goodbye.CLEAN, reason)
+
+
+def consumed_and(*, error: int | None) -> Story:
+    """Tell of a member with auto-commit that consumed ten records, closed, and committed them; None: and was not answered."""
+    story = a_member(auto_commit=True)
+    story.consume(("t", 0, 0, 9))
+    close(story)
+    if error is None:
+        story.request(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(("t", 0, 10),))
+    else:
+        story.commit(("t", 0, 10), error=error)
+    story.leave()
+    return story
+
+
+def test_a_commit_that_was_refused_saves_no_progress_and_one_that_may_have_been_stored_does() -> None:
+    assert goodbye_of(consumed_and(error=14).trace) == (Goodbye.UNCLEAN, "m0 closed without committing what it had consumed of t-0")
+    assert [verdict(consumed_and(error=error)) for error in (0, None)] == [Goodbye.CLEAN] * 2
+
+
+def test_a_member_whose_subscribe_was_refused_has_nothing_to_close() -> None:
+    story = subscribed()
+    story.kit("refused", "m0", command="subscribe", unimplemented=True, reason="no such assignor")
+    close(story)
+    story.kit("overdue", "m0")
+
+    assert goodbye_of(story.trace) == (Goodbye.NONE, "")

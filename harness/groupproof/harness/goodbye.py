@@ -46,6 +46,7 @@ class _Departure:
     unclean: str | None = None
     consumed: dict[tuple[str, int], int] = field(default_factory=dict)
     committed: dict[tuple[str, int], int] = field(default_factory=dict)
+    committing: dict[tuple[int | None, int | None], Mapping[tuple[str, int], int]] = field(default_factory=dict)
     was_killed: bool = False
 
 
@@ -88,7 +89,10 @@ def _leaves(departure: _Departure) -> bool:
 def _lost(departure: _Departure) -> str:
     if not (departure.is_closed and departure.is_member and departure.settings.get("auto_commit")):
         return ""
-    behind = (place for place, position in departure.consumed.items() if departure.committed.get(place, -1) < position)
+    committed = dict(departure.committed)
+    for unanswered in departure.committing.values():  # the coordinator may have stored it
+        committed.update(unanswered)
+    behind = (place for place, position in departure.consumed.items() if committed.get(place, -1) < position)
     return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(behind))
 
 
@@ -108,7 +112,9 @@ def _follow_kit(departures: dict[str, _Departure], seen: Observation) -> None:
     departure = departures.get(seen.client)
     if departure is None:
         return
-    if name == "hello":  # a member that is started again; how it went before counts too
+    if name == "refused" and seen.body.get("command") == "subscribe":
+        del departures[seen.client]  # it never was one, and has nothing to close
+    elif name == "hello":  # a member that is started again; how it went before counts too
         departures[f"{seen.client}{_EARLIER}{len(departures)}"] = departures.pop(seen.client)
     elif name == "command" and seen.body.get("command") in ("close", "unsubscribe"):
         departure.is_closed = True
@@ -117,11 +123,16 @@ def _follow_kit(departures: dict[str, _Departure], seen: Observation) -> None:
         departure.was_killed = True
     elif name == "overdue":
         departure.unclean = "had to be killed after the deadline"
-    elif name == "exit" and seen.body.get("gave_up"):
+    elif name == "exit":
+        _follow_exit(departure, seen)
+
+
+def _follow_exit(departure: _Departure, seen: Observation) -> None:
+    if seen.body.get("gave_up"):
         departure.is_closed = True
-    elif name == "exit" and not seen.body.get("commanded"):
+    elif not seen.body.get("commanded"):
         departure.unclean = "ended without being asked to"
-    elif name == "exit" and has_crashed_closing(seen) and not departure.was_killed:
+    elif has_crashed_closing(seen) and not departure.was_killed:
         departure.unclean = f"crashed while closing: {how_it_ended(seen)}"
 
 
@@ -130,7 +141,8 @@ def _follow(departure: _Departure, seen: Observation) -> None:
         departure.has_left = True
     elif seen.kind == "request" and seen.api in _MEMBERSHIP:
         departure.connection = seen.connection
-        departure.committed.update({(topic, partition): offset for topic, partition, offset in seen.offsets})
+        if seen.offsets:
+            departure.committing[seen.connection, seen.correlation] = {(topic, partition): offset for topic, partition, offset in seen.offsets}
     elif seen.kind == "response" and seen.api in _MEMBERSHIP:
         _follow_answer(departure, seen)
     elif seen.who == "shim":
@@ -140,6 +152,9 @@ def _follow(departure: _Departure, seen: Observation) -> None:
 
 
 def _follow_answer(departure: _Departure, seen: Observation) -> None:
+    committing = departure.committing.pop((seen.connection, seen.correlation), {})
+    if not seen.error:
+        departure.committed.update(committing)
     if seen.error in _OUT:
         departure.is_member = False
     elif seen.error == ErrorCode.NONE and not departure.is_closed:

@@ -138,7 +138,7 @@ _AT_WORK: tuple[Case, ...] = (
             subject(session_timeout_ms=GHOST_SESSION_MS, handler_delay_ms=_HANDLER_MS),
             steps=[*start("m0"), stable("m0"), consumed("m0"), mark("busy"), passing(5_000)],
         ),
-        where_the_handler_is_slow("m0", _HANDLER_MS, heartbeats_go_on("m0", after="busy", requirement="CLIENT-40")),
+        where_the_handler_is_slow("m0", _HANDLER_MS, heartbeats_go_on("m0", after="busy", requirement="CLIENT-40", unasked="poll-deadline")),
         where_the_handler_is_slow("m0", _HANDLER_MS, keeps_membership("m0", after="busy", requirement="CLIENT-40")),
         required=False,
     ),
