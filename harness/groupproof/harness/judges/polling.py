@@ -1,4 +1,7 @@
-"""What an application that polls meets: errors that end it for nothing, records that come too early, a handler that takes its time."""
+"""What an application that polls meets: errors that end it for nothing, records that come too early, a handler that takes its time.
+
+A Fetch between JoinGroup and SyncGroup is not judged: it was under way already, or is asked in vain. What counts is what the application gets of it.
+"""
 
 from __future__ import annotations
 

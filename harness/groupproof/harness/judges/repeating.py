@@ -1,4 +1,7 @@
-"""Commits that come once too often: refused ones under a new generation, for ever or without a pause, older ones, and those of what was handed over."""
+"""Commits that come once too often: refused ones under a new generation, for ever or without a pause, older ones, and those of what was handed over.
+
+The same commit twice, side by side or one after the other, is not judged: it stores what is stored, and costs its sender a request.
+"""
 
 from __future__ import annotations
 
