@@ -145,7 +145,7 @@ _AT_WORK: tuple[Case, ...] = (
     case(
         "rebalance/reads-nothing-while-joining",
         "An eager member that gave its partitions back delivers none of the records that still come in, until it is assigned again.",
-        ("CLIENT-63", "CLIENT-62"),
+        ("CLIENT-63",),
         MUST,
         plan(
             subject(),
@@ -166,7 +166,6 @@ _AT_WORK: tuple[Case, ...] = (
             ],
         ),
         reads_nothing_while_joining("m0", after="newcomer"),
-        revokes_before_joining("m0", after="newcomer"),
     ),
     case(
         "move/commit-outside-the-group",
