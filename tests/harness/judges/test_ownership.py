@@ -17,6 +17,7 @@ from groupproof.harness.judges.ownership import (
     tells_no_revocation,
 )
 from groupproof.harness.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api
 
 OTHER = "m1-1"
 T0, T1 = ("t", 0), ("t", 1)
@@ -118,6 +119,30 @@ def test_an_eager_member_hands_back_before_it_joins_again(revoked_at: float | No
         story.at(revoked_at).partitions("revoked", T0, T1)
 
     assert verdict(revokes_before_joining("m0", after="newcomer"), story.end(2_000)) is expected
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "reads", "expected"),
+    [((), None, Verdict.OK), ((), "fetch", Verdict.FAILED), ((), "records", Verdict.FAILED), (("on-revoked",), None, Verdict.FAILED)],
+)
+def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile(
+    capabilities: tuple[str, ...], reads: str | None, expected: Verdict
+) -> None:
+    story = Story()
+    story.kit("hello", "m0", capabilities=["classic", *capabilities])
+    story.member(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    story.mark("newcomer").at(100)
+    join = story.request(Api.JOIN_GROUP, member=ID)
+    if reads == "fetch":
+        story.at(900).said(Api.FETCH, offsets=(("t", 0, 5),))
+    elif reads == "records":
+        story.at(900).consume(("t", 0, 5, 9))
+    story.at(2_000).answer(join, member=ID, generation=2)
+    story.sync(generation=2, gets=[T0])
+    story.partitions("revoked", T0, T1)
+
+    assert verdict(revokes_before_joining("m0", after="newcomer"), story.end(3_000)) is expected
 
 
 def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:

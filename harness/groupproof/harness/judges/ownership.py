@@ -53,7 +53,8 @@ def _late_ms(ev: Evidence, client: str) -> float:
 def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIENT-62") -> Judge:
     """Judge that an eager member hands back its partitions before it joins again: else another may get them while it still works.
 
-    The callback's line may lag behind the frame; a member of a cooperative protocol is not judged.
+    The callback's line may lag behind the frame; a member of a cooperative protocol is not judged. A client without callbacks of a rebalance (no
+    `on-revoked`) may have nothing to tell before its next assignment (kafkajs after UNKNOWN_MEMBER_ID): it is judged by what it reads meanwhile.
     """
     claim = Claim(requirement=requirement, expected="The client gives up its partitions before it joins again.")
 
@@ -66,13 +67,23 @@ def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIEN
         still = [each for each in held if each.until is None or elapsed_ms(joins[0], each.until) > late_ms]
         if not held:
             raise NotReached(f"{client} held nothing")
-        if still:
+        declared = ev.capabilities(client)
+        if still and declared and "on-revoked" not in declared and not _reads(ev, client, joins[0]):
+            yield claim.ok("Its application was told later, and was given nothing in between.", joins[0])
+        elif still:
             said = "It joined again with its partitions still in hand."
             yield claim.failed(said, joins[0], detail=str(sorted(each.partition for each in still)), proof=Proof.LIVENESS)
         else:
             yield claim.ok("It gave them up first.", joins[0])
 
     return judge
+
+
+def _reads(ev: Evidence, client: str, since: Observation) -> bool:
+    """Tell whether a client fetches, or gives its application records, between an instant and its next assignment."""
+    assigned = next(iter(ev.responses(Api.SYNC_GROUP, client, since.seq)), None)
+    until = ev.closing if assigned is None else assigned.seq
+    return bool(ev.requests(Api.FETCH, client, since.seq, until) or ev.events("records_consumed", client, since.seq, until))
 
 
 def tells_no_revocation(client: str, *, after: str, before: str | None = None, requirement: str, gravely: bool = False) -> Judge:
