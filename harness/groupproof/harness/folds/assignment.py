@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from groupproof.harness.folds.claim import Claim
-from groupproof.harness.folds.fold import Fold, Waiting
-from groupproof.harness.folds.membership import Joined, joins_of
-from groupproof.harness.folds.reading import SLACK_MS, Given, assignments_of, members_of, subscriptions_of
+from groupproof.harness.folds.fold import Fold, Newest, Waiting
+from groupproof.harness.folds.membership import Joined, Partition, joins_of
+from groupproof.harness.folds.reading import COOPERATIVE, SLACK_MS, Given, assignments_of, members_of, subscriptions_of
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.subscription import Subscription
 from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["FollowersAssignNothing", "LeadersAssignSoundly"]
+__all__ = ["FollowersAssignNothing", "LeadersAssignSoundly", "taken_from_owners"]
+
+_GENERATION_SINCE: Final = 2
+_GENERATION_BYTES: Final = 4
+_LEFT_OUT_KEPT: Final = 200
+_EAGER_TIMES: Final = 2
+_COOPERATIVE_TIMES: Final = 3
+"""So many generations one after another, and it is no accident any more that a member was left out."""
 
 
 class _Syncs(Fold):
@@ -51,8 +60,21 @@ class _Syncs(Fold):
     def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """Since how many generations that followed one another a member was left out, and robbed of a share by it."""
+
+    generation: int
+    count: int
+
+
 class LeadersAssignSoundly(_Syncs):
-    """No partition goes to two members (ASSIGN-09), to a stranger, or to a member that does not want its topic; nobody is forgotten (CLIENT-12)."""
+    """No partition goes to two members (ASSIGN-09), to a stranger, to a member that does not want its topic, or past its cooperative owner (KIP-429);
+    nobody is forgotten (CLIENT-12)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left_out: Newest[str, _LeftOut] = Newest(_LEFT_OUT_KEPT)
 
     def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]:
         if not join.is_leader or join.skip_assignment:
@@ -66,9 +88,62 @@ class LeadersAssignSoundly(_Syncs):
             yield once.failed("The leader assigned partitions to a member that is not in the group.", sync)
         if any(_unwanted(partitions, wanted.get(member)) for member, partitions in assigned.items()):
             yield once.failed("The leader assigned partitions of a topic that the member does not subscribe to.", sync)
-        if members - set(assigned):
+        if join.protocol in COOPERATIVE and (taken := taken_from_owners(sync, join)):
+            yield once.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))
+        if missing := members - set(assigned):
             everyone = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment for every member of the group.")
             yield everyone.tolerated("The leader left a member out of its SyncGroup.", sync)
+            if any([self._is_left_out_again(member, join, assigned, wanted.get(member)) for member in sorted(missing)]):
+                yield everyone.failed("The leader left a member out in generation after generation.", sync, detail=str(sorted(missing)))
+
+    def _is_left_out_again(self, member: str, join: Given, assigned: Mapping[str, Partitions], subscription: Subscription | None) -> bool:
+        """Tell whether the member got nothing once too often where its share was another's.
+
+        Who has two partitions of one topic has one too many beside a member that wants the topic and has none of it: every assignor of Kafka's deals out a
+        topic evenly, or what all topics have. A cooperative newcomer waits a generation for what is handed over.
+        """
+        shares = (Counter(topic for topic, _ in partitions) for partitions in assigned.values())
+        is_robbed = any(count > 1 and (subscription is None or topic in subscription.topics) for share in shares for topic, count in share.items())
+        before = self._left_out.get(member)
+        follows = before is not None and before.generation < join.generation <= before.generation + 1
+        count = (before.count if before is not None and follows else 0) + 1 if is_robbed else 0
+        self._left_out.set(member, _LeftOut(join.generation, count))
+        return count == (_COOPERATIVE_TIMES if join.protocol in COOPERATIVE else _EAGER_TIMES)
+
+
+def taken_from_owners(sync: Observation, join: Given) -> list[Partition]:
+    """Return the partitions that a leader's SyncGroup gives to another member than the one that owns them by its subscription."""
+    owners = _owners(join)
+    given_to = {partition: member for member, partitions in assignments_of(sync).items() for partition in partitions}
+    return sorted(partition for partition, member in given_to.items() if owners.get(partition, member) != member)
+
+
+def _owners(join: Given) -> dict[Partition, str]:
+    """Return who owns what by the subscriptions; a claim of an older generation, or one that two members make, binds nobody (AbstractStickyAssignor)."""
+    subscriptions = subscriptions_of(join.seen)
+    generations = {member: _generation_of(subscription) for member, subscription in subscriptions.items()}
+    newest = max((each for each in generations.values() if each is not None), default=-1)
+    claims = Counter(partition for member, each in subscriptions.items() if _binds(generations[member], newest) for partition in each.owned)
+    return {
+        partition: member
+        for member, each in subscriptions.items()
+        if _binds(generations[member], newest)
+        for partition in each.owned
+        if claims[partition] == 1
+    }
+
+
+def _binds(generation: int | None, newest: int) -> bool:
+    return generation is None or generation == newest
+
+
+def _generation_of(subscription: Subscription) -> int | None:
+    """Return the generation of a claim: a field of its own since version 2 (KIP-792), and before that the cooperative assignor's user data; None where it
+    names none, and its claim is as good as any."""
+    if subscription.version >= _GENERATION_SINCE and subscription.ends_before not in ("owned partitions", "generation"):
+        return subscription.generation
+    data = subscription.user_data
+    return int.from_bytes(data, "big", signed=True) if data is not None and len(data) == _GENERATION_BYTES else None
 
 
 def _unwanted(partitions: Partitions, subscription: Subscription | None) -> bool:

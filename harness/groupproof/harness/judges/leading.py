@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from groupproof.harness.case import Judge
 from groupproof.harness.evidence import Evidence, NotReached
+from groupproof.harness.folds.assignment import taken_from_owners
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, tolerated_ms, waited
 from groupproof.harness.judges.reading import (
     COOPERATIVE,
@@ -17,7 +18,6 @@ from groupproof.harness.judges.reading import (
     assignments_of,
     given,
     origin,
-    subscriptions_of,
 )
 from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
@@ -135,7 +135,7 @@ def hands_over_in_two_steps(client: str, *, requirement: str = "ASSIGN-09") -> J
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         syncs = [(sync, join) for sync, join in _syncs(ev, client, None) if join.protocol in COOPERATIVE and accepted(ev, sync)]
-        moved = [(sync, taken) for sync, join in syncs if (taken := _taken_from_owners(sync, join))]
+        moved = [(sync, taken) for sync, join in syncs if (taken := taken_from_owners(sync, join))]
         if moved:
             sync, taken = moved[0]
             yield claim.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))
@@ -145,25 +145,3 @@ def hands_over_in_two_steps(client: str, *, requirement: str = "ASSIGN-09") -> J
             raise NotReached(f"{client} never led a cooperative group of two")
 
     return judge
-
-
-def _taken_from_owners(sync: Observation, join: Given) -> list[tuple[str, int]]:
-    """Return the partitions that the SyncGroup gives to another member than the one that owns them by its subscription."""
-    owners = _owners(join)
-    given_to = {partition: member for member, partitions in assignments_of(sync).items() for partition in partitions}
-    return sorted(partition for partition, member in given_to.items() if owners.get(partition, member) != member)
-
-
-def _owners(join: Given) -> dict[tuple[str, int], str]:
-    subscriptions = subscriptions_of(join.seen)
-    newest = max((each.generation for each in subscriptions.values()), default=-1)
-    owners: dict[tuple[str, int], str] = {}
-    twice: set[tuple[str, int]] = set()
-    for member, subscription in subscriptions.items():
-        # Before version 2 a subscription names no generation: its claim is as good as any.
-        is_old = subscription.version >= 2 and subscription.generation < newest
-        for partition in () if is_old else subscription.owned:
-            if partition in owners:
-                twice.add(partition)
-            owners[partition] = member
-    return {partition: member for partition, member in owners.items() if partition not in twice}
