@@ -56,7 +56,7 @@ def test_what_a_run_would_bear_is_a_problem_here(line: dict[str, Any] | str, pro
 
 
 def test_nothing_comes_between_a_callback_and_its_end_but_the_callbacks_own_commits() -> None:
-    committed = {"name": "offsets_committed", "member": "m0", "success": True, "offsets": []}
+    committed = {"name": "offsets_committed", "member": "m0", "success": False, "error": "X", "message": "why", "fatal": False, "offsets": []}
     revoked = {**ASSIGNED, "name": "partitions_revoked"}
 
     assert problems(revoked, committed, DONE) == []

@@ -74,7 +74,8 @@ class ShimCheck:
         return path
 
     async def _main(self) -> None:
-        recorder = self._recorder = Recorder(lambda: round(trio.current_time() * 1e9))
+        began = trio.current_time()
+        recorder = self._recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9))
         async with trio.open_nursery() as nursery:
             cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=TOPICS, records=RECORDS, recorder=recorder)
             await nursery.start(cluster.run)

@@ -6,6 +6,7 @@ librdkafka joins, heartbeats and fetches in threads of its own; polling serves i
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -46,7 +47,8 @@ def main() -> None:
 
     version = confluent_kafka.version()
     hello = {"client": "confluent-kafka", "version": version if isinstance(version, str) else version[0], "language": "python"}
-    Host(lines, start).run({**hello, "librdkafka": confluent_kafka.libversion()[0], "capabilities": capabilities()})
+    logging.info("librdkafka %s", confluent_kafka.libversion()[0])
+    Host(lines, start).run({**hello, "capabilities": capabilities()})
 
 
 def capabilities() -> list[str]:
