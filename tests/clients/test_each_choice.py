@@ -429,9 +429,17 @@ SHOWN_ELSEWHERE = {
     "leaves_on_own_connection": "test_legal_variants_of_go",
     "failed_sync": "test_legal_variants_of_go",
     "commits_while_joining": "test_legal_variants_of_go",
-    "sync_waits": "test_legal_variants_of_go",
     "leaves": "test_leaving",
     "leaves_by_id": "test_leaving",
+    "commit_wavers": "test_choices_of_newcomers",
+    "commits_outlive_membership": "test_choices_of_newcomers",
+    "cooperative_where": "test_choices_of_newcomers",
+    "keeps_outdated_id": "test_choices_of_newcomers",
+    "looks_up_outside_groups": "test_choices_of_newcomers",
+    "rejoins_with": "test_choices_of_newcomers",
+    "subscription_tail": "test_choices_of_newcomers",
+    "subscription_user_data": "test_choices_of_newcomers",
+    "subscriptions_unread": "test_choices_of_newcomers",
     "heartbeats_after_leave": "test_leaving",
 }
 OF_THE_SHIM = (
