@@ -78,6 +78,10 @@ def test_an_answer_tells_what_it_gives(columns: dict[str, Any], words: str) -> N
             {"who": "shim", "client": "m0", "body": {"name": "offsets_committed", "success": False, "error": "E", "offsets": [{"topic": "t", "partition": 0, "offset": 5}]}},
             "m0 application: the commit fails with E · t-0@5",
         ),
+        (
+            {"who": "shim", "client": "m0", "body": {"name": "offsets_committed", "outcome": "unknown", "offsets": [{"topic": "t", "partition": 0, "offset": 5}]}},
+            "m0 application: a commit of whose outcome the client tells nothing · t-0@5",
+        ),
         ({"who": "shim", "client": "m0", "partitions": (("t", 0),), "body": {"name": "records_consumed", "count": 20}}, "m0 application: consumes 20 records of t-0"),
         ({"who": "kit", "client": "m0", "body": {"name": "command", "command": "commit", "fields": {"mode": "sync"}}}, "m0 is told to commit · mode=sync"),
         ({"who": "kit", "client": "m0", "body": {"name": "command", "command": "subscribe", "fields": {"group": "g"}}}, "m0 is told to subscribe"),

@@ -153,6 +153,8 @@ def _told_error(seen: Observation) -> tuple[str, str]:
 
 def _committed(seen: Observation) -> tuple[str, str]:
     places = ", ".join(f"{each.get('topic')}-{each.get('partition')}@{each.get('offset')}" for each in seen.body.get("offsets", ()))
+    if seen.body.get("outcome") == "unknown":
+        return f"application: a commit of whose outcome the client tells nothing · {places}".rstrip(" ·"), "event"
     outcome = "succeeds" if seen.body.get("success") else f"fails with {seen.body.get('error', '?')}"
     return f"application: the commit {outcome} · {places}".rstrip(" ·"), "event" if seen.body.get("success") else "error"
 
