@@ -5,6 +5,8 @@ What a setting keeps a case from is INCONCLUSIVE with the reason. Every case is 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.power.coordinators import played
 from tests.power.shares import is_drawn
@@ -84,3 +86,14 @@ def test_what_a_broker_has_and_who_says_so_stands_in_the_trace() -> None:
 
     assert ground["settings"]["group.max.size"] == 3
     assert ground["sources"] == {"group.max.size": "--set"}
+
+
+@pytest.mark.parametrize("brokers", [2, 3])
+def test_groups_that_another_broker_coordinates_are_none_of_this_ones_business(brokers: int) -> None:
+    """A request about several groups, or one without a name, goes to one broker, which answers 16 for those of another (FIND-08)."""
+    ids = ("commit/classic/empty-group-id", "delete/classic/several", "join/classic/empty-group-id", "find/classic/several")
+    cases = [replace(case, plan=replace(script_of(case), brokers=brokers)) for case in CASES if case.id in ids]
+    plays = played(None, cases)
+
+    assert len(cases) == len(ids)
+    assert {case.id for case in cases if judge_script_run(case, plays[case.id].trace).verdict in ADVERSE} == set()

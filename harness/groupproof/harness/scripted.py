@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import trio
@@ -35,6 +36,7 @@ from groupproof.harness.script import (
 )  # fmt: skip
 from groupproof.harness.script_link import Exchange, ScriptLink
 from groupproof.harness.script_names import Memory, Names
+from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.whereabouts import Node, NoSuchBroker, Whereabouts, beat_of_nobody
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.vocabulary import Api
@@ -202,6 +204,7 @@ class _Performance:
         if self._is_left_out(step):
             return
         group = self._group_of(step.fields)
+        await self._know_others(step.fields, group)
         link = await self._link(step.over or step.member, step.to, group)
         exchange = await link.ask(
             member=step.member,
@@ -215,6 +218,16 @@ class _Performance:
             await self._await(exchange, link, step.within_ms)
         elif step.settles:
             await self._settle(exchange, link)
+
+    async def _know_others(self, fields: Mapping[str, Any], group: str) -> None:
+        """Learn who coordinates the other groups that a request is about: where there are several brokers, it may be none of this one's business (FIND-08)."""
+        if len(self._where.nodes) == 1:
+            return
+        named = [self._names.group(name) for name in _groups(fields)] + ([""] if fields.get("group_id") == "" else [])
+        for other in dict.fromkeys(named):
+            if other != group and other not in self._coordinators:
+                with suppress(BrokenEnvironment):  # a broker may refuse to look for a group without a name
+                    await self._coordinator(other)
 
     def _group_of(self, fields: Any) -> str:
         """Return the group that a request is about, by its first marker: whose coordinator it goes to."""

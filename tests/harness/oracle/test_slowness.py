@@ -13,7 +13,7 @@ from groupproof.harness.oracle.reading import read
 from groupproof.harness.oracle.slowness import slowness_of
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.script import Script
-from groupproof.harness.scripting import beat, stable
+from groupproof.harness.scripting import answered, beat, join, stable
 from groupproof.harness.scripts import CASES
 from groupproof.harness.verdicts import Proof, Verdict
 from groupproof.protocol.trace import Observation, Trace
@@ -85,6 +85,21 @@ def test_what_no_lateness_explains_is_proven_by_one_sighting() -> None:
     ):
         findings = judgements(bug, [case_of(id)])[id].findings
         assert {each.proof for each in findings if each.verdict is Verdict.FAILED} == {Proof.SAFETY}
+
+
+def test_what_seemed_to_be_taken_up_may_not_have_been_where_the_machine_was_busy() -> None:
+    """A newcomer's JoinGroup that was read after the leader's, though the coordinator had answered a Heartbeat sent after it."""
+    steps = (join("a", instance="i-a"), answered("join a", code=0), join("b", instance="i-b"))
+    trace = performed(Script(steps=(*steps, join("a", instance="i-a"))))
+    again = [seen for seen in trace if seen.kind == "response" and seen.api == "JoinGroup" and seen.client == "a"][-1]
+    first = next(seen for seen in trace if seen.kind == "response" and seen.api == "JoinGroup" and seen.client == "a")
+    overtaken = [
+        replace(seen, body=first.body, generation=1) if seen is again else seen for seen in trace if seen.client != "b" or seen.kind != "response"
+    ]
+
+    (quiet,) = read(overtaken, profile="kafka-4.1", settings=SETTINGS, names_release=False).findings
+    assert (quiet.verdict, quiet.proof) == (Verdict.FAILED, Proof.TIMING)
+    assert read(told(overtaken, "slow", slow_ms=30.0), profile="kafka-4.1", settings=SETTINGS, names_release=False).findings == ()
 
 
 @pytest.mark.parametrize("bug", ["session-ends-late", "join-deadline-ends-late", "session-never-ends", "heartbeats-answered-late"])

@@ -19,6 +19,9 @@ __all__ = ["BROKER", "KIT", "SLOW_MS_MIN", "Slowness", "slowness_of"]
 SLOW_MS_MIN: Final = 100.0
 """From this on an answer that waits for nothing was late."""
 
+BUSY_MS_MIN: Final = 20.0
+"""As long as a request has a start over what makes sure that it was taken up (`scripted.SETTLE_S`)."""
+
 KIT: Final = {"lag": "lag_ms"}
 BROKER: Final = {"slow": "slow_ms", "settled": "answered_ms"}
 """What the kit tells of lateness: its own, and that of the broker with Heartbeats of nobody's, which the cases are no part of."""
@@ -33,6 +36,11 @@ class Slowness:
     kit_ms: float
     broker_ms: float
     seen_ms: float
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something that waits for nothing took so long that other connections may have waited to be read."""
+        return max(self.kit_ms, self.broker_ms, self.seen_ms) >= BUSY_MS_MIN
 
     def allowed_ms(self, kind: str, api: Api) -> float:
         """Return what may be laid at the machine's door for a divergence of that kind.
