@@ -8,7 +8,7 @@ import random
 import pytest
 from tests.clients.datalink.desk import ME, Desk
 
-from groupproof.clients.datalink.outputs import Failed, Left, RestartTask, StartTasks, StopTasks, WorkerState
+from groupproof.clients.datalink.outputs import Failed, RestartTask, StartTasks, StopTasks, WorkerState
 from groupproof.clients.datalink.reactions import SPECIAL
 from groupproof.clients.datalink.worker import Worker
 from groupproof.protocol.datalink import WorkerStatus, decode_assigned, decode_status
@@ -371,29 +371,6 @@ def test_the_manager_is_found_before_anything_else_is_asked() -> None:
     desk.after(1).found().joined(leads=False)
 
     assert [type(each.message) for each in desk.sent[1:]] == [FindCoordinatorRequest, JoinGroupRequest, SyncGroupRequest]
-
-
-def test_a_worker_that_ends_stops_its_tasks_then_says_goodbye() -> None:
-    desk = Desk(at_once=False).stable("a").closed()
-    assert (desk.state, desk.count(LeaveGroupRequest)) == (DOWN, 0)
-
-    desk.stopped()
-    assert desk.count(LeaveGroupRequest) == 1
-    desk.cut(LeaveGroupRequest)
-
-    assert len(desk.told(Left)) == 1
-    assert desk.worker.next_deadline_ms() is None
-
-
-def test_one_that_ends_while_its_tasks_stop_waits_for_them() -> None:
-    desk = Desk(at_once=False).stable("a").beating().beaten(27).after(500).closed()
-    assert desk.count(LeaveGroupRequest) == 0
-
-    assert desk.stopped().count(LeaveGroupRequest) == 1
-
-
-def test_one_that_was_never_a_member_ends_without_a_word() -> None:
-    assert len(Desk().closed().told(Left)) == 1
 
 
 @pytest.mark.parametrize("blob", ["assignment", "state"])
