@@ -80,7 +80,7 @@ def _released(module: str) -> str:
 @pytest.mark.network
 @pytest.mark.slow
 # kafka-go as it is cannot lead a group with others in it (segmentio/kafka-go#1128), which the check asks of its shim.
-@pytest.mark.parametrize("shim", ["franz", pytest.param(PATCHED, marks=needs_patch)])
+@pytest.mark.parametrize("shim", ["franz", "sarama", pytest.param(PATCHED, marks=needs_patch)])
 def test_shim_check_finds_no_problem(shim: str) -> None:
     checked = _groupproof("shim", "check", "--", str(_built() / shim))
 

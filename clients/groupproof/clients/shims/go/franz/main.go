@@ -215,7 +215,10 @@ func (f *franz) Resubscribe(topics []string) error {
 }
 
 // Unsubscribe leaves the group for good: a client of franz-go joins it once.
-func (f *franz) Unsubscribe() error {
+func (f *franz) Unsubscribe(leave *bool) error {
+	if err := f.mayLeave(leave); err != nil {
+		return err
+	}
 	if err := f.client.LeaveGroupContext(context.Background()); err != nil {
 		return named(err)
 	}
@@ -238,11 +241,18 @@ func without(those, these []string) []string {
 
 // Close leaves the group, a static member's place excepted: so the client decides itself, and it can't be told otherwise.
 func (f *franz) Close(leave *bool) error {
-	if leave != nil && *leave == f.isStatic {
-		return shim.Unimplemented("franz-go leaves the group as a dynamic member, and stays as a static one")
+	if err := f.mayLeave(leave); err != nil {
+		return err
 	}
 	close(f.closed)
 	f.client.CloseAllowingRebalance()
+	return nil
+}
+
+func (f *franz) mayLeave(leave *bool) error {
+	if leave != nil && *leave == f.isStatic {
+		return shim.Unimplemented("franz-go leaves the group as a dynamic member, and stays as a static one")
+	}
 	return nil
 }
 

@@ -29,7 +29,7 @@ type Client interface {
 type Resubscriber interface{ Resubscribe(topics []string) error }
 
 // Unsubscriber is a Client that can leave its group without being closed.
-type Unsubscriber interface{ Unsubscribe() error }
+type Unsubscriber interface{ Unsubscribe(leave *bool) error }
 
 // Committer is a Client that commits without waiting (capability `commit-async`); done is called once.
 type Committer interface {
@@ -212,16 +212,20 @@ func (h *host) ofMember(c command) (Object, error) {
 		}
 		return nil, Unimplemented("this client keeps its topics")
 	case "unsubscribe":
-		if client, can := h.client.(Unsubscriber); can && c.fields["leave"] == nil {
-			return nil, client.Unsubscribe()
+		if client, can := h.client.(Unsubscriber); can {
+			return nil, client.Unsubscribe(leaveOf(c))
 		}
-		return nil, Unimplemented("this client leaves its group when it is closed, or not so")
+		return nil, Unimplemented("this client leaves its group when it is closed")
 	case "close":
-		var leave *bool
-		_ = json.Unmarshal(c.fields["leave"], &leave)
-		return nil, h.close(leave)
+		return nil, h.close(leaveOf(c))
 	}
 	return nil, nil
+}
+
+func leaveOf(c command) *bool {
+	var leave *bool
+	_ = json.Unmarshal(c.fields["leave"], &leave)
+	return leave
 }
 
 func (h *host) commit(c command) (Object, error) {

@@ -107,7 +107,7 @@ func (m *Member) Committed(offsets Offsets, err error) {
 	case err == ErrOutcomeUnknown:
 		line["outcome"] = "unknown"
 	case err != nil:
-		line["success"], line["error"], line["message"] = false, nameOf(err), err.Error()
+		line["success"], line["error"] = false, nameOf(err)
 	default:
 		line["success"] = true
 	}
