@@ -36,8 +36,8 @@ _OLD: Final = {
 }  # fmt: skip
 
 
-def _way(name: str, says: str, seen: str, *, settings: dict[str, Any] | None = None, **policy: Any) -> Variant:
-    return Variant(name=name, says=says, policy=Policy(**policy), seen=seen, settings=settings or {})
+def _way(name: str, says: str, seen: str, **policy: Any) -> Variant:
+    return Variant(name=name, says=says, policy=Policy(**policy), seen=seen)
 
 
 _WAYS: Final = (
@@ -49,8 +49,6 @@ _WAYS: Final = (
          failed_sync="syncs"),
     _way("holds-commits-while-joining", "Holds a commit until it has joined and sends it in the new generation; holds a join until a commit is answered.",
          "franz-go (noCommitDuringJoinAndSync)", commits_while_joining="held"),
-    _way("holds-commits-while-joining-cooperatively", "The same of a cooperative member that joins in the background.", "franz-go",
-         commits_while_joining="held", joins_from="background", settings={"assignors": ["cooperative-sticky"]}),
     _way("waits-long-for-sync", "Gives SyncGroup its rebalance timeout, however short its request timeout is.", "franz-go (connTimeouter)",
          sync_waits="rebalance"),
     _way("commits-and-returns-nothing", "Tells its application nothing of a commit but what went wrong, by an error beside it.", "sarama (Commit, Errors)",
