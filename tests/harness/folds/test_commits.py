@@ -10,6 +10,7 @@ from tests.harness.judges.story import ID, Story
 from groupproof.harness.folds.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
 from groupproof.harness.folds.fold import Fold, findings_of
 from groupproof.harness.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import Api
 
 T0, T1 = ("t", 0), ("t", 1)
 OTHER = "m1-1"
@@ -65,6 +66,51 @@ def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_l
     story.at(4_000).commit((*T1, 10), generation=2)
 
     assert [(each.verdict, each.proof) for each in found(CommitsAreOwn, story.end(6_000))] == [(verdict, proof)]
+
+
+def handed_back(*, is_told: bool, meanwhile: bool = False) -> Story:
+    """m1 has T1 in generation 2 of a group that is made anew; m0 begins it, and in generation 2 again it is m0 who hands T1 back, and commits."""
+    story, cooperative = Story(), "cooperative-sticky"
+    story.join("m1", gets=OTHER, generation=2, protocol=cooperative)
+    late = story.request(Api.SYNC_GROUP, "m1", member=OTHER, generation=2)
+    if not meanwhile:
+        story.answer(late, generation=2, partitions=(T1,))
+    if is_told:
+        story.at(1_000).see("transition", group="g", state_before=None, state_after="PreparingRebalance", generation=0)
+    story.at(1_000).join(protocol=cooperative)
+    story.sync(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    if meanwhile:
+        story.answer(late, generation=2, partitions=(T1,))
+    story.at(2_000).join(member=ID, generation=2, protocol=cooperative)
+    story.sync(generation=2, gets=[T0])
+    story.commit((*T1, 10), generation=2)
+    story.partitions("revoked", T1)
+    story.tell("callback_done")
+    return story.end(6_000)
+
+
+@pytest.mark.parametrize(("is_told", "meanwhile"), [(True, False), (False, False), (True, True)])
+def test_whose_a_partition_was_before_the_group_was_made_anew_says_nothing(is_told: bool, meanwhile: bool) -> None:
+    assert found(CommitsAreOwn, handed_back(is_told=is_told, meanwhile=meanwhile)) == []
+
+
+def test_a_commit_of_a_lost_group_is_not_held_against_the_one_after_it() -> None:
+    story = Story()
+    story.join(protocol="cooperative-sticky")
+    story.sync(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    story.at(1_000).join(member=ID, generation=2, protocol="cooperative-sticky")
+    story.sync(generation=2, gets=[T0])
+    story.commit((*T1, 10), generation=2)
+    story.partitions("revoked", T1)
+    story.tell("callback_done")
+    story.at(1_100).see("transition", group="g", state_before=None, state_after="PreparingRebalance", generation=0)
+    for generation in (1, 2):
+        story.join("m1", gets=OTHER, generation=generation)
+        story.sync("m1", member=OTHER, generation=generation, gets=[T1])
+
+    assert found(CommitsAreOwn, story.end(6_000)) == []
 
 
 def asked(error: int, **told: Any) -> list[str]:

@@ -99,10 +99,11 @@ class CommitsAreTold(Fold):
 
 @dataclass(slots=True, eq=False)
 class _Commit:
-    """A commit that is judged when it is accepted, and what belongs to it may have been reported."""
+    """A commit that is judged when it is accepted, and what belongs to it may have been reported; `epoch` is the group's when it came."""
 
     request: Observation
     mine: frozenset[Partition]
+    epoch: int
     is_ripe: bool = False
     is_accepted: bool | None = None
 
@@ -110,7 +111,8 @@ class _Commit:
 class CommitsAreOwn(Fold):
     """What a client commits by itself is its own in the generation that it names: else it overwrites another's progress (COMMIT-27).
 
-    What a cooperative assignment took away is still its own until it has handed it over.
+    What a cooperative assignment took away is still its own until it has handed it over. A group that is made anew counts its generations from 1 again
+    (INV-04): whose a partition was in one of that number before says nothing of whose it is.
     """
 
     def __init__(self) -> None:
@@ -134,7 +136,7 @@ class CommitsAreOwn(Fold):
 
     def _commit(self, seen: Observation) -> Iterator[Finding]:
         if seen.kind == "request" and seen.member:
-            self._commits.ask(seen, commit := _Commit(seen, self._assigned_to(seen.client or "", seen) or frozenset()))
+            self._commits.ask(seen, commit := _Commit(seen, self._assigned_to(seen.client or "", seen) or frozenset(), self._group.epoch))
             self._waiting.add(seen.at_ms, commit)
         elif seen.kind == "response" and (asked := self._commits.answered(seen)) is not None:
             asked.is_accepted = not error_of(seen)
@@ -150,7 +152,7 @@ class CommitsAreOwn(Fold):
         foreign -= mine or frozenset()
         if not foreign or mine is None:
             return
-        others = {partition for other in self._group.assigned if other != client for partition in self._assigned_to(other, request) or ()}
+        others = {partition for partition in foreign if self._is_of_another(partition, commit)}
         foreign -= {partition for partition in foreign - others if self._hands_over(client, partition, request)}
         if foreign:
             claim = Claim(requirement="COMMIT-27", expected="A member commits only for partitions that its generation assigned to it.")
@@ -164,6 +166,10 @@ class CommitsAreOwn(Fold):
     def _assigned_to(self, client: str, request: Observation) -> frozenset[Partition] | None:
         assigned = self._group.assigned.get(client)
         return frozenset() if assigned is None else assigned.at(request, SLACK_MS)
+
+    def _is_of_another(self, partition: Partition, commit: _Commit) -> bool:
+        request = commit.request
+        return commit.epoch == self._group.epoch and bool(self._group.others_in(request.generation, partition, request.client or ""))
 
     def _hands_over(self, client: str, partition: Partition, request: Observation) -> bool:
         late_ms = self._group.late_ms(client)

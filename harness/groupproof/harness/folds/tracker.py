@@ -37,11 +37,13 @@ _NOBODY: Final = frozenset({GroupState.EMPTY.value, GroupState.DEAD.value})
 
 @dataclass(slots=True)
 class Membership:
-    """What the frames say of one client. `generation` is -1 where it has none; `assignment` is None until its generation's SyncGroup is answered."""
+    """What the frames say of one client. `generation` is -1 where it has none; `assignment` is None until its generation's SyncGroup is answered; `epoch`
+    is the tracker's at its JoinGroup answer."""
 
     member: str = ""
     generation: int = -1
     is_cooperative: bool = False
+    epoch: int = 0
     assignment: Assignment | None = None
 
     @property
@@ -52,7 +54,7 @@ class Membership:
 @dataclass(slots=True)
 class GroupTracker:
     """Follows one group. `driven` are the clients whose applications the kit commands: each of their client ids is one process, which reads what its
-    group assigns and nothing by hand. `topics` are those of which somebody was assigned a partition, `unreadable` the clients with an assignment that
+    group assigns and nothing by hand. `epoch` counts how often the group was made anew: a generation's number is compared within one. `topics` are those of which somebody was assigned a partition, `unreadable` the clients with an assignment that
     says nothing to the kit: of another protocol type, or no bytes of the consumer protocol."""
 
     hands: Hands = field(default_factory=Hands)
@@ -62,6 +64,7 @@ class GroupTracker:
     driven: set[str] = field(default_factory=set)
     topics: set[str] = field(default_factory=set)
     unreadable: set[str] = field(default_factory=set)
+    epoch: int = 0
     _owners: Newest[int, dict[Partition, set[str]]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
     _newest_generation: int = -1
     _late_ms: dict[str, float] = field(default_factory=dict)
@@ -119,7 +122,7 @@ class GroupTracker:
             if 0 <= given.generation < self._newest_generation:
                 self._begin_anew()  # behind a tap nobody tells that the group was made anew
             self._newest_generation = max(given.generation, self._newest_generation)
-            self.members[client] = Membership(given.member, given.generation, given.protocol in COOPERATIVE)
+            self.members[client] = Membership(given.member, given.generation, given.protocol in COOPERATIVE, self.epoch)
         elif seen.api == _SYNC and not error:
             self._assign(seen, client, mine)
 
@@ -130,13 +133,14 @@ class GroupTracker:
         if not seen.partitions and _has_content(seen):
             self.unreadable.add(client)
         self.topics.update(topic for topic, _ in seen.partitions)
-        if seen.generation is not None:
+        if seen.generation is not None and mine.epoch == self.epoch:  # else it was on its way when the group was made anew
             owners = self._owners.get(seen.generation) or {}
             for partition in seen.partitions:
                 owners.setdefault(partition, set()).add(client)
             self._owners.set(seen.generation, owners)
 
     def _begin_anew(self) -> None:
+        self.epoch += 1
         self._owners = Newest(GENERATIONS_KEPT)
         self._newest_generation = -1
 
