@@ -17,7 +17,8 @@ _REJOINS_AS_IT_IS: Final = (Effect.DROP_GENERATION, Effect.LOSE, Effect.REJOIN)
 
 
 def _own(name: str, says: str, seen: str, *, lacks: frozenset[str] = frozenset(), policy: dict[str, Any] | None = None, **settings: Any) -> Variant:
-    return Variant(name=name, says=says, policy=Policy(own_settings=settings, lacks=lacks, **(policy or {})), seen=seen)
+    shared = {"assignors": settings["assignors"]} if "assignors" in settings else {}  # what others in its group must offer too
+    return Variant(name=name, says=says, policy=Policy(own_settings=settings, lacks=lacks, **(policy or {})), seen=seen, settings=shared)
 
 
 _SETTINGS: Final = (
