@@ -156,12 +156,17 @@ FAILS = commit_fails("m0", after="commit", requirement="CLIENT-67")
     [
         (asked(error=22, told=False), Verdict.OK),
         (asked(error=22, told=True), Verdict.FAILED),
-        (asked(error=22, again=0, told=True), Verdict.NON_STRICT),
+        (asked(error=22, again=0, told=True), Verdict.INFORMATIONAL),
+        (asked(error=25, again=0, told=True), Verdict.INFORMATIONAL),
+        (asked(error=27, again=0, told=True), Verdict.INFORMATIONAL),
+        (asked(error=16, again=0, told=True), Verdict.OK),
         (asked(error=999, again=0, told=True), Verdict.OK),
         (asked(error=999, again=0, told=True, joins=True), Verdict.NON_STRICT),
         (asked(error=16, again=0, told=True, joins=True, beat=25), Verdict.FAILED),
         (asked(error=16, again=0, told=True, joins=True, beat=0), Verdict.NON_STRICT),
         (asked(error=22, again=0, told=True, joins=True), Verdict.FAILED),
+        (asked(error=27, again=0, told=True, joins=True), Verdict.NON_STRICT),
+        (asked(error=16, again=0, told=True, joins=True, beat=27), Verdict.NON_STRICT),
         (asked(error=22, again=0, told=False, joins=True), Verdict.OK),
         (asked(error=22, told=None), Verdict.FAILED),
         (asked(error=22, told=False, at=12_000), Verdict.NON_STRICT),
@@ -169,6 +174,43 @@ FAILS = commit_fails("m0", after="commit", requirement="CLIENT-67")
 )
 def test_a_refused_commit_fails_for_the_application(story: Story, expected: Verdict) -> None:
     assert verdict(FAILS, story) is expected
+
+
+def repeated(*, member: str = ID, gets: tuple[tuple[str, int], ...] = (("t", 0),), meanwhile: int | None = None, late: bool = False) -> Story:
+    """A commit of 5 is refused for a rebalance, and accepted in the generation that follows; `meanwhile` another commits that offset."""
+    story = Story().member(gets=[("t", 0)]).mark("commit")
+    story.kit("command", "m0", command="commit", fields={"offsets": [list(FIVE)]})
+    old = story.request(Api.HEARTBEAT, member=ID, generation=1)
+    story.commit(FIVE, error=27)
+    joining = story.request(Api.JOIN_GROUP, member=ID)
+    if late:
+        story.answer(old, error=22)
+    story.answer(joining, member=member, generation=2, body={"member_id": member, "generation_id": 2, "protocol_name": "range"})
+    story.sync(member=member, generation=2, gets=gets)
+    if meanwhile is not None:
+        story.commit(("t", 0, meanwhile), client="m1", member=OTHER, generation=2)
+    story.commit(FIVE, member=member, generation=2)
+    story.at(400).committed(FIVE)
+    return story.end(15_000)
+
+
+@pytest.mark.parametrize(
+    ("story", "expected", "observed"),
+    [
+        (repeated(), Verdict.NON_STRICT, "It was sent again under the generation that followed, and accepted."),
+        (repeated(late=True), Verdict.NON_STRICT, "It was sent again under the generation that followed, and accepted."),
+        (repeated(meanwhile=5), Verdict.NON_STRICT, "It was sent again under the generation that followed, and accepted."),
+        (repeated(meanwhile=20), Verdict.FAILED, "It was sent again, and set back what the group had committed meanwhile."),
+        (repeated(gets=()), Verdict.FAILED, "It was sent again for partitions that its new generation did not assign to it, and accepted."),
+        (repeated(member="m0-2"), Verdict.FAILED, "It was sent again under another generation, and accepted."),
+    ],
+)
+def test_a_commit_that_is_sent_again_is_stale_where_its_membership_passed_or_the_frames_show_it(
+    story: Story, expected: Verdict, observed: str
+) -> None:
+    (found,) = findings(FAILS, story)
+
+    assert (found.verdict, found.observed) == (expected, observed)
 
 
 def test_a_commands_error_tells_of_a_failure_too() -> None:

@@ -13,7 +13,7 @@ from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.folds.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, waited
 from groupproof.harness.judges.folded import folded
-from groupproof.harness.judges.reading import accepted, knew, moment
+from groupproof.harness.judges.reading import accepted, knew, moment, synced
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -85,8 +85,8 @@ def commit_is_told(client: str, *, after: str, requirement: str, within_ms: floa
 def commit_fails(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
     """Judge that a refused commit fails for the application.
 
-    One that is repeated and accepted in the generation that it had is as good: its partitions are its member's still; only after 22, 25 and 27 it is in
-    vain. Under a new generation they may be another's, whose progress it sets back (CLIENT-67).
+    One that is repeated and accepted in the generation that it had is as good: its partitions are its member's still. Under a new generation they may be
+    another's, whose progress it sets back (CLIENT-67).
     """
     claim = Claim(requirement=requirement, expected="The commit fails, and the application is told so.")
 
@@ -117,21 +117,62 @@ def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) 
     return next((request for request in ev.requests(Api.OFFSET_COMMIT, client, after, before.seq) if _accepted_before(ev, request, before)), None)
 
 
-_PASSED: Final = frozenset(
-    {ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID},
-)
-"""What says, to a commit or to any request after it, that the membership passed or is about to: to repeat the commit then is in vain at best (CLIENT-67)."""
+_PASSED: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+"""What says that a membership passed. REBALANCE_IN_PROGRESS says that it goes on: "commit can be reconsidered" for partitions that are still assigned
+once the rebalance is done (KafkaConsumer.commitSync)."""
 
 
 def _sent_again(ev: Evidence, claim: Claim, first: Observation, taken: Observation) -> Finding:
-    """Return what it means that a refused commit was repeated and accepted."""
-    between = ev.select("response", client=first.client, after=first.seq, before=taken.seq)
-    is_stale = any(answer.error in _PASSED for answer in between)
-    if (first.member, first.generation) != (taken.member, taken.generation):
-        sentence = "It was sent again under another generation, and accepted."
-        return claim.failed(sentence, taken) if is_stale else claim.tolerated(sentence, taken)
-    sentence = "It was sent again in its generation, and accepted."
-    return claim.tolerated(sentence, taken) if is_stale else claim.ok(sentence, taken)
+    """Return what it means that a refused commit was repeated and accepted.
+
+    In its generation it costs nobody: the partitions are its member's, and what is stored is what the application wanted. Under a new generation it is
+    stale once the client heard that its membership passed, or gave that up: FAILED, also where the client happens to be given its partitions back and
+    nobody committed meanwhile. It sends the same offsets whether that is so or not, and can't know it (the contract, "Levels"). Where the membership went
+    on the frames decide: a partition that the new generation gave to another, or offsets behind what the group committed meanwhile, are FAILED.
+    """
+    if (first.member, first.generation) == (taken.member, taken.generation):
+        is_told = any(answer.error in (*_PASSED, ErrorCode.REBALANCE_IN_PROGRESS) for answer in _heard(ev, first, taken))
+        return claim.found(Verdict.INFORMATIONAL if is_told else Verdict.OK, "It was sent again in its generation, and accepted.", taken)
+    if _has_passed(ev, first, taken):
+        return claim.failed("It was sent again under another generation, and accepted.", taken)
+    if foreign := _not_assigned(ev, taken):
+        return claim.failed("It was sent again for partitions that its new generation did not assign to it, and accepted.", taken, detail=str(foreign))
+    if behind := _behind(ev, first, taken):
+        return claim.failed("It was sent again, and set back what the group had committed meanwhile.", taken, detail=str(behind))
+    return claim.tolerated("It was sent again under the generation that followed, and accepted.", taken)
+
+
+def _heard(ev: Evidence, first: Observation, before: Observation) -> list[Observation]:
+    """Return the answers that the client of a commit got after it."""
+    return list(ev.select("response", client=first.client, after=first.seq, before=before.seq))
+
+
+def _has_passed(ev: Evidence, first: Observation, taken: Observation) -> bool:
+    """Tell whether the membership of a commit was over, as far as its client could know.
+
+    What an older membership's request is told while the client joins already says nothing (CLIENT-64), but that it told the commit itself does.
+    """
+    if first.member != taken.member:
+        return True
+    joins = ev.requests(Api.JOIN_GROUP, first.client, first.seq, taken.seq)
+    before = joins[0].seq if joins else taken.seq
+    return any(answer.error in _PASSED for answer in _heard(ev, first, taken) if answer.seq < before or answer.api == Api.OFFSET_COMMIT.title)
+
+
+def _not_assigned(ev: Evidence, taken: Observation) -> list[tuple[str, int]]:
+    """Return the partitions of a commit that the newest SyncGroup answer known to its client did not assign."""
+    known = [each for each in synced(ev, taken.client or "") if knew(each, taken)]
+    mine = set(known[-1].partitions) if known else set()
+    return sorted({(topic, partition) for topic, partition, _ in taken.offsets} - mine)
+
+
+def _behind(ev: Evidence, first: Observation, taken: Observation) -> list[tuple[str, int, int]]:
+    """Return the offsets of a repeated commit that are lower than what the group accepted after it was first sent."""
+    reached: dict[tuple[str, int], int] = {}
+    for request in ev.requests(Api.OFFSET_COMMIT, after=first.seq, before=taken.seq):
+        if _accepted_before(ev, request, taken):
+            reached.update({(topic, partition): offset for topic, partition, offset in request.offsets})
+    return sorted(each for each in taken.offsets if each[2] < reached.get(each[:2], each[2]))
 
 
 def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdict = Verdict.NON_STRICT, within_ms: float = ANSWER_MS) -> Judge:
