@@ -136,7 +136,9 @@ def _sent_again(ev: Evidence, claim: Claim, first: Observation, taken: Observati
     if _has_passed(ev, first, taken):
         return claim.failed("It was sent again under another generation, and accepted.", taken)
     if foreign := _not_assigned(ev, taken):
-        return claim.failed("It was sent again for partitions that its new generation did not assign to it, and accepted.", taken, detail=str(foreign))
+        return claim.failed(
+            "It was sent again for partitions that its new generation did not assign to it, and accepted.", taken, detail=str(foreign)
+        )
     if behind := _behind(ev, first, taken):
         return claim.failed("It was sent again, and set back what the group had committed meanwhile.", taken, detail=str(behind))
     return claim.tolerated("It was sent again under the generation that followed, and accepted.", taken)
