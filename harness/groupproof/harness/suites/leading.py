@@ -53,7 +53,9 @@ def _leading(name: str, title: str, peer: Member) -> Case:
     )
 
 
-# ConsumerProtocol reads a subscription that is newer than its own as the newest version it knows: what was added stands behind.
+# Kafka's ConsumerProtocol: "The current implementation assumes that future versions will not break compatibility. When it encounters a newer version, it
+# parses it using the current format. This basically means that new versions cannot remove or reorder any of the existing fields." What was added stands
+# behind. A leader that refuses it sends no SyncGroup (CLIENT-36), and its whole group has no partition: sarama refuses bytes that it leaves unread.
 CASES: tuple[Case, ...] = (
     _leading("peer-of-version-0", "A leader assigns for a member whose subscription names topics and no more.", _peer("subscription-v0")),
     _leading("peer-of-version-1", "A leader assigns for a member whose subscription names what it owns (KIP-429) as well.", _peer("subscription-v1")),
