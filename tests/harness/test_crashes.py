@@ -67,10 +67,18 @@ def test_one_before_the_client_spoke_is_broken() -> None:
 
 
 def test_the_end_of_a_process_that_others_shared_says_nothing_of_this_case() -> None:
-    shared = told(ended(-11, shared=True))
+    shared = told(ended(-11, shared=True, stderr=("panic", "at 7")))
 
     assert shared.is_blurred
     assert shared.verdict is Verdict.INCONCLUSIVE
+    assert shared.shared_ends == ("killed by signal 11: panic | at 7",)
+    assert told(ended(1, shared=True)).shared_ends == ("exited with status 1: nothing on stderr",)
+
+
+def test_a_shared_process_that_is_killed_from_outside_has_not_crashed() -> None:
+    killed = told(ended(-9, shared=True))
+
+    assert (killed.is_blurred, killed.shared_ends) == (True, ())
 
 
 @pytest.mark.parametrize(

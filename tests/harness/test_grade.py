@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupproof.harness.case import Case
@@ -90,6 +92,13 @@ def test_tolerated_alternatives_and_goodbyes_count_only_where_asked_for() -> Non
     assert exit_code(run, "PASSED", fail_on=["non-strict"]) == 1
     assert exit_code(run[1:], "PASSED", fail_on=["non-strict"]) == 0
     assert exit_code(run[1:], "PASSED", fail_on=["unclean"]) == 1
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [((), 0), (("non-strict",), 0), (("unclean",), 1)])
+def test_a_crash_in_company_counts_as_an_unclean_end(fail_on: tuple[str, ...], code: int) -> None:
+    crashed = replace(counted(A, Verdict.OK), ended_shared=True)
+
+    assert exit_code([crashed], "PASSED", fail_on=fail_on) == code
 
 
 def test_an_interruption_stands_above_all() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.harness.judged import FAILED, OK, case, finding, says
 
@@ -92,6 +94,14 @@ def test_why_runs_before_said_nothing_is_kept() -> None:
     )
 
     assert ruling.blurs == ("a shim process shared with other cases was killed by signal 11",)
+
+
+def test_how_shared_processes_ended_is_kept_of_every_run_and_decides_nothing() -> None:
+    runs = [replace(judgement(SILENT), shared_ends=(f"exited with status 1: run {number}",)) for number in range(RUNS)]
+
+    ruling = rule_on(case(), runs)
+    assert (ruling.verdict, ruling.stability) == (Verdict.FAILED, "3/3")
+    assert ruling.shared_ends == tuple(f"exited with status 1: run {number}" for number in range(RUNS))
 
 
 def test_a_shim_that_breaks_in_a_repetition_makes_the_case_broken() -> None:

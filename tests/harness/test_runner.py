@@ -185,6 +185,7 @@ def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() 
     for result in results:
         assert result.ruling.verdict is Verdict.BROKEN
         assert "exited with status 7 before its client spoke: last words" in result.ruling.observed
+        assert result.ruling.shared_ends == ("exited with status 7: last words",)
         (play,) = result.plays
         (exited,) = [seen for seen in play.trace if seen.body.get("name") == "exit"]
         assert not exited.body["shared"]

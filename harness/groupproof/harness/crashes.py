@@ -30,7 +30,9 @@ def crash_in(case: Case, trace: Trace) -> Judgement | None:
         return None
     how, words = str(crash.body["how"]), _last_words(crash)
     if crash.body["shared"]:
-        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=f"a shim process shared with other cases {how}", is_blurred=True)
+        reason = f"a shim process shared with other cases {how}"
+        ends = () if signal_from_outside(crash) is not None else (f"{how}: {words or 'nothing on stderr'}",)
+        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=reason, is_blurred=True, shared_ends=ends)
     if (number := signal_from_outside(crash)) is not None:
         return Judgement(
             verdict=Verdict.INCONCLUSIVE, reason=f"the process of {crash.client} was killed from outside (signal {number})", is_blurred=True

@@ -33,11 +33,12 @@ _PRECEDENCE = (5, 3, 1, 4, 2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """What counts of one case's result."""
+    """What counts of one case's result; `ended_shared`: a process ended unasked that it shared with other cases, whosever doing that was."""
 
     case: Case
     verdict: Verdict
     goodbye: Goodbye
+    ended_shared: bool = False
     trouble: Trouble | None = None
 
 
@@ -95,5 +96,5 @@ def _codes(counted: Counted, fail_on: Collection[str]) -> Iterable[int]:
         yield 2
     elif counted.verdict is Verdict.NON_STRICT and "non-strict" in fail_on:
         yield 1
-    if counted.goodbye is Goodbye.UNCLEAN and "unclean" in fail_on and not counted.case.preview:
+    if (counted.goodbye is Goodbye.UNCLEAN or counted.ended_shared) and "unclean" in fail_on and not counted.case.preview:
         yield 1

@@ -23,7 +23,7 @@ RUNS = 3
 class Judgement:
     """What one run shows. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE; `is_blurred`: a process shared with other cases
     died, or the kit itself was late, so that this run says nothing and wants to be had again with processes of its own. `lag_ms` is the most that the
-    kit lagged in the whole of it, `blurs` why runs before it said nothing."""
+    kit lagged in the whole of it, `blurs` why runs before it said nothing; `shared_ends` how processes ended, unasked, that it shared with other cases."""
 
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
@@ -34,6 +34,7 @@ class Judgement:
     is_blurred: bool = False
     lag_ms: float = 0.0
     blurs: tuple[str, ...] = ()
+    shared_ends: tuple[str, ...] = ()
 
     @property
     def wants_repetition(self) -> bool:
@@ -45,7 +46,7 @@ class Judgement:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
     """The verdict on a case; `stability` is k/n, or "unstable k/n"; `run` (from 1) is the run that shows what decides it; `lag_ms` the most that the
-    kit lagged in the time looked at; `blurs` why runs before said nothing."""
+    kit lagged in the time looked at; `blurs` why runs before said nothing; `shared_ends` are those of all runs."""
 
     verdict: Verdict
     goodbye: Goodbye
@@ -59,12 +60,18 @@ class Ruling:
     run: int = 1
     lag_ms: float = 0.0
     blurs: tuple[str, ...] = ()
+    shared_ends: tuple[str, ...] = ()
 
 
 def rule_on(case: Case, judgements: Sequence[Judgement]) -> Ruling:
     """Combine the judgements of one run, or of `RUNS` under the same schedule; raise `ValueError` for none."""
     if not judgements:
         raise ValueError(f"{case.id} was never run")
+    # What ended in the company of other cases may be theirs, and decides nothing here; the report of the whole run tells of it.
+    return replace(_ruling_on(judgements), shared_ends=tuple(ended for each in judgements for ended in each.shared_ends))
+
+
+def _ruling_on(judgements: Sequence[Judgement]) -> Ruling:
     runs = [_of_run(each, number) for number, each in enumerate(judgements, 1)]
     broken = next((number for number, each in enumerate(runs) if each.verdict is Verdict.BROKEN), None)
     if broken is not None:

@@ -151,16 +151,18 @@ class Runner:
     async def _once(self, case: Case, plays: list[Play]) -> Judgement:
         play, judgement = await self._played(case, alone=False)
         blurs: list[str] = []
+        shared_ends: list[str] = []
         for _ in range(BLURRED_MAX):
             if judgement is None or not judgement.is_blurred:
                 break
             blurs.append(judgement.reason)
+            shared_ends += judgement.shared_ends
             play, judgement = await self._played(case, alone=True)
         plays.append(play)
         if judgement is None:
             assert play.trouble is not None
             raise play.trouble
-        return replace(judgement, blurs=tuple(blurs)) if blurs else judgement
+        return replace(judgement, blurs=tuple(blurs), shared_ends=(*shared_ends, *judgement.shared_ends)) if blurs else judgement
 
     async def _played(self, case: Case, *, alone: bool) -> tuple[Play, Judgement | None]:
         play = await self._stage.play(case, key=f"c{next(self._numbers)}", alone=alone)

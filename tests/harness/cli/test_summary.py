@@ -98,6 +98,13 @@ def test_a_known_failure_is_told_with_its_reason_and_a_stale_one_with_its_remedy
     assert "stale entry 2: expired; update it with: groupproof expect update out" in lines
 
 
+def test_a_crash_in_company_is_told_though_its_case_passed() -> None:
+    passed = result(FIRST, Verdict.OK)
+    lines = printed(run(replace(passed, ruling=replace(passed.ruling, shared_ends=("exited with status 1: [panic]",)))))
+
+    assert lines[0] == "crash a process of the shim that hosts several cases ended unasked in 1 run, had again alone: exited with status 1: [panic]"
+
+
 @pytest.mark.parametrize("interrupted", [True, False])
 def test_an_interruption_says_how_much_was_not_reached(interrupted: bool) -> None:
     summary = run(result(FIRST, Verdict.OK, goodbye=Goodbye.UNCLEAN))

@@ -64,6 +64,14 @@ def test_the_whole_is_what_one_run_would_have_been(results: dict[str, CaseResult
     assert found[REBALANCE] == [finding.observed for finding in results[REBALANCE].ruling.findings]
 
 
+def test_a_crash_in_company_is_kept_in_the_whole(results: dict[str, CaseResult], tmp_path: Path) -> None:
+    crashed = replace(results[SHARED], ruling=replace(results[SHARED].ruling, shared_ends=("exited with status 1: panic",)))
+
+    run = joined(tmp_path, a_shard(1, crashed), a_shard(2, results[REBALANCE])).run
+
+    assert [each.result.ruling.shared_ends for each in run.cases if each.case.id == SHARED] == [("exited with status 1: panic",)]
+
+
 def test_the_joined_report_is_written_like_any_other(results: dict[str, CaseResult], tmp_path: Path) -> None:
     run = joined(tmp_path, a_shard(1, results[SHARED]), a_shard(2, results[REBALANCE])).run
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.harness.report.making import a_case, a_result, known, summary_of
 
 from groupproof.harness.baseline import Change, Delta
-from groupproof.harness.report.markdown import CHARS_MAX, summary
+from groupproof.harness.report.markdown import CHARS_MAX, plain, summary
 from groupproof.harness.sharding import Share
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.spec.verified import standing
@@ -57,6 +57,14 @@ def test_excuses_stale_expectations_and_goodbyes_are_told() -> None:
     assert "Known: drops its id on 27 (https://example.org/1)" in text
     assert "- known.toml, entry 1: passes" in text
     assert "| OK | EXCUSED | goodbye UNCLEAN |" in text
+
+
+def test_a_crash_in_company_is_told_though_its_case_passed() -> None:
+    run = summary_of(a_result(shared_ends=("exited with status 1: panic <7>",)))
+
+    text = summary(run, "out")
+    assert "**Crashes in company**" in text
+    assert f"- {plain(run.shared_ends[0])}" in text
 
 
 def test_what_a_client_says_is_no_markup() -> None:

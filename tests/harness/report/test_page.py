@@ -148,6 +148,13 @@ def test_an_interrupted_run_says_what_was_not_reached() -> None:
     assert "Interrupted. This report is partial: 1 of 2 cases were reached; not reached: 1 cases sync/classic/later" in made
 
 
+def test_a_crash_in_company_is_told_above_the_cases() -> None:
+    made = page_of(summary_of(a_result(shared_ends=("exited with status 1: panic <7>",))))
+
+    assert "exited with status 1: panic &lt;7&gt;" in made
+    assert "Crashes in company." in text_of(made)
+
+
 def test_a_run_that_reached_nothing_has_a_page() -> None:
     made = text_of(page_of(summary_of(selected=[a_case()], interrupted=True)))
 

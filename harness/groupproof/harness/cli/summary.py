@@ -92,6 +92,8 @@ def _closing_lines(outcome: Outcome, output: Path) -> Iterator[Text]:
         yield Text.assemble(("stale ", STYLES[Verdict.FAILED]), f"{stale}; update it with: groupproof expect update {output}")
     if run.run.interrupted:
         yield Text(f"interrupted; {len(run.unreached)} cases were not reached")
+    for told in run.shared_ends:
+        yield Text.assemble(("crash ", STYLES[Verdict.NON_STRICT]), told)
     if outcome.gave_up is not None:
         yield Text(f"given up: {outcome.gave_up}", style=STYLES[Verdict.BROKEN])
     counts = ", ".join(f"{count} {verdict}" for verdict, count in run.totals.items() if count)

@@ -185,6 +185,7 @@ def _ruling(told: Mapping[str, Any], excuse: Mapping[str, str] | None) -> Ruling
         findings=(),
         run=told.get("run", 1),
         lag_ms=told.get("lag_ms", 0.0),
+        shared_ends=tuple(told.get("shared_ends", ())),
     )
 
 

@@ -25,7 +25,7 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~@])")
 
 def summary(run: RunSummary, output: str) -> str:
     """Return the summary; `output` is the report's folder as the user wrote it."""
-    text = "\n".join([*_head(run), *_totals(run), *_stale(run), *_difference(run), *_found(run, output), *_foot(run)]) + "\n"
+    text = "\n".join([*_head(run), *_totals(run), *_stale(run), *_ended(run), *_difference(run), *_found(run, output), *_foot(run)]) + "\n"
     return text if len(text) <= CHARS_MAX else text[:CHARS_MAX].rsplit("\n", 1)[0] + "\n\n… (cut; the whole of it is in report.html)\n"
 
 
@@ -60,6 +60,13 @@ def _stale(run: RunSummary) -> Iterator[str]:
     if run.settled.stale:
         yield "**Stale expectations** (the run fails until they are corrected):"
         yield from (f"- {plain(each)}" for each in run.settled.stale)
+        yield ""
+
+
+def _ended(run: RunSummary) -> Iterator[str]:
+    if run.shared_ends:
+        yield "**Crashes in company** (whose doing they were no case can tell):"
+        yield from (f"- {plain(each)}" for each in run.shared_ends)
         yield ""
 
 

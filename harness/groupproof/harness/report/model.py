@@ -104,7 +104,14 @@ class CaseReport:
 
     @property
     def counted(self) -> Counted:
-        return Counted(case=self.case, verdict=self.verdict, goodbye=self.result.ruling.goodbye, trouble=self.result.trouble)
+        ruling = self.result.ruling
+        return Counted(
+            case=self.case,
+            verdict=self.verdict,
+            goodbye=ruling.goodbye,
+            ended_shared=bool(ruling.shared_ends),
+            trouble=self.result.trouble,
+        )
 
     @property
     def present(self) -> Present:
@@ -156,6 +163,15 @@ class RunSummary:
     def counted(self) -> list[Counted]:
         """Return what `grade.grade_of` and `grade.exit_code` count."""
         return [each.counted for each in self.cases]
+
+    @property
+    def shared_ends(self) -> list[str]:
+        """Return, a sentence for each way, how processes of the shim ended unasked while they hosted several cases: whose doing it was no case can tell."""
+        ways: dict[str, list[str]] = {}
+        for ended in (each for result in self.results for each in result.ruling.shared_ends):
+            ways.setdefault(ended.partition(": ")[0], []).append(ended)
+        runs = ((f"{len(ends)} runs" if len(ends) > 1 else "1 run", ends[0]) for ends in ways.values())
+        return [f"a process of the shim that hosts several cases ended unasked in {often}, had again alone: {ended}" for often, ended in runs]
 
     @property
     def totals(self) -> dict[str, int]:
@@ -236,6 +252,7 @@ class RunSummary:
             "run": ruling.run,
             "grounds": grounds_of(replace(ruling, blurs=())),  # of what the traces tell, so that it can be had again from them
             "lag_ms": ruling.lag_ms,
+            **({"shared_ends": list(ruling.shared_ends)} if ruling.shared_ends else {}),
             "replay": replay_line(output, case.id),
             **({} if each.excuse is None else {"excused": _excused_to_json(each.excuse, ruling.verdict)}),
         }
