@@ -112,6 +112,7 @@ def _course_lines(course: Plan | Script) -> Iterator[str]:
 
 def _of_judge(judge: Judge) -> str:
     """Return a judge's name with the first sentence of its docstring; a made one is named after what made it."""
+    judge = getattr(judge, "judge", judge)  # one that waits wraps the one that judges
     name = getattr(judge, "__qualname__", type(judge).__name__).split(".<locals>")[0]
     docs = (judge.__doc__, getattr(_maker(judge, name), "__doc__", None))
     first = next((doc.strip().split("\n\n")[0] for doc in docs if doc), "")
