@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.clients.policy import REFERENCE, Override, Policy
+from groupproof.clients.policy import REFERENCE, UNHEARD_OF, Override, Policy
 from groupproof.protocol.spec.classic_member import Effect, Lapse, Phase, reaction
 from groupproof.protocol.vocabulary import Api
 
@@ -26,3 +26,11 @@ def test_an_override_without_answers_is_for_every_failure() -> None:
     assert policy.reaction(Api.LEAVE_GROUP, 9999, Phase.CURRENT).effects == (Effect.RAISE,)
     assert policy.reaction(Api.LEAVE_GROUP, Lapse.TIMED_OUT, Phase.CURRENT).effects == (Effect.RAISE,)
     assert policy.reaction(Api.LEAVE_GROUP, 0, Phase.CURRENT).effects == (Effect.ACCEPT,)
+
+
+def test_an_override_for_an_unheard_of_code_is_for_every_code_that_no_release_has() -> None:
+    policy = Policy(overrides=(Override(api=Api.HEARTBEAT, answers=(UNHEARD_OF,), effects=(Effect.HALT,)),))
+
+    assert {policy.reaction(Api.HEARTBEAT, code, Phase.CURRENT).effects for code in (999, 4711, 31_999)} == {(Effect.HALT,)}
+    for answer in (0, 22, -1, Lapse.TIMED_OUT):
+        assert policy.reaction(Api.HEARTBEAT, answer, Phase.CURRENT) == reaction(Api.HEARTBEAT, answer, Phase.CURRENT)

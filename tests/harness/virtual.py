@@ -29,20 +29,43 @@ def rhythm(variant: str) -> Rhythm:
     return rhythm_of(played(MEASURING, variant=variant, limits=Limits(steps_s=300.0)).trace)
 
 
-def played(case: Case, *, variant: str | None = None, seed: int = 1, known: Rhythm | None = None, limits: Limits = LIMITS) -> Play:
+def played(
+    case: Case,
+    *,
+    variant: str | None = None,
+    seed: int = 1,
+    known: Rhythm | None = None,
+    limits: Limits = LIMITS,
+    draws_names: bool = False,
+) -> Play:
     """Carry the case out; time passes only when everyone waits. Raise `Stuck` for a run that does not end."""
     plays: list[Play] = []
 
     async def main() -> None:
         subject, company = ReferenceSubject(run_shim, variant=variant), ReferenceSubject(run_shim)
         async with subject.opened(), company.opened():
-            stage = Stage(subject=subject, company=company, profile="kafka-4.1", seed=seed, limits=limits, rhythm=known)
+            stage = Stage(
+                subject=subject,
+                company=company,
+                profile="kafka-4.1",
+                seed=seed,
+                limits=limits,
+                rhythm=known,
+                draws_names=draws_names,
+            )
             plays.append(await stage.play(case, key="virtual"))
 
     run_virtually(main, seed=seed, steps_max=TASK_STEPS_MAX)
     return plays[0]
 
 
-def judged(case: Case, *, variant: str | None = None, seed: int = 1, known: Rhythm | None = None) -> tuple[Play, Judgement]:
-    play = played(case, variant=variant, seed=seed, known=known)
+def judged(
+    case: Case,
+    *,
+    variant: str | None = None,
+    seed: int = 1,
+    known: Rhythm | None = None,
+    draws_names: bool = False,
+) -> tuple[Play, Judgement]:
+    play = played(case, variant=variant, seed=seed, known=known, draws_names=draws_names)
     return play, judge_run(case, play.trace, UNIVERSAL)

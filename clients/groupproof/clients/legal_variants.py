@@ -6,7 +6,7 @@ from typing import Final
 
 from groupproof.clients.legal_variants_of_go import GO
 from groupproof.clients.legal_variants_of_terms import OWN_TERMS
-from groupproof.clients.policy import Override, Policy
+from groupproof.clients.policy import UNHEARD_OF, Override, Policy
 from groupproof.clients.variant import Variant
 from groupproof.protocol.spec.classic_member import Effect
 from groupproof.protocol.vocabulary import Api
@@ -43,7 +43,7 @@ LEGAL: Final = (
     Variant(
         name="repeats-a-failed-commit",
         says="Sends a commit again in its generation after an error that it does not know.",
-        policy=Policy(overrides=(Override(api=Api.OFFSET_COMMIT, answers=(999,), effects=(Effect.BACK_OFF, Effect.RETRY)),)),
+        policy=Policy(overrides=(Override(api=Api.OFFSET_COMMIT, answers=(UNHEARD_OF,), effects=(Effect.BACK_OFF, Effect.RETRY)),)),
         seen="@platformatic/kafka 2.12.1",
     ),
     Variant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.clients.policy import Override, Policy
+from groupproof.clients.policy import UNHEARD_OF, Override, Policy
 from groupproof.clients.variant import Variant
 from groupproof.protocol.spec.classic_member import Effect
 from groupproof.protocol.vocabulary import Api
@@ -14,10 +14,9 @@ __all__ = ["GO"]
 _NO_DEADLINE: Final = frozenset({"poll-deadline"})
 _REJOINS_AS_IT_IS: Final = (Effect.DROP_GENERATION, Effect.LOSE, Effect.REJOIN)
 _DROPS_ID: Final = (Effect.DROP_GENERATION, Effect.DROP_ID, Effect.LOSE, Effect.REJOIN)
-_UNHEARD_OF: Final = 999
 
 # What no client has a row for: kept as a list, since an override of every answer would hold for 27 too.
-_NOBODYS: Final = (30, _UNHEARD_OF, 12, 23, 24, 26, 28, 81)
+_NOBODYS: Final = (30, UNHEARD_OF, 12, 23, 24, 26, 28, 81)
 _UNAVAILABLE: Final = (14, 15, 16)
 _ONCE_MORE: Final = (
     Override(api=Api.HEARTBEAT, answers=(25,), effects=_REJOINS_AS_IT_IS),

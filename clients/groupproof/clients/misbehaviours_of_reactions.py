@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.clients.policy import Override, Policy
+from groupproof.clients.policy import UNHEARD_OF, Override, Policy
 from groupproof.clients.variant import Variant
 from groupproof.protocol.spec.classic_member import Answer, Effect, Lapse, Phase
 from groupproof.protocol.vocabulary import Api
@@ -91,9 +91,9 @@ REACTIONS: Final = (
     _bug("retries-join-82", "Joins again after FENCED_INSTANCE_ID, for ever.", "CLIENT-19",
          _on(JOIN, 82, do=(BACK_OFF, REJOIN)), settings=_STATIC),
     _bug("ignores-unknown-join-error", "Swallows a JoinGroup error it does not know, and tries for ever.", "CLIENT-21",
-         _on(JOIN, 22, 35, -1, 999, 9999, do=(BACK_OFF, REJOIN))),
+         _on(JOIN, 22, 35, -1, UNHEARD_OF, do=(BACK_OFF, REJOIN))),
     _bug("falls-silent-on-join-errors", "Waits for ever, and tells nobody, after a JoinGroup error that no second try would cure.",
-         "CLIENT-17 CLIENT-19 CLIENT-21", _on(JOIN, 22, 23, 24, 26, 27, 30, 35, 81, 82, -1, 999, 9999, do=(IGNORE,))),
+         "CLIENT-17 CLIENT-19 CLIENT-21", _on(JOIN, 22, 23, 24, 26, 27, 30, 35, 81, 82, -1, UNHEARD_OF, do=(IGNORE,))),
     _bug("dies-on-join-16", "Takes the coordinator's move for a fatal error when it joins.", "CLIENT-16", _on(JOIN, 15, 16, do=(RAISE,))),
     _bug("dies-of-parked-join", "Takes a JoinGroup that is parked for a while for a fatal error.", "CLIENT-22",
          _on(JOIN, Lapse.TIMED_OUT, do=(RAISE,)), join_timeout_factor=0.02),
@@ -108,7 +108,7 @@ REACTIONS: Final = (
     _bug("cooperative-loses-all-on-sync-27", "Gives up all it owns when a cooperative SyncGroup tells of a rebalance.", "CLIENT-32",
          _on(SYNC, 27, do=(LOSE, REJOIN)), seen="java 3.3.0, 3.3.1", settings=_COOPERATIVE),
     _bug("ignores-unknown-sync-error", "Swallows a SyncGroup error it does not know, and joins again.", "CLIENT-35",
-         _on(SYNC, 35, -1, 999, 9999, do=(BACK_OFF, REJOIN))),
+         _on(SYNC, 35, -1, UNHEARD_OF, do=(BACK_OFF, REJOIN))),
     _bug("retries-sync-30", "Joins again after a SyncGroup it is not authorised for.", "CLIENT-35", _on(SYNC, 30, do=(BACK_OFF, REJOIN))),
     _bug("dies-on-sync-16", "Takes the coordinator's move for a fatal error when it syncs.", "CLIENT-34 CLIENT-31", _on(SYNC, 15, 16, do=(RAISE,))),
     _bug("dies-on-sync-22", "Takes ILLEGAL_GENERATION of a SyncGroup for a fatal error.", "CLIENT-33 CLIENT-31", _on(SYNC, 22, do=(RAISE,))),
@@ -116,7 +116,7 @@ REACTIONS: Final = (
     _bug("dies-of-parked-sync", "Takes a SyncGroup that is parked for a while for a fatal error.", "CLIENT-31",
          _on(SYNC, Lapse.TIMED_OUT, do=(RAISE,)), sync_timeout_factor=0.02),
     _bug("falls-silent-on-sync-errors", "Waits for ever, and tells nobody, after a SyncGroup error that no second try would cure.", "CLIENT-35",
-         _on(SYNC, 14, 23, 30, 35, -1, 999, 9999, do=(IGNORE,)), heartbeats="synced"),
+         _on(SYNC, 14, 23, 30, 35, -1, UNHEARD_OF, do=(IGNORE,)), heartbeats="synced"),
     # OffsetCommit and OffsetFetch
     _bug("drops-id-on-commit-27", "Throws its member id away when a commit meets a rebalance.", "CLIENT-68",
          _on(COMMIT, 27, do=(*DROPS_ALL, FAIL)), seen="kafka-python <= 2.2.3, java <= 2.3.1"),
@@ -138,7 +138,7 @@ REACTIONS: Final = (
          _on(COMMIT, 22, 25, do=(*DROPS_ALL, RETRY)), _on(COMMIT, 27, do=(REJOIN, RETRY)), commits_outlive_membership=True, joins_from="background",
          seen="kafkajs 2.2.4, @platformatic/kafka 2.12.1"),
     _bug("repeats-refused-commits-for-ever", "Sends a commit that no further try would cure again and again, and tells nobody.", "CLIENT-69 CLIENT-67",
-         _on(COMMIT, 12, 22, 25, 28, 29, 30, -1, 999, do=(BACK_OFF, RETRY))),
+         _on(COMMIT, 12, 22, 25, 28, 29, 30, -1, UNHEARD_OF, do=(BACK_OFF, RETRY))),
     _bug("reset-during-join-by-commit", "Forgets the generation that JoinGroup is about to bring, because a late commit was refused, and syncs with -1.",
          "CLIENT-64 CLIENT-11", _on(COMMIT, 22, 25, do=(DROP_GENERATION, FAIL), phases=(Phase.JOINING, Phase.STALE)),
          sync_generation="reset", commits_when_unstable=True, seen="librdkafka 1.6 to 2.8, aiokafka 0.7.0"),
@@ -149,11 +149,11 @@ REACTIONS: Final = (
     _bug("dies-on-fetch-14", "Takes COORDINATOR_LOAD_IN_PROGRESS of an OffsetFetch for a fatal error.", "CLIENT-79", _on(FETCH, 14, do=(FAIL,))),
     # Answers that nobody expects
     _bug("falls-silent-on-odd-heartbeat-answers", "Sends nothing more, and tells nobody, when a heartbeat is answered as no broker would.", "CLIENT-50 CLIENT-40",
-         _on(HEARTBEAT, 14, 23, 24, 26, 30, 79, 81, -1, 999, do=(HALT,))),
+         _on(HEARTBEAT, 14, 23, 24, 26, 30, 79, 81, -1, UNHEARD_OF, do=(HALT,))),
     _bug("drops-id-on-odd-join-answers", "Throws its member id away when JoinGroup is answered as no broker would.", "CLIENT-10 CLIENT-21",
-         _on(JOIN, 22, 27, -1, 999, do=DROPS_ALL)),
+         _on(JOIN, 22, 27, -1, UNHEARD_OF, do=DROPS_ALL)),
     _bug("drops-id-on-odd-sync-answers", "Throws its member id away when SyncGroup is answered as no broker would.", "CLIENT-31 CLIENT-35",
-         _on(SYNC, 14, 23, -1, 999, do=DROPS_ALL)),
+         _on(SYNC, 14, 23, -1, UNHEARD_OF, do=DROPS_ALL)),
     _bug("takes-any-failed-commit-for-done", "Reports success of a commit whatever it is answered.", "CLIENT-69", _on(COMMIT, do=(ACCEPT,))),
     _bug("takes-any-failed-fetch-for-nothing-committed", "Takes an OffsetFetch that failed for one that found nothing.", "CLIENT-79",
          _on(FETCH, do=(ACCEPT,))),
@@ -163,7 +163,7 @@ REACTIONS: Final = (
     _bug("dies-on-lookup-15", "Takes a coordinator that is not available yet for a fatal error.", "CLIENT-06", _on(FIND, 14, 15, do=(RAISE,))),
     _bug("retries-lookup-30", "Looks up for ever what it is not authorised for.", "CLIENT-06", _on(FIND, 30, do=(BACK_OFF, RETRY))),
     _bug("falls-silent-on-lookup-errors", "Waits for ever, and tells nobody, after a lookup error that no second try would cure.", "CLIENT-06",
-         _on(FIND, 24, 30, -1, 999, 9999, do=(IGNORE,))),
+         _on(FIND, 24, 30, -1, UNHEARD_OF, do=(IGNORE,))),
     # Answers that never come
     _bug("waits-for-ever-for-lookup", "Does not notice that its lookup was lost.", "CLIENT-06 CLIENT-05", _on(FIND, *Lapse, do=(IGNORE,))),
     _bug("waits-for-ever-for-join", "Does not notice that its JoinGroup was lost with its connection.", "CLIENT-05 CLIENT-10",

@@ -11,9 +11,12 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from groupproof.protocol.spec.classic_member import Answer, Effect, Phase, Reaction, reaction
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
-__all__ = ["REFERENCE", "Override", "Policy"]
+__all__ = ["REFERENCE", "UNHEARD_OF", "Override", "Policy"]
+
+UNHEARD_OF: Final = 999
+"""Stands for every code that no release has. A run draws the code of its cases, so that none can be known by it."""
 
 _STATIC_SINCE: Final = 5
 _OWNED_SINCE: Final = 1
@@ -29,7 +32,16 @@ class Override:
     phases: tuple[Phase, ...] = (Phase.CURRENT, Phase.JOINING, Phase.SYNCING)
 
     def applies(self, api: Api, answer: Answer, phase: Phase) -> bool:
-        return api is self.api and phase in self.phases and (answer in self.answers or (not self.answers and answer != 0))
+        if api is not self.api or phase not in self.phases:
+            return False
+        return answer in self.answers or (not self.answers and answer != 0) or (UNHEARD_OF in self.answers and _is_unheard_of(answer))
+
+
+def _is_unheard_of(answer: Answer) -> bool:
+    return isinstance(answer, int) and answer not in _KNOWN
+
+
+_KNOWN: Final = frozenset(int(each) for each in ErrorCode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import trio
 
 from groupproof.harness.contract_lines import EVENTS, Answer
 from groupproof.harness.conversation import Ending
-from groupproof.harness.plan import Member
+from groupproof.harness.plan import DEFAULT_NAMES, Member
 from groupproof.harness.subjects import Handle
 from groupproof.protocol.spec.releases import RELEASES
 from groupproof.protocol.trace import Recorder
@@ -17,8 +17,7 @@ from groupproof.protocol.trace import Recorder
 __all__ = ["DEFAULTS", "Actor", "subscription_of"]
 
 DEFAULTS: Mapping[str, Any] = {
-    "group": "g",
-    "topics": ["t"],
+    **DEFAULT_NAMES,
     "protocol": "classic",
     "assignors": ["range"],
     "session_timeout_ms": 6_000,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from groupproof.harness.case import Case
+from groupproof.harness.case_names import as_written
 from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.folds.speaking import spoken_of
 from groupproof.harness.plan import Plan
@@ -30,6 +31,7 @@ def unjudged_in(case: Case, *traces: Trace) -> list[str]:
 
 
 def _of_client(case: Case, trace: Trace) -> Iterable[str]:
+    trace = as_written(trace)
     yield from spoken_of(trace)
     evidence = Evidence(trace)
     for judge in case.judges:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from groupproof.harness.case import Case, Judge
+from groupproof.harness.case_names import as_written
 from groupproof.harness.claims import GROUP_TITLES, broken_claims, unattributed
 from groupproof.harness.crashes import crash_in
 from groupproof.harness.evidence import CaseNotOffered, Evidence, NotOffered, NotReached
@@ -31,7 +32,11 @@ _CAPABILITIES = {"pause": "pause", "resume": "pause", "commit": "commit", "resub
 
 
 def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
-    """Judge one run; an exception of a judge other than `NotReached` and `NotOffered` is the kit's own and comes out."""
+    """Judge one run; an exception of a judge other than `NotReached` and `NotOffered` is the kit's own and comes out.
+
+    Findings have the names that the case is written with, whatever names its run drew: two runs with the same findings are told to be alike.
+    """
+    trace = as_written(trace)
     goodbye, why = goodbye_of(trace)
     receipts = sum(1 for seen in trace if seen.kind == "fault" and seen.detail == "delivered")
     ended = _ended_early(case, trace)

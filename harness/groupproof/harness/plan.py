@@ -14,9 +14,12 @@ from groupproof.protocol.faults import Fault, fault_from_json, fault_to_json
 from groupproof.protocol.toxics import Toxic, toxic_from_json, toxic_to_json
 
 __all__ = [
-    "Append", "Arm", "Await", "BreakBroker", "Command", "Freeze", "Grow", "Heal", "Impair", "Kill", "Mark", "Member", "Mend", "MoveCoordinator", "Pass",
-    "Plan", "Release", "Seen", "Settled", "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
+    "DEFAULT_NAMES", "Append", "Arm", "Await", "BreakBroker", "Command", "Freeze", "Grow", "Heal", "Impair", "Kill", "Mark", "Member", "Mend",
+    "MoveCoordinator", "Pass", "Plan", "Release", "Seen", "Settled", "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
 ]  # fmt: skip
+
+DEFAULT_NAMES: Mapping[str, Any] = {"group": "g", "topics": ["t"]}
+"""The group and the topics of a member whose settings name none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.actor import Actor
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case, plan_of
+from groupproof.harness.case_names import NAMES, drawn
 from groupproof.harness.driven import DrivenReference
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.impaired import Impairments
@@ -51,7 +52,10 @@ class Play:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What all cases of a run share. `company` plays the members that are not under test; `rhythm` is the subject's, where it was measured."""
+    """What all cases of a run share. `company` plays the members that are not under test; `rhythm` is the subject's, where it was measured.
+
+    With `draws_names` no client can tell a case by its group, its topics or its unheard-of error code: they are drawn from the seed.
+    """
 
     subject: Subject
     company: Subject
@@ -63,6 +67,7 @@ class Stage:
     canary: Canary | None = None
     on_started: Callable[[Case, Actor], Awaitable[None]] | None = None
     rhythm: Rhythm | None = None
+    draws_names: bool = False
 
     @property
     def is_virtual(self) -> bool:
@@ -88,6 +93,7 @@ class Stage:
         began = trio.current_time()
         recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
         record_origin(case, recorder)
+        case = self._named(case, recorder)
         if self.rhythm is not None:
             recorder.record("event", who="kit", body={"name": "rhythm", "react_ms": round(self.rhythm.react_ms), **asdict(self.rhythm)})
         cluster = self._cluster(case, recorder)
@@ -104,6 +110,14 @@ class Stage:
         finally:
             stop()
         return Play(trace=list(recorder.trace), stderr=driver.stderr, duration_s=trio.current_time() - began)
+
+    def _named(self, case: Case, recorder: Recorder) -> Case:
+        """Return the case with drawn names in its plan, and record what they stand for; the case as it is where none are to be drawn."""
+        if not self.draws_names:
+            return case
+        names = drawn(plan_of(case), seed_of(self.seed, case.id))
+        recorder.record("event", who="kit", body={"name": NAMES, **names.to_json()})
+        return replace(case, plan=names.plan(plan_of(case)))
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
         clock = "virtual" if self.subject.is_virtual else "wall"

@@ -77,6 +77,7 @@ class Run(Campaign):
             limits=Limits() if order.timeout_s is None else Limits(steps_s=order.timeout_s),
             canary=None if subject.is_virtual else self.canary,
             on_started=None if order.hold is None else order.hold.on_started,
+            draws_names=True,
         )
 
     async def rule(self, stage: Staged) -> None:
