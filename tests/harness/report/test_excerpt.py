@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.harness.report.making import REBALANCE, played
@@ -84,3 +85,14 @@ def test_a_real_failure_is_told_by_the_fault_that_came_before() -> None:
 
     assert any("REBALANCE_IN_PROGRESS" in line.text for line in lines), finding
     assert all(line == line_of(trace[line.seq]) for line in lines if line.arrow in ("→", "←"))
+
+
+def test_the_names_that_the_run_drew_come_first() -> None:
+    named = Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": "names", "group": {"g": "ledger-3f2a"}, "topics": {}, "codes": {}})
+    trace = [named, *(replace(seen, seq=seen.seq + 1) for seen in played(REBALANCE)[0].plays[0].trace)]
+
+    lines = excerpt_of(trace, 60).lines
+
+    assert lines[0] == line_of(named)
+    assert [line.seq for line in lines].count(0) == 1
+    assert lines[0] not in excerpt_of(trace[1:], 60).lines

@@ -86,6 +86,10 @@ def test_an_answer_tells_what_it_gives(columns: dict[str, Any], words: str) -> N
         ({"who": "kit", "client": "m0", "body": {"name": "command", "command": "commit", "fields": {"mode": "sync"}}}, "m0 is told to commit · mode=sync"),
         ({"who": "kit", "client": "m0", "body": {"name": "command", "command": "subscribe", "fields": {"group": "g"}}}, "m0 is told to subscribe"),
         ({"who": "kit", "body": {"name": "mark", "mark": "newcomer"}}, "plan — newcomer —"),
+        (
+            {"who": "kit", "body": {"name": "names", "group": {"g": "ledger-3f2a"}, "topics": {"t": "orders-21"}, "codes": {"999": 4711}}},
+            "plan names of the case in this run: group g is ledger-3f2a, topic t is orders-21, error 999 is 4711",
+        ),
         ({"who": "kit", "body": {"name": "timeout", "waiting": "JoinGroup"}}, "plan time is out, waiting for JoinGroup"),
         ({"who": "kit", "client": "m0", "body": {"name": "exit", "how": "was killed by signal 9", "commanded": False}}, "m0 process was killed by signal 9, without being asked to"),
         ({"who": "link", "node": 1, "connection": 4, "body": {"name": "closed", "reason": "cut"}}, "link connection 4 to node 1 closes · cut"),

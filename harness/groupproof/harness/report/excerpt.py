@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from groupproof.harness.case_names import NAMES
 from groupproof.harness.report.words import Line, line_of
 from groupproof.harness.timeline import GROUP_FRAMES
 from groupproof.protocol.trace import Observation, Trace
@@ -15,8 +16,10 @@ __all__ = ["Excerpt", "excerpt_of"]
 BEFORE_MAX = 12
 AFTER_MAX = 6
 _BEATS_ALIKE = 3
+_HEAD = 2
+"""Where the names of the case are told that its run drew: findings speak in those of the case."""
 
-_QUIET_EVENTS = frozenset({"records_consumed", "callback_done", "startup_complete", "step", "hello", "connected", "closed"})
+_QUIET_EVENTS = frozenset({"records_consumed", "callback_done", "startup_complete", "step", "hello", "connected", "closed", NAMES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,8 @@ def excerpt_of(trace: Trace, seq: int | None) -> Excerpt:
     before = _folded(line for seen in trace[:at] if _tells(seen) for line in [_beat(seen)])
     here = [_beat(seen) for seen in trace[at : at + 1]] if seq is not None else []
     after = _folded(_beat(seen) for seen in trace[at + len(here) :] if _tells(seen))
-    lines = [*_lines(before[-BEFORE_MAX:]), *(beat.line for beat in here), *_lines(after[:AFTER_MAX])]
+    names = [line_of(seen) for seen in trace[: min(at, _HEAD)] if seen.who == "kit" and seen.body.get("name") == NAMES]
+    lines = [*names, *_lines(before[-BEFORE_MAX:]), *(beat.line for beat in here), *_lines(after[:AFTER_MAX])]
     return Excerpt(lines=tuple(lines), seq=here[0].line.seq if here else None)
 
 

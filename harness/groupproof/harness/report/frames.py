@@ -30,7 +30,7 @@ def _matters(seen: Observation) -> bool:
     if seen.kind == "fault":
         return seen.detail in ("triggered", "delivered", "released", "healed")
     if seen.kind == "event":
-        return seen.body.get("name") not in ("step", "hello", "records_consumed", "callback_done", "lag", "connected", "origin")
+        return seen.body.get("name") not in ("step", "hello", "records_consumed", "callback_done", "lag", "connected", "origin", "names")
     return seen.kind == "transition"
 
 

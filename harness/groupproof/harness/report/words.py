@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from groupproof.harness.case_names import NAMES, CaseNames
 from groupproof.harness.timeline import listed
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, error_named
@@ -174,6 +175,13 @@ def _exit(seen: Observation) -> tuple[str, str]:
     return (how, "soft") if seen.body.get("commanded") else (f"{how}, without being asked to", "error")
 
 
+def _names(seen: Observation) -> tuple[str, str]:
+    names = CaseNames.from_json(seen.body)
+    kinds = (("group", names.group), ("topic", names.topics), ("error", names.codes))
+    told = [f"{kind} {written} is {name}" for kind, each in kinds for written, name in each.items()]
+    return f"names of the case in this run: {', '.join(told)}", "soft"
+
+
 _EVENTS: dict[tuple[str, str], Callable[[Observation], tuple[str, str]]] = {
     ("shim", "partitions_assigned"): _callback,
     ("shim", "partitions_revoked"): _callback,
@@ -185,6 +193,7 @@ _EVENTS: dict[tuple[str, str], Callable[[Observation], tuple[str, str]]] = {
     ("shim", "startup_complete"): lambda seen: ("application: started", "soft"),
     ("shim", "shutdown_complete"): lambda seen: ("application: closed", "event"),
     ("kit", "command"): _command,
+    ("kit", NAMES): _names,
     ("kit", "mark"): lambda seen: (f"— {seen.body.get('mark')} —", "mark"),
     ("kit", "end"): lambda seen: ("the plan is at its end: faults are healed, members closed", "mark"),
     ("kit", "timeout"): lambda seen: (f"time is out, waiting for {seen.body.get('waiting')}", "error"),
