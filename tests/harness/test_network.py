@@ -50,6 +50,32 @@ def test_each_broker_has_an_address_of_its_own_for_as_long_as_the_network_lasts(
     trio.run(main)
 
 
+def test_a_port_is_given_to_nobody_else_when_its_network_has_ended() -> None:
+    """A client that outlives its case comes to it still."""
+
+    async def main() -> list[tuple[str, int]]:
+        async with LoopbackNetwork().opened(Echo()) as addresses:
+            return addresses
+
+    for address in trio.run(main):
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind(address)
+
+
+def test_where_no_port_can_be_kept_the_kernel_chooses_one() -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no ::1")
+
+    async def main() -> None:
+        network = LoopbackNetwork("::1")
+        async with network.opened(Echo()) as addresses:
+            assert [await said_by(network, address) for address in addresses] == [b"0:hi", b"1:hi"]
+
+    trio.run(main)
+
+
 def test_two_networks_at_once_never_meet() -> None:
     async def main() -> None:
         one, other = LoopbackNetwork(), LoopbackNetwork()
