@@ -109,7 +109,7 @@ def _identified(ev: Evidence, claim: Claim, join: Observation, identity: Identit
         if has_left(ev, client, mine, join):
             return claim.tolerated("It left the group and joined anew, which costs the group another rebalance.", join)
         if _is_unknown(ev, client, mine, join):
-            return claim.tolerated("It let its session end before it joined again, and joined anew.", join)
+            return claim.tolerated("It let its session end before it joined again, and joined anew.", join, proof=Proof.TIMING)
         return claim.tolerated(f"It joined again with {what}, leaving a ghost behind.", join)
     if member != mine:
         return claim.tolerated("It joined again with an older member id.", join)
@@ -274,7 +274,7 @@ def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observatio
     if has_left(ev, join.client or "", mine, join):
         return claim.tolerated("It left the group and joined anew, though its membership stood.", join)
     if _is_unknown(ev, join.client or "", mine, join):
-        return claim.tolerated("It let its session end before it tried again, and joined anew.", join)
+        return claim.tolerated("It let its session end before it tried again, and joined anew.", join, proof=Proof.TIMING)
     return claim.tolerated("It gave its membership up and joined anew, leaving a ghost behind.", join)
 
 

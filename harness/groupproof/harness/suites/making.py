@@ -22,8 +22,8 @@ INFO: Final = Level.INFO
 GROUP: Final = "g"
 """The group of a case's members, as the driver's defaults have it."""
 
-AMPLE_POLL_MS: Final = 2_000
-"""A poll that has time for a whole rebalance, for cases that are not about rebalances which take some polls."""
+AMPLE_POLL_MS: Final = 4_000
+"""A poll that has time for a whole rebalance on a busy machine too, for cases that are not about rebalances which take some polls."""
 
 GHOST_SESSION_MS: Final = 3_000
 """The session timeout where a case may leave a ghost behind: the group waits for it that long and no longer."""
