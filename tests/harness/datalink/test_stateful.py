@@ -123,3 +123,15 @@ class LongHistories(Histories):
 
 LongHistories.TestCase.settings = settings(max_examples=300, stateful_step_count=60)
 TestLongHistories = pytest.mark.soak(LongHistories.TestCase)
+
+
+def test_a_task_that_a_rebalance_stops_during_its_restart_is_started_once() -> None:
+    state = Histories()
+    state.begin(seed=0, assignor="resources", hand_over="stop-everything", fences=False)
+    state.time_passes(ms=900)
+    state.a_worker_dies(who=0)
+    state.time_passes(ms=11_000)
+    state.a_task_changes(who=1)
+    state.teardown()
+
+    assert state.world.ledger.runners("t1") == ("w1",)

@@ -56,6 +56,7 @@ class Bay:
         self._life = 0
         self._tokens = itertools.count()
         self._starting: dict[str, int] = {}
+        self._restarting: dict[str, int] = {}
         self._ran_here: set[str] = set()
         self.worker = Worker(settings, random=random)
 
@@ -66,6 +67,7 @@ class Bay:
         if not self.is_up:
             self.is_up, self._life = True, self._life + 1
             self._starting.clear()
+            self._restarting.clear()
             self._ran_here.clear()
             self.worker = Worker(self.settings, random=self._random)
             self._perform(self.worker.start(self._configs(), self._heap.now_ms))
@@ -132,7 +134,8 @@ class Bay:
                 self._later(self._times.stop_ms, lambda: self.worker.stopped(self._heap.now_ms))
             case RestartTask():
                 self._stop_task(output.task.name)
-                self._later(self._times.stop_ms, lambda: self._restarted(output.task.name))
+                self._restarting[output.task.name] = number = next(self._tokens)
+                self._later(self._times.stop_ms, lambda: self._restarted(output.task.name, number))
             case RefreshConfigs():
                 self._later(self._latency_ms(), lambda: self.worker.refreshed(self._configs(), self._heap.now_ms))
             case Failed() | Left():
@@ -155,10 +158,12 @@ class Bay:
 
     def _stop_task(self, name: str) -> None:
         self._starting.pop(name, None)
+        self._restarting.pop(name, None)
         self._ledger.stopped(name, self.name, self._heap.now_ms)
 
-    def _restarted(self, name: str) -> list[Output]:
-        if name in self.worker.running:
+    def _restarted(self, name: str, number: int) -> list[Output]:
+        """Start a task that has stopped for its restart, unless it was stopped or started by a rebalance meanwhile."""
+        if self._restarting.get(name) == number and name in self.worker.running and name not in self._starting:
             self._start_task(name)
         return []
 
