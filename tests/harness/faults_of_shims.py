@@ -228,7 +228,7 @@ FAULTS = (
     # What it says of what happened.
     ShimFault(name="never-revoked", make=_of("partitions_revoked", lambda b: []), problem="no partitions_revoked came although another member", case=""),
     ShimFault(name="no-callback-done", make=_of("callback_done", lambda b: []), problem="before its callback_done", case=""),
-    ShimFault(name="wrong-offsets", make=_of("records_consumed", lambda b: _parts(b, _moved)), problem="were reported with offsets 3 to 22; it holds 0 to 19", case=""),
+    ShimFault(name="wrong-offsets", make=_of("records_consumed", lambda b: _parts(b, _moved)), problem="were reported with offsets 3 to 22; it holds 0 to 19", case="fetch/classic/nothing-committed", said="never asked for one beyond 20"),
     ShimFault(
         name="counts-wrong", make=_of("records_consumed", lambda b: [{**b, "count": b["count"] + 1}]), problem="its partitions add up to another number", case="",
     ),

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from groupproof.harness.record_claims import refuted_records
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
@@ -40,7 +41,7 @@ class _Asked:
 
 def broken_claims(trace: Trace) -> list[str]:
     """Return each claim that the trace refutes, once, as a sentence."""
-    return list(dict.fromkeys(_refuted(trace)))
+    return list(dict.fromkeys((*_refuted(trace), *refuted_records(trace))))
 
 
 def unattributed(trace: Trace) -> str | None:

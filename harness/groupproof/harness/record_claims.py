@@ -1,0 +1,67 @@
+"""Records that a shim tells of, held against what its client asks for next: whoever has been given a record asks for the one behind it. Pure.
+
+A client that tells of records up to an offset, and whose Fetch requests afterwards never ask beyond that, has not had them: the shim made the offsets
+up, or counted wrongly, and what rests on them says nothing about the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["refuted_records"]
+
+_FETCH, _JOIN = Api.FETCH.title, Api.JOIN_GROUP.title
+
+
+@dataclass(slots=True)
+class _Position:
+    """The newest record told of one partition, and the furthest offset that was asked for before and since."""
+
+    told: int = -1
+    asked: int = -1
+    asked_since: int = -1
+
+    @property
+    def is_refuted(self) -> bool:
+        return self.told >= 0 and 0 <= self.asked_since <= self.told and self.asked <= self.told
+
+
+def refuted_records(trace: Trace) -> Iterator[str]:
+    """Yield a sentence for each client and partition of which records were told that the client's own Fetch requests refute.
+
+    A rejoin begins anew: a member may then start at an older offset that was committed.
+    """
+    positions: dict[tuple[str, str, int], _Position] = {}
+    for seen in trace:
+        if seen.client is None:
+            continue
+        if seen.kind == "request" and seen.api == _JOIN:
+            for key in [key for key in positions if key[0] == seen.client]:
+                del positions[key]
+        elif seen.kind == "request" and seen.api == _FETCH:
+            _follow_fetch(positions, seen, seen.client)
+        elif seen.who == "shim" and seen.body.get("name") == "records_consumed":
+            _follow_records(positions, seen, seen.client)
+    for (client, topic, partition), position in positions.items():
+        if position.is_refuted:
+            yield (
+                f"records of {topic}-{partition} were told up to offset {position.told}, yet {client} never asked for one beyond {position.asked_since}"
+            )
+
+
+def _follow_fetch(positions: dict[tuple[str, str, int], _Position], fetch: Observation, client: str) -> None:
+    for topic, partition, offset in fetch.offsets:
+        position = positions.setdefault((client, topic, partition), _Position())
+        position.asked = max(position.asked, offset)
+        position.asked_since = max(position.asked_since, offset)
+
+
+def _follow_records(positions: dict[tuple[str, str, int], _Position], event: Observation, client: str) -> None:
+    for each in event.body.get("partitions") or ():
+        position = positions.setdefault((client, each["topic"], each["partition"]), _Position())
+        if each.get("maxOffset", -1) > position.told:
+            position.told, position.asked_since = each["maxOffset"], -1
