@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.harness.judges.story import Story
 
-from groupproof.harness.terms import REACT_MS, Terms, TermsReader, lost_ms
+from groupproof.harness.terms import REACT_MS, Terms, TermsReader, stall_ms
 from groupproof.protocol.vocabulary import Api
 
 WISHED = {"session_timeout_ms": 3_000, "heartbeat_interval_ms": 300, "max_poll_interval_ms": 20_000}
@@ -76,4 +76,4 @@ def test_a_stall_of_the_machine_is_counted_once() -> None:
     loop = story.see("event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": 400})
     child = story.see("event", who="kit", body={"name": "lag", "source": "child", "lag_ms": 380.5})
 
-    assert lost_ms(loop) + lost_ms(child) == 380.5
+    assert stall_ms(loop) + stall_ms(child) == 380.5

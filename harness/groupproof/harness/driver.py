@@ -42,7 +42,7 @@ from groupproof.harness.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.subjects import Subject
-from groupproof.harness.terms import TermsReader, lost_ms
+from groupproof.harness.terms import TermsReader, stall_ms
 from groupproof.harness.troubles import BrokenShim, KitFailure
 from groupproof.protocol.faults import Move
 from groupproof.protocol.trace import Observation, Recorder
@@ -238,7 +238,7 @@ class Driver:
         with trio.move_on_after(self._patience_s(within_ms)) as patience:
 
             def feed(seen: Observation) -> None:
-                patience.deadline += lost_ms(seen) / 1000
+                patience.deadline += stall_ms(seen) / 1000
                 if watcher.feed(seen):
                     reached.set()
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["REACT_MS", "Terms", "TermsReader", "lost_ms"]
+__all__ = ["REACT_MS", "Terms", "TermsReader", "stall_ms"]
 
 REACT_MS: Final = 6_000.0
 """Within which a client has reacted, unless its own rhythm was measured and is slower."""
@@ -97,7 +97,7 @@ class TermsReader:
         return max((max(0.0, on_the_wire - float(plan)) for on_the_wire, plan in wished if plan), default=0.0)
 
 
-def lost_ms(seen: Observation) -> float:
+def stall_ms(seen: Observation) -> float:
     """Return how much time (ms) the machine lost by what an observation tells: a wait that it fell into was so much shorter for the client.
 
     The kit's loop and its child process both tell of one stall; the child's word is taken, for it has nothing else to do.

@@ -6,7 +6,7 @@ import pytest
 from tests.harness.judges.story import ID, Story, findings, verdict
 
 from groupproof.harness.case import Judge
-from groupproof.harness.evidence import NotOffered, NotReached
+from groupproof.harness.evidence import NotReached
 from groupproof.harness.judges.fields import (
     commits_carry_membership,
     fetches_only_assigned,
@@ -21,7 +21,6 @@ from groupproof.harness.judges.fields import (
     subscribes_to,
     syncs_after_join,
     syncs_protocol_agreed,
-    where_honoured,
     where_version,
 )
 from groupproof.harness.verdicts import Proof, Verdict
@@ -208,16 +207,6 @@ def test_what_only_newer_versions_are_answered_is_asked_of_them_alone(version: i
     once = joins_once("m0", after="parked", requirement="CLIENT-22")
 
     assert verdict(where_version("m0", Api.JOIN_GROUP, 7, once, requirement="CLIENT-22"), story.end()) is expected
-
-
-def test_a_setting_that_the_shim_ignores_is_not_counted_on() -> None:
-    once = where_honoured("m0", "request_timeout_ms", joins_once("m0", after="parked", requirement="CLIENT-22"))
-    story = Story().mark("parked").end()
-    assert verdict(once, story) is Verdict.OK
-
-    story.tell("answer", ok=True, ignored=["request_timeout_ms"])
-    with pytest.raises(NotOffered, match="request_timeout_ms"):
-        verdict(once, story)
 
 
 STARTS = {("t", 0): 10, ("t", 1): 12}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from groupproof.harness.case import Judge
-from groupproof.harness.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, overdue, tolerated_ms, waited
 from groupproof.harness.judges.reading import (
     accepted,
@@ -23,7 +23,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
     "commits_carry_membership", "fetches_only_assigned", "joins_once", "joins_when_topics_grow", "joins_with_timeouts", "keeps_id_handed_out", "lists_protocols",
-    "names_its_instance", "starts_at", "starts_in_generation", "subscribes_to", "syncs_after_join", "syncs_protocol_agreed", "where_honoured", "where_version",
+    "names_its_instance", "starts_at", "starts_in_generation", "subscribes_to", "syncs_after_join", "syncs_protocol_agreed", "where_version",
 ]  # fmt: skip
 
 
@@ -172,17 +172,6 @@ def where_version(client: str, api: Api, at_least: int, asked: Judge, *, require
             yield claim.ok("It asks in an older version.", sent[0])
         else:
             yield from asked(ev)
-
-    return judge
-
-
-def where_honoured(client: str, setting: str, asked: Judge) -> Judge:
-    """Ask `asked` only of a client whose shim took `setting`; one that ignores it has a time of its own, which the run can't wait for."""
-
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        if any(setting in (seen.body.get("ignored") or ()) for seen in ev.events("answer", client)):
-            raise NotOffered(f"the shim of {client} does not set {setting}")
-        yield from asked(ev)
 
     return judge
 
