@@ -12,7 +12,7 @@ from groupproof.harness.judges.repeating import (
     repeats_no_refused_commit,
 )
 from groupproof.harness.verdicts import Proof, Verdict
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 AT_5, AT_20 = ("t", 0, 5), ("t", 0, 20)
 UNKNOWN = ErrorCode.UNKNOWN_MEMBER_ID
@@ -133,6 +133,25 @@ def hurried(*, every_ms: int, times: int, error: int = ErrorCode.REBALANCE_IN_PR
     ],
 )
 def test_only_retries_in_haste_one_after_the_other_of_what_a_rebalance_refuses_are_told(story: Story, expected: Verdict) -> None:
+    assert verdict(pauses_between_commits("m0", after="commit"), story) is expected
+
+
+def crowded(*, every_ms: int, times: int) -> Story:
+    """Tell of commits that leave five at a time: the answers come when all five are on their way."""
+    story = begun()
+    for number in range(times):
+        story.at(number * every_ms)
+        sent = [story.request(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(AT_5,)) for _ in range(5)]
+        for each in sent:
+            story.answer(each, error=ErrorCode.REBALANCE_IN_PROGRESS)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("story", "expected"),
+    [(crowded(every_ms=100, times=6), Verdict.OK), (crowded(every_ms=10, times=2), Verdict.OK), (crowded(every_ms=10, times=6), Verdict.NON_STRICT)],
+)
+def test_a_commit_that_leaves_before_the_answer_to_the_one_before_it_is_no_retry(story: Story, expected: Verdict) -> None:
     assert verdict(pauses_between_commits("m0", after="commit"), story) is expected
 
 
