@@ -12,7 +12,7 @@ from groupproof.protocol.spec.profiles import Profile
 from groupproof.protocol.spec.terms import REQUESTS, Form, On, Row, State, state_name
 from groupproof.protocol.vocabulary import ErrorCode, error_named
 
-__all__ = ["group_markdown", "member_markdown"]
+__all__ = ["answer_words", "effect_words", "group_markdown", "member_markdown"]
 
 _COLUMNS: Final = ("state", "rule", "when", "answer", "does", "then", "requirement")
 
@@ -42,7 +42,7 @@ def group_markdown(profile: Profile) -> str:
 
 
 def _before_group(checks: Mapping[On, tuple[Row, ...]]) -> Iterator[str]:
-    rows = ((on.value, row.name, row.guard.value, _answer(on, row), row.requirement) for on, cell in checks.items() for row in cell)
+    rows = ((on.value, row.name, row.guard.value, answer_words(on, row), row.requirement) for on, cell in checks.items() for row in cell)
     return table(("request", "rule", "when", "answer", "requirement"), rows)
 
 
@@ -50,12 +50,17 @@ def _cell(on: On, state: State, rows: Iterable[Row]) -> Iterator[tuple[str, ...]
     """Yield the rows of one cell; the state stands once, so that the cells are seen."""
     for number, row in enumerate(rows):
         then = row.then.value if row.then else ""
-        does = "; ".join(effect.value for effect in (*row.effects, *row.after))
         requirement = f"{row.requirement} ({row.note})" if row.note else row.requirement
-        yield ("" if number else state_name(state), row.name, row.guard.value, _answer(on, row), does, then, requirement)
+        yield ("" if number else state_name(state), row.name, row.guard.value, answer_words(on, row), effect_words(row), then, requirement)
 
 
-def _answer(on: On, row: Row) -> str:
+def effect_words(row: Row) -> str:
+    """Return what the coordinator does by `row`, in its order."""
+    return "; ".join(effect.value for effect in (*row.effects, *row.after))
+
+
+def answer_words(on: On, row: Row) -> str:
+    """Return what answers a request by `row`: an error code with its name, a form, or `parked`; nothing for an input that is no request."""
     if row.answer is None:
         return "parked" if on in REQUESTS else ""
     return row.answer.value if isinstance(row.answer, Form) else _code(row.answer)

@@ -1,4 +1,4 @@
-"""`groupproof explain ID`: one case, requirement, profile or subject in full, with its source."""
+"""`groupproof explain ID`: one case, requirement, cell of a table, profile or subject in full, with its source."""
 
 from __future__ import annotations
 
@@ -20,21 +20,29 @@ _WIDTH = 110
 
 @click.command(name="explain", short_help="Explain one of them in full, with its source.")
 @click.argument("name", metavar="[ID]", required=False)
-@click.option("--profile", "one", metavar="PROFILE", help="With --against: the profile to compare.")
+@click.option("--profile", "one", metavar="PROFILE", help="The release whose table to show; with --against: the profile to compare.")
 @click.option("--against", "other", metavar="PROFILE", help="Tell what this profile does otherwise.")
 def command(name: str | None, one: str | None, other: str | None) -> int:
     """Explain one case, requirement, profile or subject: what it asks, where that was read, and what judges it.
+
+    `SyncGroup/PreparingRebalance --profile P` shows a cell of a release's table: the coordinator's rules for that input in that state.
 
     `--profile A --against B` tells what two profiles do differently.
     """
     if name is None or other is not None:
         click.echo("\n".join(_contrast(one or name, other)))
         return 0
+    from groupproof.harness.cli.table_cells import cell_lines
+
     for lines in (_case(name), _requirement(name), _profile(name), _subject(name)):
         if lines is not None:
             click.echo("\n".join(lines))
             return 0
-    raise _unknown(name)
+    cell = cell_lines(name, one)
+    if cell is None:
+        raise _unknown(name)
+    click.echo("\n".join(cell))
+    return 0
 
 
 def _contrast(one: str | None, other: str | None) -> list[str]:
@@ -67,7 +75,7 @@ def _unknown(name: str) -> Exception:
 
     known = [*(case.id for case in CASES), *(each.id for each in requirements()), *known_profiles(), *names()]
     hint = nearest(name, known) or nearest(name.upper(), known)
-    return WrongUsage(f"{name!r} is no case, requirement, profile or subject{hint}; see groupproof list")
+    return WrongUsage(f"{name!r} is no case, requirement, profile, subject or input of the table{hint}; see groupproof list")
 
 
 def _case(name: str) -> list[str] | None:
