@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.coordinator.broker import Arrived
 from groupproof.coordinator.bugs_of_answers import BUGS_OF_ANSWERS
+from groupproof.coordinator.incoming import IncomingRequest
 from groupproof.protocol.framing import frame
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import WireRequest, read_response, write_response
@@ -13,8 +13,8 @@ from groupproof.protocol.wire import WireRequest, read_response, write_response
 BY_NAME = {each.name: each for each in BUGS_OF_ANSWERS}
 
 
-def _arrived(api: Api, version: int) -> Arrived:
-    return Arrived(wire=WireRequest(api=api, version=version, correlation=7, client_id="c", body={}), columns={"node": 1})
+def _arrived(api: Api, version: int) -> IncomingRequest:
+    return IncomingRequest(wire=WireRequest(api=api, version=version, correlation=7, client_id="c", body={}), columns={"node": 1})
 
 
 def _said(name: str, api: Api, version: int, body: dict[str, Any]) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ import trio
 from groupproof.coordinator.commits import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
 from groupproof.coordinator.coordinators import Coordinators, Ticket
 from groupproof.coordinator.data import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
+from groupproof.coordinator.incoming import IncomingRequest
 from groupproof.coordinator.interception import Interception
 from groupproof.coordinator.machine import Machine
 from groupproof.coordinator.metadata import (
@@ -34,25 +35,11 @@ from groupproof.protocol.messages import FindCoordinatorRequest, GroupRequest, G
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire import WireRequest, body_of, message_of
+from groupproof.protocol.wire import body_of, message_of
 
-__all__ = ["AT_ONCE", "Arrived", "Broker", "Parked", "Peer", "Signal"]
+__all__ = ["AT_ONCE", "Broker", "Parked", "Peer", "Signal"]
 
 Body = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
-    """One request and the columns that name it in the trace; `is_refused` marks an ApiVersions of an unknown version (KIP-511)."""
-
-    wire: WireRequest
-    columns: Mapping[str, Any]
-    is_refused: bool = False
-
-    @property
-    def answer_version(self) -> int:
-        """The version of the answer: 0 for a refused ApiVersions."""
-        return 0 if self.is_refused else self.wire.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +115,7 @@ class Broker:
     def versions_of(self, api: Api) -> tuple[int, int] | None:
         return self._accepted.get(api)
 
-    async def process(self, arrived: Arrived, peer: Peer, *, taken_up_twice: Callable[[], None] | None = None) -> Body | None:
+    async def process(self, arrived: IncomingRequest, peer: Peer, *, taken_up_twice: Callable[[], None] | None = None) -> Body | None:
         """Take the request up and return its answer, None where none is due (Produce with acks 0).
 
         With `taken_up_twice` it is taken up twice, before that is called; the second answer is dropped.
@@ -146,7 +133,7 @@ class Broker:
             taken_up_twice()
         return answer
 
-    def _answer(self, arrived: Arrived) -> Body | None:
+    def _answer(self, arrived: IncomingRequest) -> Body | None:
         api, body = arrived.wire.api, arrived.wire.body
         if arrived.is_refused:
             return unsupported_api_versions(self.world)
@@ -158,7 +145,7 @@ class Broker:
 
     # Groups
 
-    def take_up(self, arrived: Arrived, peer: Peer) -> Body | Parked:
+    def take_up(self, arrived: IncomingRequest, peer: Peer) -> Body | Parked:
         """Take up a request of `AT_ONCE` without waiting: return its answer, or where it is parked."""
         token = (peer.number, next(self._serials))
         ticket = self._ticket(arrived, peer)
@@ -174,10 +161,10 @@ class Broker:
             self.coordinators.abandon([parked.token])
 
     @staticmethod
-    def _ticket(arrived: Arrived, peer: Peer) -> Ticket:
+    def _ticket(arrived: IncomingRequest, peer: Peer) -> Ticket:
         return Ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}"))
 
-    async def _coordinate(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> Body:
+    async def _coordinate(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
         if not isinstance(message, OFFSET_REQUESTS):
             return body_of(await self._ask(message, arrived, peer, twice))
         fields = self.world.fields
@@ -192,7 +179,7 @@ class Broker:
             answer if known is message and not repeats_topics else with_unknown(message, answer, known=known, repeats_topics=repeats_topics)
         )
 
-    async def _ask(self, message: GroupRequest, arrived: Arrived, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
+    async def _ask(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
         """Ask the coordinator machine; wait while it keeps the request parked."""
         ticket = self._ticket(arrived, peer)
         tokens = [(peer.number, next(self._serials)) for _ in range(2 if twice else 1)]
@@ -208,7 +195,7 @@ class Broker:
         finally:
             self.coordinators.abandon(tokens)
 
-    def _submit(self, message: GroupRequest, arrived: Arrived, peer: Peer, token: tuple[int, int], ticket: Ticket) -> None:
+    def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, token: tuple[int, int], ticket: Ticket) -> None:
         wire = arrived.wire
         arrival = Arrival(token=token, api_version=wire.version, client_id=wire.client_id or "", client_host=f"/{peer.host}")
         self.coordinators.submit(self.node_id, message, arrival, arrived.columns, ticket)

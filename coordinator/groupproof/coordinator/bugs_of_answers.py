@@ -11,7 +11,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire import VERSIONS
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.broker import Arrived
+    from groupproof.coordinator.incoming import IncomingRequest
 
 __all__ = ["BUGS_OF_ANSWERS"]
 
@@ -27,7 +27,7 @@ _WRONG_CODE: Final = ErrorCode.UNKNOWN_SERVER_ERROR.value
 def _on(api: Api, change: Change, version: int | None = None) -> Line:
     """Return the line that changes the answers to `api`, of one version or of all."""
 
-    def says(arrived: Arrived, said: Body) -> Body:
+    def says(arrived: IncomingRequest, said: Body) -> Body:
         is_meant = arrived.wire.api is api and version in (None, arrived.wire.version)
         return change(said) if is_meant and not arrived.is_refused else said
 
@@ -130,16 +130,16 @@ def _fields() -> Iterator[Variant]:
 # Connections -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _other_correlation(_: Arrived, data: bytes) -> bytes:
+def _other_correlation(_: IncomingRequest, data: bytes) -> bytes:
     at = _LENGTH_BYTES
     return data[:at] + (int.from_bytes(data[at : at + 4], "big") ^ 1).to_bytes(4, "big") + data[at + 4 :]
 
 
-def _twice(api: Api) -> Callable[[Arrived, bytes], bytes]:
+def _twice(api: Api) -> Callable[[IncomingRequest, bytes], bytes]:
     return lambda arrived, data: data * 2 if arrived.wire.api is api else data
 
 
-def _one_byte_short(_: Arrived, data: bytes) -> bytes:
+def _one_byte_short(_: IncomingRequest, data: bytes) -> bytes:
     return (len(data) - _LENGTH_BYTES - 1).to_bytes(_LENGTH_BYTES, "big") + data[_LENGTH_BYTES:-1]
 
 
@@ -147,17 +147,17 @@ def _slow(api: Api, delay_s: float) -> Line:
     return Line(delay_s=lambda arrived: delay_s if arrived.wire.api is api else 0.0)
 
 
-def _by_every_broker_itself(arrived: Arrived, said: Body) -> Body:
+def _by_every_broker_itself(arrived: IncomingRequest, said: Body) -> Body:
     if arrived.wire.api is not Api.FIND_COORDINATOR:
         return said
     return {**said, "coordinators": tuple({**each, "node_id": arrived.columns["node"]} for each in said["coordinators"])}
 
 
-def _future_unanswered(arrived: Arrived, said: Body) -> Body | None:
+def _future_unanswered(arrived: IncomingRequest, said: Body) -> Body | None:
     return None if arrived.is_refused else said
 
 
-def _empty_key_refused(arrived: Arrived, said: Body) -> Body:
+def _empty_key_refused(arrived: IncomingRequest, said: Body) -> Body:
     if arrived.wire.api is not Api.FIND_COORDINATOR:
         return said
     refused = ErrorCode.INVALID_GROUP_ID.value
@@ -168,7 +168,7 @@ def _throttling(throttle_ms: int) -> Line:
     return Line(says=lambda _, said: {**said, "throttle_time_ms": throttle_ms})
 
 
-def _with_another_group(arrived: Arrived, said: Body) -> Body:
+def _with_another_group(arrived: IncomingRequest, said: Body) -> Body:
     """Tell another group's offsets before those asked for, as far as the version can tell groups apart."""
     if arrived.wire.api is not Api.OFFSET_FETCH or arrived.wire.version < _GROUPS_SINCE:
         return said
@@ -176,7 +176,7 @@ def _with_another_group(arrived: Arrived, said: Body) -> Body:
     return {**said, "groups": (*({**each, "group_id": f"{each['group_id']}-of-another"} for each in told[:1]), *told)}
 
 
-def _with_dead_port(arrived: Arrived, said: Body) -> Body:
+def _with_dead_port(arrived: IncomingRequest, said: Body) -> Body:
     """Tell a port at which nobody listens by the versions that know one key alone; the kit itself asks by a newer one."""
     if arrived.wire.api is not Api.FIND_COORDINATOR or arrived.wire.version >= _KEYS_SINCE:
         return said

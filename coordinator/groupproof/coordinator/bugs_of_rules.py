@@ -18,7 +18,7 @@ from groupproof.protocol.messages import GroupResponse, JoinGroupResponse, ListG
 from groupproof.protocol.spec import Effect, Form, Guard, On
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.engine import Engine
+    from groupproof.coordinator.context import EffectContext
     from groupproof.coordinator.inputs import Input
     from groupproof.coordinator.timers import TimerKey
 
@@ -54,41 +54,41 @@ def _timers() -> Iterator[Variant]:
 # Effects -------------------------------------------------------------------------------------------------------------------------
 
 
-def _then(effect: Effect, more: Callable[[Engine, Input], None]) -> Callable[[Engine, Input], None]:
+def _then(effect: Effect, more: Callable[[EffectContext, Input], None]) -> Callable[[EffectContext, Input], None]:
     """Return the effect followed by `more`."""
 
-    def both(engine: Engine, on: Input) -> None:
+    def both(engine: EffectContext, on: Input) -> None:
         EFFECTS[effect](engine, on)
         more(engine, on)
 
     return both
 
 
-def _count_by(difference: int) -> Callable[[Engine, Input], None]:
-    def count(_: Engine, on: Input) -> None:
+def _count_by(difference: int) -> Callable[[EffectContext, Input], None]:
+    def count(_: EffectContext, on: Input) -> None:
         on.here.generation += difference
 
     return count
 
 
-def _leaders_protocol(_: Engine, on: Input) -> None:
+def _leaders_protocol(_: EffectContext, on: Input) -> None:
     group = on.here
     group.protocol_name = group.members.by_id[group.members.leader or ""].protocols[0].name
 
 
-def _last_joiner_leads(_: Engine, on: Input) -> None:
+def _last_joiner_leads(_: EffectContext, on: Input) -> None:
     on.here.members.leader = list(on.here.members.by_id)[-1]
 
 
-def _keep_newcomer(_: Engine, on: Input) -> None:
+def _keep_newcomer(_: EffectContext, on: Input) -> None:
     on.here.newcomer_came = True
 
 
-def _spend_nothing(_: Engine, on: Input) -> None:
+def _spend_nothing(_: EffectContext, on: Input) -> None:
     on.here.budget_ms = 1_000_000
 
 
-def _answer_all_as_leaders(engine: Engine, on: Input) -> None:
+def _answer_all_as_leaders(engine: EffectContext, on: Input) -> None:
     group = on.here
     listed = group.members.listed(group.protocol_name)
     for member in group.members:
@@ -99,10 +99,10 @@ def _answer_all_as_leaders(engine: Engine, on: Input) -> None:
         member.is_new = False
 
 
-def _assign_to(turn: int) -> Callable[[Engine, Input], None]:
+def _assign_to(turn: int) -> Callable[[EffectContext, Input], None]:
     """Return what gives each member the assignment of the one that stands `turn` after it."""
 
-    def assign(_: Engine, on: Input) -> None:
+    def assign(_: EffectContext, on: Input) -> None:
         members, given = list(on.here.members), on.assignment or {}
         for index, member in enumerate(members):
             member.assignment = given.get(members[(index + turn) % len(members)].member_id, b"")
@@ -110,30 +110,30 @@ def _assign_to(turn: int) -> Callable[[Engine, Input], None]:
     return assign
 
 
-def _assign_first(_: Engine, on: Input) -> None:
+def _assign_first(_: EffectContext, on: Input) -> None:
     given = list((on.assignment or {}).values())
     for member in on.here.members:
         member.assignment = given[0] if given else b""
 
 
-def _keep_old_assignment(_: Engine, on: Input) -> None:
+def _keep_old_assignment(_: EffectContext, on: Input) -> None:
     for member in on.here.members:
         member.assignment = member.assignment or (on.assignment or {}).get(member.member_id, b"")
 
 
-def _keep_what_is_left_out(_: Engine, on: Input) -> None:
+def _keep_what_is_left_out(_: EffectContext, on: Input) -> None:
     for member in on.here.members:
         member.assignment = (on.assignment or {}).get(member.member_id, member.assignment)
 
 
-def _end_session_of_synced(engine: Engine, on: Input) -> None:
+def _end_session_of_synced(engine: EffectContext, on: Input) -> None:
     engine.arm_session(on.here, on.member_id, on.now_ms + 500)
 
 
-def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, first_only: bool = False) -> Callable[[Engine, Input], None]:
+def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, first_only: bool = False) -> Callable[[EffectContext, Input], None]:
     """Return what stores `keep(offset, offset before)`, with the metadata or none."""
 
-    def store(engine: Engine, on: Input) -> None:
+    def store(engine: EffectContext, on: Input) -> None:
         before = {key: each.offset for key, each in engine.offsets(on.group_id).by_partition.items()}
         EFFECTS[Effect.STORE_OFFSETS](engine, on)
         stored = engine.offsets(on.group_id).by_partition
@@ -147,7 +147,7 @@ def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, fi
 
 
 def _effects() -> Iterator[Variant]:
-    def made(name: str, says: str, breaks: str, effect: Effect, function: Callable[[Engine, Input], None]) -> Variant:
+    def made(name: str, says: str, breaks: str, effect: Effect, function: Callable[[EffectContext, Input], None]) -> Variant:
         return Variant(name=name, says=says, breaks=(breaks,), effects={effect: function})
 
     counted = Effect.NEXT_GENERATION

@@ -20,8 +20,9 @@ from typing import Any
 
 import trio
 
-from groupproof.coordinator.broker import AT_ONCE, Arrived, Broker, Parked
+from groupproof.coordinator.broker import AT_ONCE, Broker, Parked
 from groupproof.coordinator.inbox import Inbox
+from groupproof.coordinator.incoming import IncomingRequest
 from groupproof.coordinator.observed import request_columns, response_columns
 from groupproof.coordinator.sockets import Socket, has_all
 from groupproof.coordinator.strikes import Severed, Strikes, Struck
@@ -34,8 +35,7 @@ __all__ = ["SEND_S_MAX", "Connection", "Ended"]
 
 Body = Mapping[str, Any]
 
-SEND_S_MAX = 30.0
-"""Seconds within which a client must take an answer."""
+SEND_S_MAX = 30.0  # seconds within which a client must take an answer
 
 _READ_BYTES = 65536
 _AT_ONCE_MAX = 64  # of the requests that came together, so that one client does not keep the others waiting
@@ -57,7 +57,7 @@ class Ended(Exception):
 class _Left:
     """What could not be answered where it was read: requests with their sizes, then what `broke` the stream, or its end."""
 
-    arrived: list[tuple[Arrived, int]]
+    arrived: list[tuple[IncomingRequest, int]]
     broken: Exception | None = None
     is_end: bool = False
 
@@ -66,7 +66,7 @@ class _Left:
 class _Begun:
     """A request that was taken up where it was read, and what is left to do: wait for its answer, or send the rest of it."""
 
-    arrived: Arrived
+    arrived: IncomingRequest
     parked: Parked | None = None
     rest: bytes = b""
 
@@ -80,7 +80,7 @@ class Connection:
         self.host = peer.rpartition(":")[0] or peer
         self._stream = stream
         self._peer = peer
-        self._inbox: Inbox[Arrived | Ended | _Begun] = Inbox()
+        self._inbox: Inbox[IncomingRequest | Ended | _Begun] = Inbox()
         self._scope = trio.CancelScope()
         self._strikes = Strikes(broker, self)
         self._waiting_for: str | None = None
@@ -194,7 +194,7 @@ class Connection:
         """Take up what came, all of it before the first is answered; return what could not be answered at once."""
         if not data:
             return _Left([], is_end=True)
-        arrived: list[tuple[Arrived, int]] = []
+        arrived: list[tuple[IncomingRequest, int]] = []
         broken: Exception | None = None
         try:
             for payload in framer.feed(data):
@@ -206,7 +206,7 @@ class Connection:
             done += 1
         return None if done == len(arrived) and broken is None else _Left(arrived[done:], broken)
 
-    def _arrived(self, payload: bytes) -> Arrived:
+    def _arrived(self, payload: bytes) -> IncomingRequest:
         try:
             wire, refused = read_request(payload), None
         except UnsupportedVersion as error:
@@ -225,12 +225,12 @@ class Connection:
         known = f"this broker answers v{served[0]} to v{served[1]}" if served else "this broker does not serve it"
         raise WireError(f"{wire.api.title} v{wire.version}: {known}")
 
-    def _recorded(self, wire: WireRequest, refused: int | None) -> Arrived:
+    def _recorded(self, wire: WireRequest, refused: int | None) -> IncomingRequest:
         if self._is_plain and not self.broker.recorder.is_heard:
-            return Arrived(wire=wire, columns={}, is_refused=refused is not None)
+            return IncomingRequest(wire=wire, columns={}, is_refused=refused is not None)
         columns, what = self._columns(wire, wire.version if refused is None else refused)
         self.broker.recorder.record("request", **columns, **what)
-        return Arrived(wire=wire, columns=columns, is_refused=refused is not None)
+        return IncomingRequest(wire=wire, columns=columns, is_refused=refused is not None)
 
     def _columns(self, wire: WireRequest, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
         who, what = request_columns(wire.api, wire.body, self.broker.world.topics.name_of)
@@ -240,7 +240,7 @@ class Connection:
         }  # fmt: skip
         return columns, what
 
-    def _described(self, arrived: Arrived) -> Arrived:
+    def _described(self, arrived: IncomingRequest) -> IncomingRequest:
         """Return the request with the columns that nobody heard of, for a fault may still ask for them."""
         return arrived if arrived.columns else replace(arrived, columns=self._columns(arrived.wire, arrived.wire.version)[0])
 
@@ -265,7 +265,7 @@ class Connection:
 
     # At once
 
-    def _at_once(self, arrived: Arrived) -> bool:
+    def _at_once(self, arrived: IncomingRequest) -> bool:
         """Take the request up here and answer it, where nothing stands in the way; what is left to wait for is the other task's."""
         nothing_between = self._inbox.is_awaited and self.broker.interception.is_idle and self.broker.machine.is_whole
         if not (self._is_plain and arrived.wire.api in AT_ONCE and nothing_between):
@@ -277,7 +277,7 @@ class Connection:
             self._inbox.put_first(_Begun(arrived, rest=rest))
         return True
 
-    def _answer_at_once(self, arrived: Arrived, body: Body) -> bytes:
+    def _answer_at_once(self, arrived: IncomingRequest, body: Body) -> bytes:
         """Send what can be sent of the answer, and return the rest.
 
         No other task runs between this and the record of the answer, so that what the client does next is never recorded before it.
@@ -315,7 +315,7 @@ class Connection:
             while (arrived := await self._inbox.get()) is not None:
                 if isinstance(arrived, Ended):
                     raise arrived
-                assert isinstance(arrived, Arrived), "only a connection in order takes requests up at once"
+                assert isinstance(arrived, IncomingRequest), "only a connection in order takes requests up at once"
                 nursery.start_soon(self._guarded, partial(self._turn, arrived))
         self.end(self._farewell, by="client")
 
@@ -326,7 +326,7 @@ class Connection:
             await (self._go_on(arrived) if isinstance(arrived, _Begun) else self._turn(arrived))
         self.end(self._farewell, by="client")
 
-    async def _turn(self, arrived: Arrived) -> None:
+    async def _turn(self, arrived: IncomingRequest) -> None:
         if not self.broker.machine.is_whole:
             await self.broker.machine.ready(arrived.wire.api, arrived.wire.body)
         struck = self._strikes.on_request(arrived)
@@ -350,7 +350,7 @@ class Connection:
         if body is not None and self._is_open:
             await self._answer(arrived, body, struck)
 
-    async def _bent(self, arrived: Arrived, body: dict[str, Any]) -> Body | None:
+    async def _bent(self, arrived: IncomingRequest, body: dict[str, Any]) -> Body | None:
         """Return the answer as a variant gives it, when it gives it."""
         line = self.broker.line
         if line.leaves_when_closed and arrived.wire.api is Api.JOIN_GROUP:
@@ -359,7 +359,7 @@ class Connection:
             await trio.sleep(delay_s)
         return line.says(arrived, body)
 
-    async def _answer(self, arrived: Arrived, body: Body, struck: Struck | None) -> None:
+    async def _answer(self, arrived: IncomingRequest, body: Body, struck: Struck | None) -> None:
         """Send an answer, unless a fault has another idea; `struck` is the fault that struck the request."""
         api, asked = arrived.wire.api, arrived.wire.body
         columns = response_columns(api, asked, body)
@@ -385,7 +385,7 @@ class Connection:
             self._strikes.sent(strikes, failure="" if await self._is_taken() else "the client had closed the connection")
         self._strikes.passed(arrived, "response")
 
-    def _tell_unsent(self, arrived: Arrived) -> None:
+    def _tell_unsent(self, arrived: IncomingRequest) -> None:
         self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})
 
     async def _send(self, data: bytes, api: Api) -> None:

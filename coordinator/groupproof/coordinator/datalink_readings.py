@@ -19,7 +19,7 @@ from groupproof.protocol.spec.deltas import Change, gone
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.engine import Engine
+    from groupproof.coordinator.context import EffectContext
 
 __all__ = ["READINGS"]
 
@@ -27,7 +27,7 @@ _PREPARING: Final = GroupState.PREPARING_REBALANCE
 _COMPLETING: Final = GroupState.COMPLETING_REBALANCE
 _STABLE: Final = GroupState.STABLE
 
-Do = Callable[["Engine", Input], None]
+Do = Callable[["EffectContext", Input], None]
 
 
 class _AnyLeads(Drawn):
@@ -38,7 +38,7 @@ class _AnyLeads(Drawn):
 
 
 def _then_any_leads(next_generation: Do) -> Do:
-    def effect(engine: Engine, on: Input) -> None:
+    def effect(engine: EffectContext, on: Input) -> None:
         next_generation(engine, on)
         members = on.here.members
         members.leader = engine.choices.leader(on.group_id, tuple(members.by_id))
@@ -46,7 +46,7 @@ def _then_any_leads(next_generation: Do) -> Do:
     return effect
 
 
-def _next_generation_without_vote(engine: Engine, on: Input) -> None:
+def _next_generation_without_vote(engine: EffectContext, on: Input) -> None:
     """Count on without a vote: the protocol is the one that the leader names first, whoever else knows it."""
     group = on.here
     group.members.elect_joined()

@@ -17,7 +17,7 @@ from groupproof.protocol.spec import Effect, On
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.engine import Engine
+    from groupproof.coordinator.context import EffectContext
 
 __all__ = ["EFFECTS"]
 
@@ -25,17 +25,17 @@ __all__ = ["EFFECTS"]
 # Syncing -------------------------------------------------------------------------------------------------------------------------
 
 
-def _park_sync(engine: Engine, on: Input) -> None:
+def _park_sync(engine: EffectContext, on: Input) -> None:
     on.here.members.park_sync(on.member, parked_request(on))
 
 
-def _mark_synced(engine: Engine, on: Input) -> None:
+def _mark_synced(engine: EffectContext, on: Input) -> None:
     on.here.members.unsynced.pop(on.member_id, None)
     if not on.here.members.unsynced:
         engine.timers.cancel(TimerKey(On.SYNC_DEADLINE, on.group_id))
 
 
-def _store_assignment(engine: Engine, on: Input) -> None:
+def _store_assignment(engine: EffectContext, on: Input) -> None:
     assignment = {each.member_id: each.assignment for each in on.sync.assignments}
     failed = on.refusal is not ErrorCode.NONE
     if not failed:
@@ -48,19 +48,19 @@ def _store_assignment(engine: Engine, on: Input) -> None:
     engine.apply(outcome)
 
 
-def _keep_assignment(engine: Engine, on: Input) -> None:
+def _keep_assignment(engine: EffectContext, on: Input) -> None:
     kept = Input(on=On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group, generation=on.generation)
     kept.assignment = {each.member_id: each.assignment for each in on.sync.assignments}
     engine.apply(kept)
 
 
-def _assign(engine: Engine, on: Input) -> None:
+def _assign(engine: EffectContext, on: Input) -> None:
     assignment = on.assignment or {}
     for member in on.here.members:
         member.assignment = assignment.get(member.member_id, b"")  # entries of strangers are ignored (SYNC-08)
 
 
-def _answer_syncs(engine: Engine, on: Input) -> None:
+def _answer_syncs(engine: EffectContext, on: Input) -> None:
     for member in on.here.members:
         parked = on.here.members.park_sync(member, None)
         if parked is not None:
@@ -68,7 +68,7 @@ def _answer_syncs(engine: Engine, on: Input) -> None:
             engine.arm_session(on.here, member.member_id, on.now_ms + member.session_timeout_ms)
 
 
-def _fail_syncs(engine: Engine, on: Input, error: ErrorCode | None = None) -> None:
+def _fail_syncs(engine: EffectContext, on: Input, error: ErrorCode | None = None) -> None:
     for member in on.here.members:
         member.assignment = b""
         parked = on.here.members.park_sync(member, None)
@@ -78,16 +78,16 @@ def _fail_syncs(engine: Engine, on: Input, error: ErrorCode | None = None) -> No
     _end_sync_deadline(engine, on)
 
 
-def _abort_syncs(engine: Engine, on: Input) -> None:
+def _abort_syncs(engine: EffectContext, on: Input) -> None:
     _fail_syncs(engine, on, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def _end_sync_deadline(engine: Engine, on: Input) -> None:
+def _end_sync_deadline(engine: EffectContext, on: Input) -> None:
     on.here.members.unsynced.clear()
     engine.timers.cancel(TimerKey(On.SYNC_DEADLINE, on.group_id))
 
 
-def _evict_unsynced(engine: Engine, on: Input) -> None:
+def _evict_unsynced(engine: EffectContext, on: Input) -> None:
     for member_id in tuple(on.here.members.unsynced):
         evict(engine, on.here, member_id)
 
@@ -95,18 +95,18 @@ def _evict_unsynced(engine: Engine, on: Input) -> None:
 # Sessions and leaving ------------------------------------------------------------------------------------------------------------
 
 
-def _refresh_session(engine: Engine, on: Input) -> None:
+def _refresh_session(engine: EffectContext, on: Input) -> None:
     engine.arm_session(on.here, on.member_id, on.now_ms + on.member.session_timeout_ms)
 
 
-def _refresh_session_sparing_newcomers(engine: Engine, on: Input) -> None:
+def _refresh_session_sparing_newcomers(engine: EffectContext, on: Input) -> None:
     if on.member.is_new and on.member.join is not None:
         engine.cancel_session(on.here, on.member_id)
     else:
         _refresh_session(engine, on)
 
 
-def _restart_sessions(engine: Engine, on: Input) -> None:
+def _restart_sessions(engine: EffectContext, on: Input) -> None:
     for member in on.here.members:
         engine.arm_session(on.here, member.member_id, on.now_ms + member.session_timeout_ms)
 
@@ -117,25 +117,25 @@ def _named(on: Input) -> Member:
     return members.by_id[on.member_id or members.instances[on.instance_id or ""]]
 
 
-def _tell_removed(engine: Engine, on: Input) -> None:
+def _tell_removed(engine: EffectContext, on: Input) -> None:
     member = _named(on)
     if member.join is not None:
         refuse_join(engine, member.join, ErrorCode.UNKNOWN_MEMBER_ID, "")  # LEAVE-08
 
 
-def _remove(engine: Engine, on: Input) -> None:
+def _remove(engine: EffectContext, on: Input) -> None:
     evict(engine, on.here, _named(on).member_id)
 
 
-def _drop_pending(engine: Engine, on: Input) -> None:
+def _drop_pending(engine: EffectContext, on: Input) -> None:
     evict(engine, on.here, on.member_id)
 
 
-def _drop_evicted(engine: Engine, on: Input) -> None:
+def _drop_evicted(engine: EffectContext, on: Input) -> None:
     on.here.members.evicted.pop(on.member_id, None)
 
 
-def _leave_one(engine: Engine, on: Input, entry: LeaveMember) -> bool:
+def _leave_one(engine: EffectContext, on: Input, entry: LeaveMember) -> bool:
     """Judge one entry of the list; return whether it was removed."""
     named = Input(
         on=On.LEAVE_ENTRY, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group, arrival=on.arrival,
@@ -147,13 +147,13 @@ def _leave_one(engine: Engine, on: Input, entry: LeaveMember) -> bool:
     return row.answer is ErrorCode.NONE
 
 
-def _settle_left(engine: Engine, on: Input, members_left: int) -> None:
+def _settle_left(engine: EffectContext, on: Input, members_left: int) -> None:
     settled = Input(on=On.LEFT, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group)
     settled.members_left = members_left
     engine.apply(settled)
 
 
-def _leave_each(engine: Engine, on: Input) -> None:
+def _leave_each(engine: EffectContext, on: Input) -> None:
     assert isinstance(on.request, LeaveGroupRequest)
     members_before = 0 if on.group is None else len(on.group.members)
     removed = [_leave_one(engine, on, entry) for entry in on.request.members]
@@ -161,7 +161,7 @@ def _leave_each(engine: Engine, on: Input) -> None:
         _settle_left(engine, on, members_before - len(on.here.members))
 
 
-def _leave_one_by_one(engine: Engine, on: Input) -> None:
+def _leave_one_by_one(engine: EffectContext, on: Input) -> None:
     assert isinstance(on.request, LeaveGroupRequest)
     for entry in on.request.members:
         members_before = 0 if on.group is None else len(on.group.members)
@@ -171,7 +171,7 @@ def _leave_one_by_one(engine: Engine, on: Input) -> None:
             break
 
 
-def _answer_parked(engine: Engine, on: Input) -> None:
+def _answer_parked(engine: EffectContext, on: Input) -> None:
     members = on.here.members
     for member in members:
         join, sync = members.park_join(member, None), members.park_sync(member, None)
@@ -184,14 +184,14 @@ def _answer_parked(engine: Engine, on: Input) -> None:
 # Storage -------------------------------------------------------------------------------------------------------------------------
 
 
-def _store_group(engine: Engine, on: Input) -> None:
+def _store_group(engine: EffectContext, on: Input) -> None:
     if engine.append_error is not ErrorCode.NONE:
         return
     assignment = {member.member_id: member.assignment for member in on.here.members}
     engine.partition(on.group_id).groups[on.group_id] = StoredGroup.of(on.here, assignment)
 
 
-def _forget_group(engine: Engine, on: Input) -> None:
+def _forget_group(engine: EffectContext, on: Input) -> None:
     group = on.here
     for member_id in (*group.members.by_id, *group.members.pending, *group.members.evicted):
         engine.cancel_session(group, member_id)
@@ -200,7 +200,7 @@ def _forget_group(engine: Engine, on: Input) -> None:
     del engine.groups[on.group_id]
 
 
-EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
+EFFECTS: Final[Mapping[Effect, Callable[[EffectContext, Input], None]]] = {
     **JOIN_EFFECTS,
     Effect.PARK_SYNC: _park_sync,
     Effect.MARK_SYNCED: _mark_synced,

@@ -16,7 +16,7 @@ from groupproof.protocol.spec import Effect, On
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.engine import Engine
+    from groupproof.coordinator.context import EffectContext
 
 __all__ = ["JOIN_EFFECTS", "evict", "parked_request", "refuse_join"]
 
@@ -33,13 +33,13 @@ def _rebalance_timeout_ms(on: Input) -> int:
     return on.join.session_timeout_ms if asked < 0 else asked
 
 
-def refuse_join(engine: Engine, parked: Parked, error: ErrorCode, member_id: str) -> None:
+def refuse_join(engine: EffectContext, parked: Parked, error: ErrorCode, member_id: str) -> None:
     """Answer a parked JoinGroup with an error, in the form of its version."""
     generation = engine.profile.fields["join_error_generation"]
     engine.reply(parked.token, join_error(error, member_id, parked.api_version, generation))
 
 
-def _new_id(engine: Engine, on: Input) -> str:
+def _new_id(engine: EffectContext, on: Input) -> str:
     assert on.arrival is not None
     return engine.choices.member_id(on.arrival.client_id if on.instance_id is None else on.instance_id, on.arrival)
 
@@ -47,41 +47,41 @@ def _new_id(engine: Engine, on: Input) -> str:
 # Joining -------------------------------------------------------------------------------------------------------------------------
 
 
-def _create_group(engine: Engine, on: Input) -> None:
+def _create_group(engine: EffectContext, on: Input) -> None:
     engine.created(Group(group_id=on.group_id, since_ms=on.now_ms), on)
     key = TimerKey(On.CLEANUP, "")
     if engine.timers.due_of(key) is None:
         engine.timers.arm(key, on.now_ms + engine.settings.offsets_retention_check_interval_ms)
 
 
-def _reject(engine: Engine, on: Input) -> None:
+def _reject(engine: EffectContext, on: Input) -> None:
     on.here.members.remove(on.member_id)
     engine.cancel_session(on.here, on.member_id)
     on.answered_id = ""
 
 
-def _reject_member(engine: Engine, on: Input) -> None:
+def _reject_member(engine: EffectContext, on: Input) -> None:
     if on.member_id in on.here.members.pending:
         on.answered_id = ""
     else:
         _reject(engine, on)
 
 
-def _forget_instance(engine: Engine, on: Input) -> None:
+def _forget_instance(engine: EffectContext, on: Input) -> None:
     on.here.members.instances.pop(on.instance_id or "", None)
 
 
-def _blank_member_id(engine: Engine, on: Input) -> None:
+def _blank_member_id(engine: EffectContext, on: Input) -> None:
     on.answered_id = ""
 
 
-def _give_member_id(engine: Engine, on: Input) -> None:
+def _give_member_id(engine: EffectContext, on: Input) -> None:
     on.answered_id = _new_id(engine, on)
     on.here.members.pending[on.answered_id] = None
     engine.arm_session(on.here, on.answered_id, on.now_ms + on.join.session_timeout_ms)
 
 
-def _admit(engine: Engine, on: Input) -> None:
+def _admit(engine: EffectContext, on: Input) -> None:
     group, asked = on.here, on.join
     assert on.arrival is not None
     member = Member(
@@ -98,26 +98,26 @@ def _admit(engine: Engine, on: Input) -> None:
     on.answered_id = member.member_id
 
 
-def _start_newcomer_timer(engine: Engine, on: Input) -> None:
+def _start_newcomer_timer(engine: EffectContext, on: Input) -> None:
     engine.arm_session(on.here, on.answered_id or "", on.now_ms + engine.settings.new_member_join_timeout_ms)
 
 
-def _end_newcomer(engine: Engine, on: Input) -> None:
+def _end_newcomer(engine: EffectContext, on: Input) -> None:
     on.here.members.by_id[on.answered_id or on.member_id].is_new = False
 
 
-def _take_timeouts(engine: Engine, on: Input) -> None:
+def _take_timeouts(engine: EffectContext, on: Input) -> None:
     member = on.here.members.by_id[on.answered_id or on.member_id]
     member.session_timeout_ms = on.join.session_timeout_ms
     member.rebalance_timeout_ms = _rebalance_timeout_ms(on)
 
 
-def _update(engine: Engine, on: Input) -> None:
+def _update(engine: EffectContext, on: Input) -> None:
     on.here.members.set_protocols(on.member, on.join.protocols)
     on.here.members.park_join(on.member, parked_request(on))  # an older one is superseded and never answered (JOIN-35)
 
 
-def _replace_instance(engine: Engine, on: Input) -> None:
+def _replace_instance(engine: EffectContext, on: Input) -> None:
     group = on.here
     members = group.members
     assert on.instance_id is not None
@@ -135,7 +135,7 @@ def _replace_instance(engine: Engine, on: Input) -> None:
     members.set_protocols(member, on.join.protocols)
 
 
-def _park_join(engine: Engine, on: Input) -> None:
+def _park_join(engine: EffectContext, on: Input) -> None:
     members = on.here.members
     members.park_join(members.by_id[on.answered_id or ""], parked_request(on))
 
@@ -143,14 +143,14 @@ def _park_join(engine: Engine, on: Input) -> None:
 # The join phase ------------------------------------------------------------------------------------------------------------------
 
 
-def _start_initial_delay(engine: Engine, on: Input) -> None:
+def _start_initial_delay(engine: EffectContext, on: Input) -> None:
     group, delay_ms = on.here, engine.settings.group_initial_rebalance_delay_ms
     group.delay_ms = delay_ms
     group.budget_ms = max(group.members.rebalance_timeout_ms - delay_ms, 0)
     engine.timers.arm(TimerKey(On.INITIAL_DELAY_END, on.group_id), on.now_ms + delay_ms)
 
 
-def _extend_initial_delay(engine: Engine, on: Input) -> None:
+def _extend_initial_delay(engine: EffectContext, on: Input) -> None:
     group, spent_ms = on.here, on.here.delay_ms
     group.newcomer_came = False
     group.delay_ms = min(engine.settings.group_initial_rebalance_delay_ms, group.budget_ms)
@@ -158,20 +158,20 @@ def _extend_initial_delay(engine: Engine, on: Input) -> None:
     engine.timers.arm(TimerKey(On.INITIAL_DELAY_END, on.group_id), on.now_ms + group.delay_ms)
 
 
-def _rearm_join_deadline(engine: Engine, on: Input) -> None:
+def _rearm_join_deadline(engine: EffectContext, on: Input) -> None:
     engine.timers.arm(TimerKey(On.JOIN_DEADLINE, on.group_id), on.now_ms + on.here.members.rebalance_timeout_ms)
 
 
-def _await_joins(engine: Engine, on: Input) -> None:
+def _await_joins(engine: EffectContext, on: Input) -> None:
     _rearm_join_deadline(engine, on)
     engine.consequence(On.JOIN_CHECK, on)
 
 
-def _check_joins(engine: Engine, on: Input) -> None:
+def _check_joins(engine: EffectContext, on: Input) -> None:
     engine.consequence(On.JOIN_CHECK, on)
 
 
-def _check_absence(engine: Engine, on: Input) -> None:
+def _check_absence(engine: EffectContext, on: Input) -> None:
     engine.consequence(On.ABSENCE_CHECK, on)
 
 
@@ -179,12 +179,12 @@ def _unjoined(on: Input) -> list[str]:
     return [member.member_id for member in on.here.members if member.join is None and not member.is_static]
 
 
-def _end_unjoined_timers(engine: Engine, on: Input) -> None:
+def _end_unjoined_timers(engine: EffectContext, on: Input) -> None:
     for member_id in _unjoined(on):
         engine.cancel_session(on.here, member_id)
 
 
-def _evict_unjoined(engine: Engine, on: Input) -> None:
+def _evict_unjoined(engine: EffectContext, on: Input) -> None:
     members = on.here.members
     for member_id in _unjoined(on):
         members.remove(member_id)
@@ -192,25 +192,25 @@ def _evict_unjoined(engine: Engine, on: Input) -> None:
             members.evicted[member_id] = None
 
 
-def _next_generation(engine: Engine, on: Input) -> None:
+def _next_generation(engine: EffectContext, on: Input) -> None:
     on.here.members.elect_joined()
     _next_generation_empty(engine, on)
 
 
-def _next_generation_empty(engine: Engine, on: Input) -> None:
+def _next_generation_empty(engine: EffectContext, on: Input) -> None:
     engine.timers.cancel(TimerKey(On.JOIN_DEADLINE, on.group_id))
     engine.timers.cancel(TimerKey(On.INITIAL_DELAY_END, on.group_id))
     on.here.next_generation(partial(engine.choices.protocol, on.group_id))
 
 
-def _answer_join(engine: Engine, on: Input, member: Member, listed: tuple[JoinMember, ...]) -> None:
+def _answer_join(engine: EffectContext, on: Input, member: Member, listed: tuple[JoinMember, ...]) -> None:
     members = on.here.members
     parked = members.park_join(member, None)
     if parked is not None:
         engine.reply(parked.token, join_answer(on, member, listed if member.member_id == members.leader else ()))
 
 
-def _answer_joins(engine: Engine, on: Input) -> None:
+def _answer_joins(engine: EffectContext, on: Input) -> None:
     group = on.here
     listed = group.members.listed(group.protocol_name)
     for member in group.members:
@@ -219,7 +219,7 @@ def _answer_joins(engine: Engine, on: Input) -> None:
         member.is_new = False
 
 
-def _answer_joins_sparing_newcomers(engine: Engine, on: Input) -> None:
+def _answer_joins_sparing_newcomers(engine: EffectContext, on: Input) -> None:
     newcomers = [member for member in on.here.members if member.is_new]
     _answer_joins(engine, on)
     for member in newcomers:
@@ -227,19 +227,19 @@ def _answer_joins_sparing_newcomers(engine: Engine, on: Input) -> None:
             engine.cancel_session(on.here, member.member_id)
 
 
-def _start_sync_deadline(engine: Engine, on: Input) -> None:
+def _start_sync_deadline(engine: EffectContext, on: Input) -> None:
     group = on.here
     group.members.unsynced.update(dict.fromkeys(group.members.by_id))
     engine.timers.arm(TimerKey(On.SYNC_DEADLINE, on.group_id), on.now_ms + group.members.rebalance_timeout_ms)
 
 
-def evict(engine: Engine, group: Group, member_id: str) -> None:
+def evict(engine: EffectContext, group: Group, member_id: str) -> None:
     """Remove a member or a pending id, with its timer."""
     group.members.remove(member_id)
     engine.cancel_session(group, member_id)
 
 
-JOIN_EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
+JOIN_EFFECTS: Final[Mapping[Effect, Callable[[EffectContext, Input], None]]] = {
     Effect.CREATE_GROUP: _create_group,
     Effect.REJECT: _reject,
     Effect.REJECT_MEMBER: _reject_member,

@@ -12,7 +12,7 @@ from groupproof.coordinator.variant import Line, Variant
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.broker import Arrived
+    from groupproof.coordinator.incoming import IncomingRequest
     from groupproof.coordinator.timers import TimerKey
 
 __all__ = ["LEGAL"]
@@ -75,7 +75,7 @@ def _worded(said: Body) -> Body:
     return {**told, "error_message": "no"} if "error_message" in told and told.get("error_code") else told
 
 
-def _slow_on_some(arrived: Arrived) -> float:
+def _slow_on_some(arrived: IncomingRequest) -> float:
     return 0.2 if arrived.wire.api in (Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.DESCRIBE_GROUPS) else 0.0
 
 
@@ -84,7 +84,7 @@ def _late_by(what: str) -> int:
     return zlib.crc32(what.encode()) % (_LATE_MS_MAX + 1)
 
 
-def _late_answer(arrived: Arrived) -> float:
+def _late_answer(arrived: IncomingRequest) -> float:
     return _late_by(f"{arrived.wire.api}/{arrived.wire.correlation}/{arrived.columns.get('connection')}") / 1000
 
 
@@ -92,7 +92,7 @@ def _late_timer(key: TimerKey, due_ms: int) -> int:
     return due_ms + _late_by(f"{key.on}/{key.member_id}/{due_ms}")
 
 
-def _idle_fields(arrived: Arrived, said: Body) -> Body:
+def _idle_fields(arrived: IncomingRequest, said: Body) -> Body:
     """Give refusals of JoinGroup what no client reads there."""
     if arrived.wire.api is Api.JOIN_GROUP and said["error_code"] not in (0, 79):
         return {**said, "generation_id": 0, "leader": "x", "protocol_name": "x"}

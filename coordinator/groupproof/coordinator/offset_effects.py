@@ -13,7 +13,7 @@ from groupproof.protocol.spec import Effect
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.engine import Engine
+    from groupproof.coordinator.context import EffectContext
 
 __all__ = ["OFFSET_EFFECTS", "storable"]
 
@@ -30,13 +30,13 @@ def storable(on: Input) -> list[tuple[str, CommitPartition]]:
     return [(name, each) for name, each in partitions if not is_too_long(each.committed_metadata, longest)]
 
 
-def _store_offsets(engine: Engine, on: Input) -> None:
+def _store_offsets(engine: EffectContext, on: Input) -> None:
     offsets, retention_ms = engine.offsets(on.group_id), getattr(on.commit, "retention_time_ms", -1)
     for topic, partition in _wanted(on):
         offsets.commit(topic, partition, on.now_ms, expires_ms=None if retention_ms < 0 else on.now_ms + retention_ms)
 
 
-def _store_pending_offsets(engine: Engine, on: Input) -> None:
+def _store_pending_offsets(engine: EffectContext, on: Input) -> None:
     offsets, asked = engine.offsets(on.group_id), on.commit
     assert isinstance(asked, TxnOffsetCommitRequest)
     for topic, partition in _wanted(on):
@@ -44,15 +44,15 @@ def _store_pending_offsets(engine: Engine, on: Input) -> None:
         engine.partition(on.group_id).transactions.add(asked.producer_id)
 
 
-def _materialise_offsets(engine: Engine, on: Input) -> None:
+def _materialise_offsets(engine: EffectContext, on: Input) -> None:
     engine.offsets(on.group_id).materialise(on.producer_id)
 
 
-def _materialise_over_later_offsets(engine: Engine, on: Input) -> None:
+def _materialise_over_later_offsets(engine: EffectContext, on: Input) -> None:
     engine.offsets(on.group_id).materialise(on.producer_id, over_later=True)
 
 
-def _drop_pending_offsets(engine: Engine, on: Input) -> None:
+def _drop_pending_offsets(engine: EffectContext, on: Input) -> None:
     engine.offsets(on.group_id).drop_pending(on.producer_id)
 
 
@@ -63,17 +63,17 @@ def _named_for_deletion(on: Input) -> list[Key]:
     ]
 
 
-def _delete_offsets(engine: Engine, on: Input) -> None:
+def _delete_offsets(engine: EffectContext, on: Input) -> None:
     for topic, index in _named_for_deletion(on):
         engine.offsets(on.group_id).delete(topic, index)
 
 
-def _delete_stored_offsets(engine: Engine, on: Input) -> None:
+def _delete_stored_offsets(engine: EffectContext, on: Input) -> None:
     for key in _named_for_deletion(on):
         engine.offsets(on.group_id).by_partition.pop(key, None)
 
 
-def _expire(engine: Engine, on: Input, since_ms: Callable[[Committed], int], is_kept: Callable[[str], bool] | None = None) -> None:
+def _expire(engine: EffectContext, on: Input, since_ms: Callable[[Committed], int], is_kept: Callable[[str], bool] | None = None) -> None:
     """Remove what is older than the retention, but not of a topic that is kept; `since_ms` tells from when the retention counts.
 
     The coordinator in Java spares partitions with a pending offset, the one in Scala removes what is stored of them; what is pending stays.
@@ -87,23 +87,23 @@ def _expire(engine: Engine, on: Input, since_ms: Callable[[Committed], int], is_
             del offsets.by_partition[topic, index]
 
 
-def _expire_by_commit(engine: Engine, on: Input) -> None:
+def _expire_by_commit(engine: EffectContext, on: Input) -> None:
     _expire(engine, on, lambda committed: committed.at_ms)
 
 
-def _expire_since_empty(engine: Engine, on: Input) -> None:
+def _expire_since_empty(engine: EffectContext, on: Input) -> None:
     _expire(engine, on, lambda _: on.here.since_ms)
 
 
-def _expire_unsubscribed(engine: Engine, on: Input) -> None:
+def _expire_unsubscribed(engine: EffectContext, on: Input) -> None:
     _expire(engine, on, lambda committed: committed.at_ms, on.here.is_subscribed_to)
 
 
-def _delete_records(engine: Engine, on: Input) -> None:
+def _delete_records(engine: EffectContext, on: Input) -> None:
     engine.partition(on.group_id).forget(on.group_id)
 
 
-OFFSET_EFFECTS: Final[Mapping[Effect, Callable[[Engine, Input], None]]] = {
+OFFSET_EFFECTS: Final[Mapping[Effect, Callable[[EffectContext, Input], None]]] = {
     Effect.STORE_OFFSETS: _store_offsets,
     Effect.STORE_PENDING_OFFSETS: _store_pending_offsets,
     Effect.MATERIALISE_OFFSETS: _materialise_offsets,

@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from groupproof.coordinator.broker import Arrived, Broker
+from groupproof.coordinator.broker import Broker
+from groupproof.coordinator.incoming import IncomingRequest
 from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Frame, Hold, Move, Reorder, Silence, corrupted
 from groupproof.protocol.refusals import refusal
 from groupproof.protocol.wire import WireError, read_request, write_request, write_response
@@ -58,20 +59,20 @@ class Strikes:
         self._line = line
         self._interception = broker.interception
 
-    def on_request(self, arrived: Arrived) -> Struck | None:
+    def on_request(self, arrived: IncomingRequest) -> Struck | None:
         """Return the fault that strikes a request which is about to be processed."""
         if not self._interception.wants(arrived.wire.api.title, "request"):
             return None
         return self._strike(self._frame(arrived, "request", arrived.columns), arrived.columns)
 
-    def on_response(self, arrived: Arrived, answer: Mapping[str, Any]) -> Struck | None:
+    def on_response(self, arrived: IncomingRequest, answer: Mapping[str, Any]) -> Struck | None:
         """Return the fault that strikes an answer which is about to leave; `answer` are the columns of its observation."""
         if not self._interception.wants(arrived.wire.api.title, "response"):
             return None
         columns = {**arrived.columns, **{name: answer[name] for name in ("member", "generation", "error") if name in answer}}
         return self._strike(self._frame(arrived, "response", columns), columns)
 
-    async def before_processing(self, struck: Struck, arrived: Arrived) -> Body | None:
+    async def before_processing(self, struck: Struck, arrived: IncomingRequest) -> Body | None:
         """Perform a fault on a request; return the answer to give in the broker's stead, None where the request goes on."""
         action = struck.fault.action
         if isinstance(action, Answer):
@@ -80,7 +81,7 @@ class Strikes:
             await self._perform(struck, arrived)
         return None
 
-    async def before_sending(self, struck: Struck, arrived: Arrived, said: Body) -> Body:
+    async def before_sending(self, struck: Struck, arrived: IncomingRequest, said: Body) -> Body:
         """Perform a fault on an answer; return what is sent."""
         action = struck.fault.action
         if isinstance(action, Answer):
@@ -91,7 +92,7 @@ class Strikes:
         await self._perform(struck, arrived)
         return said
 
-    def altered(self, struck: Struck, arrived: Arrived) -> Arrived:
+    def altered(self, struck: Struck, arrived: IncomingRequest) -> IncomingRequest:
         """Return the request as a fault has corrupted it; raise `Severed` where nobody can read it any more, as Kafka ends a connection then."""
         action, wire = struck.fault.action, arrived.wire
         if not isinstance(action, Corrupt):
@@ -117,7 +118,7 @@ class Strikes:
         struck.answers = True
         return changed
 
-    def passed(self, arrived: Arrived, direction: str) -> None:
+    def passed(self, arrived: IncomingRequest, direction: str) -> None:
         """Take note that a frame goes on, for what waits for that on other connections."""
         self._interception.passed(arrived.wire.api.title, direction)
 
@@ -137,7 +138,7 @@ class Strikes:
         fault = self._interception.strike(frame, columns)
         return None if fault is None else Struck(fault, columns)
 
-    def _frame(self, arrived: Arrived, direction: str, columns: Mapping[str, Any]) -> Frame:
+    def _frame(self, arrived: IncomingRequest, direction: str, columns: Mapping[str, Any]) -> Frame:
         group, member, generation = columns.get("group"), columns.get("member"), columns.get("generation")
         view = None if group is None else self._broker.coordinators.view(group)
         role = None
@@ -151,7 +152,7 @@ class Strikes:
             node=self._broker.node_id, connection=columns["connection"], error=columns.get("error"),
         )  # fmt: skip
 
-    async def _perform(self, struck: Struck, arrived: Arrived) -> None:
+    async def _perform(self, struck: Struck, arrived: IncomingRequest) -> None:
         """Perform what is the same in both directions."""
         fault, action = struck.fault, struck.fault.action
         if isinstance(action, Hold):
@@ -173,7 +174,7 @@ class Strikes:
         elif isinstance(action, Move):
             self._move(struck, action, arrived)
 
-    def _move(self, struck: Struck, action: Move, arrived: Arrived) -> None:
+    def _move(self, struck: Struck, action: Move, arrived: IncomingRequest) -> None:
         group = arrived.columns.get("group")
         why = "the frame names no group" if group is None else self._broker.coordinators.move_group(group, action)
         if why is None:
@@ -181,7 +182,7 @@ class Strikes:
         else:
             self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": why})
 
-    def _own_answer(self, struck: Struck, action: Answer, arrived: Arrived, said: Body | None) -> Body | None:
+    def _own_answer(self, struck: Struck, action: Answer, arrived: IncomingRequest, said: Body | None) -> Body | None:
         """Return the fault's answer; None, with a receipt that says why, where the API's version cannot say it.
 
         Code 0 on an answer keeps what was said, so that `body` can change single fields of it.

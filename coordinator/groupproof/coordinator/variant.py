@@ -16,8 +16,8 @@ from groupproof.protocol.spec import Effect, Form, Guard, On, Profile, Row
 from groupproof.protocol.spec.deltas import Change, applied, place
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.broker import Arrived
-    from groupproof.coordinator.engine import Engine
+    from groupproof.coordinator.context import EffectContext
+    from groupproof.coordinator.incoming import IncomingRequest
     from groupproof.coordinator.inputs import Input
     from groupproof.coordinator.outputs import Output
     from groupproof.coordinator.storage import Stored
@@ -29,15 +29,15 @@ __all__ = ["REFERENCE", "BentTimers", "Line", "Variant", "bent"]
 Body = dict[str, Any]
 
 
-def _as_it_is(_: Arrived, said: Body) -> Body | None:
+def _as_it_is(_: IncomingRequest, said: Body) -> Body | None:
     return said
 
 
-def _same_bytes(_: Arrived, data: bytes) -> bytes:
+def _same_bytes(_: IncomingRequest, data: bytes) -> bytes:
     return data
 
 
-def _at_once(_: Arrived) -> float:
+def _at_once(_: IncomingRequest) -> float:
     return 0.0
 
 
@@ -50,9 +50,9 @@ class Line:
     frame that cannot be read the connection ends, or `stays` silent, or the whole broker `dies`.
     """
 
-    says: Callable[[Arrived, Body], Body | None] = _as_it_is
-    sends: Callable[[Arrived, bytes], bytes] = _same_bytes
-    delay_s: Callable[[Arrived], float] = _at_once
+    says: Callable[[IncomingRequest, Body], Body | None] = _as_it_is
+    sends: Callable[[IncomingRequest, bytes], bytes] = _same_bytes
+    delay_s: Callable[[IncomingRequest], float] = _at_once
     in_order: bool = True
     locks: bool = False
     bad_frame: Literal["ends", "stays", "dies"] = "ends"
@@ -73,7 +73,7 @@ class Variant:
     breaks: tuple[str, ...] = ()
     rows: tuple[Change, ...] = ()
     before: Mapping[On, tuple[Row, ...]] = field(default_factory=dict)
-    effects: Mapping[Effect, Callable[[Engine, Input], None]] = field(default_factory=dict)
+    effects: Mapping[Effect, Callable[[EffectContext, Input], None]] = field(default_factory=dict)
     guards: Mapping[Guard, Callable[[Input], bool]] = field(default_factory=dict)
     forms: Mapping[Form, Callable[[Input], GroupResponse]] = field(default_factory=dict)
     fields: Mapping[str, int] = field(default_factory=dict)

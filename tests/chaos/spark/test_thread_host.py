@@ -12,8 +12,9 @@ from tests.chaos.spark.loads import order
 from groupproof.chaos.spark.churn_plan import Action, Deed
 from groupproof.chaos.spark.desk import Desk
 from groupproof.chaos.spark.load_order import Chosen, task_orders
+from groupproof.chaos.spark.member_api import MemberEvent
 from groupproof.chaos.spark.sealing import Sealer, Stamp
-from groupproof.chaos.spark.thread_host import Tell, ThreadHost
+from groupproof.chaos.spark.thread_host import ThreadHost
 from groupproof.protocol.columns import read_parquet
 
 START = Deed(0.0, Action.START)
@@ -22,7 +23,7 @@ START = Deed(0.0, Action.START)
 class Fake:
     """A consumer that is given a partition at its first poll, and says how it was ended."""
 
-    def __init__(self, tell: Tell, calls: list[str], poll: Callable[[], None]) -> None:
+    def __init__(self, tell: MemberEvent, calls: list[str], poll: Callable[[], None]) -> None:
         self._tell, self._calls, self._poll = tell, calls, poll
 
     def poll(self, timeout_s: float) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from groupproof.coordinator.coordinator import Transition
-from groupproof.harness.simulator.brokers import Taken
 from groupproof.harness.simulator.network import Answer, Connection, Path
+from groupproof.harness.simulator.pending_request import PendingRequest
 from groupproof.protocol.messages import GroupRequest, JoinGroupRequest, SyncAssignment, SyncGroupRequest
 from groupproof.protocol.vocabulary import GroupState
 
@@ -31,8 +31,8 @@ class Client:
         self.unanswered += unanswered
 
 
-def taken(request: GroupRequest, name: str = "m0") -> Taken:
-    return Taken(0, Connection(Client(name), 0, "group", Path()), 1, request)
+def taken(request: GroupRequest, name: str = "m0") -> PendingRequest:
+    return PendingRequest(0, Connection(Client(name), 0, "group", Path()), 1, request)
 
 
 def moved(before: GroupState | None, after: GroupState, generation: int = 0, rule: str = "rule") -> Transition:

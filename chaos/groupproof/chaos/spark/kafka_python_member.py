@@ -6,12 +6,10 @@ import importlib
 import inspect
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from groupproof.chaos.spark.load_order import MemberOrder
-
-if TYPE_CHECKING:
-    from groupproof.chaos.spark.thread_host import Tell
+from groupproof.chaos.spark.member_api import MemberEvent
 
 __all__ = ["KafkaPythonMember", "config_of"]
 
@@ -32,10 +30,10 @@ def config_of(member: MemberOrder, bootstrap: Iterable[tuple[str, int]], setting
 
 
 class KafkaPythonMember:
-    """One consumer; a `Played`."""
+    """One consumer; a `ThirdPartyConsumer`."""
 
     def __init__(
-        self, member: MemberOrder, topics: Sequence[str], bootstrap: Iterable[tuple[str, int]], settings: Mapping[str, Any], tell: Tell
+        self, member: MemberOrder, topics: Sequence[str], bootstrap: Iterable[tuple[str, int]], settings: Mapping[str, Any], tell: MemberEvent
     ) -> None:
         # Its release is in a folder of its own, which is known when a task begins.
         library: Any = importlib.import_module("kafka")
@@ -69,7 +67,7 @@ def _nothing(*_: Any, **__: Any) -> None:
     return
 
 
-def _listener(library: Any, tell: Tell) -> Any:
+def _listener(library: Any, tell: MemberEvent) -> Any:
     class Listener(library.ConsumerRebalanceListener):  # type: ignore[misc]  # the client has no types
         def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
             tell("partitions_revoked", [(each.topic, each.partition) for each in revoked], None)

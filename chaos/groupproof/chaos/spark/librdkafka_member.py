@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from groupproof.chaos.spark.load_order import MemberOrder
+from groupproof.chaos.spark.member_api import MemberEvent
 from groupproof.clients.outputs import Partition
-
-if TYPE_CHECKING:
-    from groupproof.chaos.spark.thread_host import Tell
 
 __all__ = ["LibrdkafkaMember", "config_of"]
 
@@ -35,10 +33,10 @@ def config_of(member: MemberOrder, bootstrap: Iterable[tuple[str, int]], setting
 
 
 class LibrdkafkaMember:
-    """One consumer; a `Played`."""
+    """One consumer; a `ThirdPartyConsumer`."""
 
     def __init__(
-        self, member: MemberOrder, topics: Sequence[str], bootstrap: Iterable[tuple[str, int]], settings: Mapping[str, Any], tell: Tell
+        self, member: MemberOrder, topics: Sequence[str], bootstrap: Iterable[tuple[str, int]], settings: Mapping[str, Any], tell: MemberEvent
     ) -> None:
         self._tell = tell
         # Its release is in a folder of its own, which is known when a task begins.

@@ -9,14 +9,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from groupproof.chaos.spark.churn_plan import Action, Deed
 from groupproof.chaos.spark.desk import Desk
 from groupproof.chaos.spark.load_order import MemberOrder, TaskOrder, after
+from groupproof.chaos.spark.member_api import MemberEvent, ThirdPartyConsumer
 from groupproof.clients.outputs import Partition
 
-__all__ = ["UNPLAYABLE", "Played", "Tell", "ThreadHost"]
+__all__ = ["UNPLAYABLE", "ThreadHost"]
 
 UNPLAYABLE: Final = frozenset({Action.FREEZE})
 """A thread of a library can't be stopped alone."""
@@ -25,29 +26,6 @@ _POLL_S: Final = 0.2
 _STACK_BYTES: Final = 1 << 20
 _END_S: Final = 30.0
 
-Tell = Callable[[str, Sequence[Partition], str | None], None]
-"""Takes a callback's name, its partitions, and the member id if the client tells one."""
-
-
-class Played(Protocol):
-    """One consumer of a third party, used by one thread."""
-
-    def poll(self, timeout_s: float) -> None:
-        """Take part in the group for so long; raise whatever the client raises."""
-        ...
-
-    def commit(self) -> str | None:
-        """Commit the positions and wait; return Kafka's name of the error, None for success."""
-        ...
-
-    def leave(self) -> None:
-        """Close in order."""
-        ...
-
-    def die(self) -> None:
-        """Close every connection without a word."""
-        ...
-
 
 class _Member(threading.Thread):
     """One member's thread: its deeds in time, and between them its poll loop."""
@@ -55,7 +33,7 @@ class _Member(threading.Thread):
     def __init__(self, member: MemberOrder, host: ThreadHost) -> None:
         super().__init__(daemon=True, name=member.client)
         self._member, self._host, self._desk = member, host, host.desk
-        self._consumer: Played | None = None
+        self._consumer: ThirdPartyConsumer | None = None
         self._due_s = 0.0
         self._still_until_s = 0.0
         self.trouble: BaseException | None = None
@@ -80,7 +58,7 @@ class _Member(threading.Thread):
             else:
                 self._turn(self._consumer, min(left_s, _POLL_S))
 
-    def _turn(self, consumer: Played, timeout_s: float) -> None:
+    def _turn(self, consumer: ThirdPartyConsumer, timeout_s: float) -> None:
         try:
             consumer.poll(timeout_s)
             if self._host.order.rate and self._host.elapsed_s() >= self._due_s:
@@ -130,7 +108,7 @@ class ThreadHost:
     def is_over(self) -> bool:
         return self.over.is_set()
 
-    def made(self, member: MemberOrder, tell: Tell) -> Played:
+    def made(self, member: MemberOrder, tell: MemberEvent) -> ThirdPartyConsumer:
         """Return a new consumer for a member."""
         return self._make(member, tell)
 
@@ -151,7 +129,7 @@ class ThreadHost:
                 raise each.trouble
 
 
-def _maker(order: TaskOrder) -> Callable[[MemberOrder, Tell], Played]:
+def _maker(order: TaskOrder) -> Callable[[MemberOrder, MemberEvent], ThirdPartyConsumer]:
     """Return what makes a consumer, the client's release imported from its own folder before anything else of its name."""
     if order.client.site is not None and order.client.site not in sys.path:
         sys.path.insert(0, order.client.site)

@@ -11,7 +11,7 @@ from groupproof.protocol.messages import JoinGroupRequest, SyncGroupRequest
 from groupproof.protocol.vocabulary import GroupState
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulator.brokers import Taken
+    from groupproof.harness.simulator.pending_request import PendingRequest
 
 __all__ = ["Answering"]
 
@@ -36,7 +36,7 @@ class Answering:
     def taken_up(self, token: int) -> None:
         self._open = token
 
-    def answered(self, reply: Reply, taken: Taken | None) -> bool:
+    def answered(self, reply: Reply, taken: PendingRequest | None) -> bool:
         """Take note of an answer; return whether the request was parked."""
         if taken is None:
             raise Broken("INV-08", f"a request was answered that has its answer already, with {type(reply.message).__name__}")
@@ -52,7 +52,7 @@ class Answering:
     def moved(self, move: Transition) -> None:
         self._state, self._has_moved = move.after, True
 
-    def settled(self, taken: Taken | None) -> None:
+    def settled(self, taken: PendingRequest | None) -> None:
         """Look at what is parked after the request `taken`, or after a timer: nothing may be forgotten."""
         if self._open is not None and taken is not None:
             self._park(self._open, taken)
@@ -84,7 +84,7 @@ class Answering:
     def led_in(self, state: GroupState | None) -> None:
         self._state = state
 
-    def _park(self, token: int, taken: Taken) -> None:
+    def _park(self, token: int, taken: PendingRequest) -> None:
         if not isinstance(taken.request, _PARKS):
             raise Broken("INV-08", f"{taken.request.api.title} was not answered")
         allowed = _PREPARING if isinstance(taken.request, JoinGroupRequest) else _COMPLETING
@@ -100,7 +100,7 @@ class Answering:
             parked.clear()
 
 
-def _key(taken: Taken, token: Hashable) -> str:
+def _key(taken: PendingRequest, token: Hashable) -> str:
     request = taken.request
     assert isinstance(request, _PARKS)
     return request.member_id or f"#{token}"

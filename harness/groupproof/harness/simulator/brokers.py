@@ -18,6 +18,7 @@ from groupproof.coordinator.versions import accepted
 from groupproof.harness.simulator.heap import Heap
 from groupproof.harness.simulator.invariants import Invariants
 from groupproof.harness.simulator.network import Answer, AskTopics, Connection, Network, Request, Topics
+from groupproof.harness.simulator.pending_request import PendingRequest
 from groupproof.harness.simulator.randomness import Streams
 from groupproof.harness.simulator.record import Record
 from groupproof.harness.simulator.simulation import GROUP, Broken, Simulation
@@ -36,7 +37,7 @@ from groupproof.protocol.messages import (
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire import VERSIONS
 
-__all__ = ["Brokers", "Taken", "spoken_versions"]
+__all__ = ["Brokers", "spoken_versions"]
 
 _SPOKEN: Final = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}  # from the next version on, topics go by id, which the member does not use
 _ASKED: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest)
@@ -65,16 +66,6 @@ class _Node:
     backlog: list[tuple[Connection, int, Request]] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
-class Taken:
-    """A request that a broker has taken up, and the connection that its answer goes to."""
-
-    node: int
-    connection: Connection
-    request_id: int
-    request: GroupRequest
-
-
 class Brokers:
     """All brokers. `owner` is the node that coordinates the group, None while nobody does; `network` carries the answers."""
 
@@ -91,7 +82,7 @@ class Brokers:
         self._is_loaded = True
         self._takeovers = 0
         self._tokens = 0
-        self._taken: dict[Hashable, Taken] = {}
+        self._taken: dict[Hashable, PendingRequest] = {}
         self._nodes = [
             _Node(
                 Coordinator(
@@ -140,7 +131,7 @@ class Brokers:
     def _handle(self, connection: Connection, request_id: int, request: GroupRequest) -> int:
         machine = self._nodes[connection.node].machine
         token = self._tokens = self._tokens + 1
-        self._taken[token] = taken = Taken(connection.node, connection, request_id, request)
+        self._taken[token] = taken = PendingRequest(connection.node, connection, request_id, request)
         arrival = Arrival(token=token, api_version=self._versions[type(request)], client_id=connection.owner.name, client_host="/127.0.0.1")
         self._record.requests[type(request)] += 1
         self._invariants.taken_up(token, taken)
@@ -178,7 +169,7 @@ class Brokers:
                 self._record.moved(node, output)
                 self._invariants.moved(output)
 
-    def _send_back(self, taken: Taken, reply: Reply) -> None:
+    def _send_back(self, taken: PendingRequest, reply: Reply) -> None:
         """Send an answer; the second to a request that was taken up twice goes nowhere."""
         connection = taken.connection
         if taken.request_id in connection.owed:

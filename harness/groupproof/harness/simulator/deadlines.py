@@ -30,7 +30,7 @@ from groupproof.protocol.messages import (
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulator.brokers import Taken
+    from groupproof.harness.simulator.pending_request import PendingRequest
 
 __all__ = ["Deadlines", "Timeouts"]
 
@@ -100,7 +100,7 @@ class Deadlines:
 
     # Who was heard of
 
-    def answered(self, message: GroupResponse, taken: Taken, *, was_parked: bool) -> None:
+    def answered(self, message: GroupResponse, taken: PendingRequest, *, was_parked: bool) -> None:
         """Take note of what restarts a session (HB-12)."""
         if type(message) is HeartbeatResponse:
             error = message.error_code

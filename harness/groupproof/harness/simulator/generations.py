@@ -24,7 +24,7 @@ from groupproof.protocol.spec import On
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulator.brokers import Taken
+    from groupproof.harness.simulator.pending_request import PendingRequest
 
 __all__ = ["Generation", "Generations"]
 
@@ -119,13 +119,13 @@ class Generations:
         if is_due and (request.assignments or self._takes_late) and self._is_same(request.member_id, current.leader):
             current.sent = {self.identity(each.member_id): each.assignment for each in request.assignments}
 
-    def answered(self, message: GroupResponse, taken: Taken) -> None:
+    def answered(self, message: GroupResponse, taken: PendingRequest) -> None:
         """Look at an answer, of those that tell who is in which generation."""
         look = _LOOKS.get(type(message))
         if look is not None:
             look(self, message, taken)
 
-    def _joined(self, message: JoinGroupResponse, taken: Taken) -> None:
+    def _joined(self, message: JoinGroupResponse, taken: PendingRequest) -> None:
         owner, request = taken.connection.owner.name, cast(JoinGroupRequest, taken.request)
         if request.group_instance_id is not None and message.member_id:
             self._instances[message.member_id] = request.group_instance_id
@@ -156,7 +156,7 @@ class Generations:
         if self._takes_late and was != message.member_id and self.state is GroupState.COMPLETING_REBALANCE:
             current.late.add(identity)
 
-    def _synced(self, message: SyncGroupResponse, taken: Taken) -> None:
+    def _synced(self, message: SyncGroupResponse, taken: PendingRequest) -> None:
         request = cast(SyncGroupRequest, taken.request)
         if message.error_code:
             return
@@ -170,7 +170,7 @@ class Generations:
             raise Broken("INV-09", f"{request.member_id} was not given what the leader of generation {current.number} assigned to it")
         self.stored = current
 
-    def _beat(self, message: HeartbeatResponse, taken: Taken) -> None:
+    def _beat(self, message: HeartbeatResponse, taken: PendingRequest) -> None:
         request: Any = taken.request
         if self._is_led and not message.error_code:
             self.check_member(request.member_id, request.generation_id, "Heartbeat", ("HB-08", "HB-10"))
@@ -187,7 +187,7 @@ class Generations:
         return current
 
 
-_LOOKS: Final[dict[type, Callable[[Generations, Any, Taken], None]]] = {
+_LOOKS: Final[dict[type, Callable[[Generations, Any, PendingRequest], None]]] = {
     JoinGroupResponse: Generations._joined,
     SyncGroupResponse: Generations._synced,
     HeartbeatResponse: Generations._beat,

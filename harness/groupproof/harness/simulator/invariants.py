@@ -15,7 +15,7 @@ from groupproof.protocol.messages import OffsetCommitResponse, OffsetFetchRespon
 from groupproof.protocol.vocabulary import GroupState
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulator.brokers import Taken
+    from groupproof.harness.simulator.pending_request import PendingRequest
 
 __all__ = ["Invariants"]
 
@@ -44,12 +44,12 @@ class Invariants:
         self.answering.unloaded(drops=drops)
         self.deadlines.unloaded()
 
-    def taken_up(self, token: int, taken: Taken) -> None:
+    def taken_up(self, token: int, taken: PendingRequest) -> None:
         self.answering.taken_up(token)
         if type(taken.request) is SyncGroupRequest:
             self.generations.syncs(taken.request)
 
-    def answered(self, reply: Reply, taken: Taken | None) -> None:
+    def answered(self, reply: Reply, taken: PendingRequest | None) -> None:
         was_parked = self.answering.answered(reply, taken)
         assert taken is not None, "an answer to nothing is broken already"
         self.generations.answered(reply.message, taken)
@@ -65,7 +65,7 @@ class Invariants:
         if move.after is GroupState.STABLE:
             self.ownership.assigned(self.generations.current)
 
-    def settled(self, taken: Taken | None) -> None:
+    def settled(self, taken: PendingRequest | None) -> None:
         """Look at what is left after a request, or (None) after a timer."""
         self.answering.settled(taken)
         self.deadlines.settled(None if taken is None else taken.request)

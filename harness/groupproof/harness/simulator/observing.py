@@ -18,7 +18,7 @@ from groupproof.protocol.trace import Recorder
 from groupproof.protocol.wire import body_of
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulator.brokers import Taken
+    from groupproof.harness.simulator.pending_request import PendingRequest
 
 __all__ = ["MakeRecorder", "Observer"]
 
@@ -55,11 +55,11 @@ class Observer:
         if is_news and not connection.is_open:
             self.closed(connection, "client")
 
-    def taken_up(self, taken: Taken, applied: Applied) -> None:
+    def taken_up(self, taken: PendingRequest, applied: Applied) -> None:
         frame, _ = self._frame(taken.connection, taken.request_id, taken.request)
         self._recorder.record("processed", **frame, rule=applied.rule, body={"requirement": applied.requirement})
 
-    def answered(self, taken: Taken, answer: GroupResponse) -> None:
+    def answered(self, taken: PendingRequest, answer: GroupResponse) -> None:
         """Tell of an answer; one that no connection takes any more is none, nor is the second to a request that a fault repeats."""
         connection = taken.connection
         if not connection.is_open or connection.is_reset or taken.request_id not in connection.owed:

@@ -12,7 +12,7 @@ from groupproof.protocol.messages import GroupResponse, OffsetCommitRequest, Off
 from groupproof.protocol.vocabulary import GroupState
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulator.brokers import Taken
+    from groupproof.harness.simulator.pending_request import PendingRequest
 
 __all__ = ["Offsets"]
 
@@ -36,7 +36,7 @@ class Offsets:
             self._may_be_gone |= self._heap.now_ms - self._empty_since_ms >= self._retention_ms
             self._empty_since_ms = None
 
-    def answered(self, message: GroupResponse, taken: Taken) -> None:
+    def answered(self, message: GroupResponse, taken: PendingRequest) -> None:
         if isinstance(message, OffsetCommitResponse):
             self._commit(message, cast(OffsetCommitRequest, taken.request))
         elif isinstance(message, OffsetFetchResponse):

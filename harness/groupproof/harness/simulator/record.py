@@ -25,7 +25,7 @@ from groupproof.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulator.brokers import Taken
+    from groupproof.harness.simulator.pending_request import PendingRequest
 
 __all__ = ["Record"]
 
@@ -60,13 +60,13 @@ class Record:
         self._digest = hashlib.blake2b(digest_size=16)
         self._told: list[tuple[object, ...]] = []
 
-    def answered(self, taken: Taken, answer: GroupResponse) -> None:
+    def answered(self, taken: PendingRequest, answer: GroupResponse) -> None:
         """Take an answer into the digest, with what tells it from others of its kind."""
         self._note(taken.connection.owner.name, _TOLD[type(answer)](taken.request, answer))
         if self.observer is not None:
             self.observer.answered(taken, answer)
 
-    def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[Hashable, Taken]) -> None:
+    def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[Hashable, PendingRequest]) -> None:
         """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""
         for output in outputs:
             if self.observer is not None and isinstance(output, Applied):
