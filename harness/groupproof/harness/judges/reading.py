@@ -5,8 +5,6 @@ Nothing here judges. Bodies are those of the newest API version whatever went ov
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.folds.reading import (
     COOPERATIVE,
@@ -41,9 +39,7 @@ __all__ = [
     "error_of",
     "explicit_offsets",
     "given",
-    "group_requests",
     "instance_of",
-    "joined_generation",
     "knew",
     "members_of",
     "moment",
@@ -98,32 +94,9 @@ def origin(ev: Evidence, client: str, sync: Observation) -> Given | None:
     return before[-1] if before else next(iter(fits), None)
 
 
-def joined_generation(ev: Evidence, client: str, generation: int, *, of: Observation) -> bool:
-    """Tell whether `client` was let into that generation of the group as it was at `of`: one that was lost and begun anew counts from 1 again."""
-    begun = max(_begun_anew(ev, of.seq), default=0)
-    return any(each.generation == generation and each.seen.seq >= begun for each in given(ev, client))
-
-
-def _begun_anew(ev: Evidence, before: int) -> Iterator[int]:
-    """Yield when the group was made: as its coordinator tells, and, behind a tap, where a generation is lower than the one before."""
-    yield from (seen.seq for seen in ev.select("transition", before=before) if seen.state_before is None)
-    newest = -1
-    for seen in ev.select("response", Api.JOIN_GROUP, before=before):
-        if not seen.error and seen.generation is not None:
-            if seen.generation < newest:
-                yield seen.seq
-            newest = seen.generation
-
-
 def synced(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
     """Return the SyncGroup answers that put an assignment in `client`'s hands."""
     return [seen for seen in ev.responses(Api.SYNC_GROUP, client, after, before) if error_of(seen) == 0]
-
-
-def group_requests(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Observation]:
-    """Yield every request of `client` that names a member."""
-    titles = {api.title for api in GROUP_REQUESTS}
-    return (seen for seen in ev.select("request", None, client, after, before) if seen.api in titles)
 
 
 def explicit_offsets(ev: Evidence, client: str) -> set[tuple[str, int, int]]:
