@@ -18,7 +18,7 @@ import trio.testing
 
 from groupproof.clients.assignment import Cluster as Topics
 from groupproof.clients.member import Member
-from groupproof.clients.outputs import Callback, Drop, Fail, Output, Partition, Send
+from groupproof.clients.outputs import Callback, Drop, Fail, Output, Send
 from groupproof.clients.policy import REFERENCE, Policy
 from groupproof.clients.settings import MemberSettings
 from groupproof.clients.shim import run_shim
@@ -45,7 +45,7 @@ from groupproof.protocol.messages import (
 )
 from groupproof.protocol.subscription import Assignment, encode_assignment
 from groupproof.protocol.trace import Recorder
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 Line = dict[str, Any]
 
@@ -180,7 +180,7 @@ class Bench:
         wanted: Line = {"group": "g", "topics": ("t",), "session_timeout_ms": 6000, "heartbeat_interval_ms": 1000, "max_poll_interval_ms": 30_000}
         self.member = Member(MemberSettings(**(wanted | {"auto_commit": False} | settings)), policy=policy)
         self.now = 0
-        self.positions: dict[Partition, int] = {}
+        self.positions: dict[TopicPartition, int] = {}
         self.waiting: list[Send] = []
         self.sent: list[tuple[int, GroupRequest]] = []
         self.callbacks: list[Callback] = []

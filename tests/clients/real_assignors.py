@@ -10,7 +10,7 @@ from pathlib import Path
 
 from groupproof.clients.assignment import Assignment, Cluster, GroupMember
 from groupproof.clients.installers import java_tool
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Group", "drawn", "kafkas"]
 
@@ -35,7 +35,7 @@ def _line(assignor: str, members: Sequence[GroupMember], cluster: Cluster) -> st
     return "\t".join([assignor, topics, "|".join(told)])
 
 
-def _told(partitions: Sequence[Partition]) -> str:
+def _told(partitions: Sequence[TopicPartition]) -> str:
     return ",".join(f"{topic}-{number}" for topic, number in partitions)
 
 

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from groupproof.clients.assignment import Assignment, Cluster, GroupMember
 from groupproof.clients.assignors import ASSIGNORS, in_order
-from groupproof.clients.outputs import Partition
 from groupproof.clients.sticky import claims
+from groupproof.protocol.vocabulary import TopicPartition
 
 Vector = dict[str, Any]
 VECTORS: list[Vector] = json.loads((Path(__file__).parent / "assignor_vectors.json").read_text())["vectors"]
 NAMES = ("t0", "t1", "t2")
 
 
-def partition(text: str) -> Partition:
+def partition(text: str) -> TopicPartition:
     topic, _, number = text.rpartition("-")
     return topic, int(number)
 

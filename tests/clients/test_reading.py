@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groupproof.clients.cluster_view import ClusterView
-from groupproof.clients.outputs import Fetched, Output, Partition
+from groupproof.clients.outputs import Fetched, Output
 from groupproof.clients.policy import Policy
 from groupproof.clients.reading import Reading
 from groupproof.protocol.records import Record, encode_batch
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Bench
@@ -43,7 +43,7 @@ class Desk:
         self.leaders = leaders
         self.is_reachable = True
         self.metadata_wanted = 0
-        self.wanted: list[tuple[frozenset[Partition], Callable[[Fetched], None]]] = []
+        self.wanted: list[tuple[frozenset[TopicPartition], Callable[[Fetched], None]]] = []
         self.sent: list[tuple[Api, Mapping[str, Any], Answered]] = []
         self.reading = Reading(self.bench.member, view, self)
 
@@ -53,7 +53,7 @@ class Desk:
     def perform(self, outputs: list[Output]) -> None:
         self.bench.do(outputs)
 
-    def fetch_offsets(self, partitions: frozenset[Partition], take: Callable[[Fetched], None]) -> None:
+    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[Fetched], None]) -> None:
         self.wanted.append((partitions, take))
 
     def send_to_node(self, node_id: int, api: Api, body: Mapping[str, Any], answered: Answered) -> bool:
@@ -65,7 +65,7 @@ class Desk:
     def want_metadata(self) -> None:
         self.metadata_wanted += 1
 
-    def committed(self, offsets: Mapping[Partition, int], error: str | None = None) -> None:
+    def committed(self, offsets: Mapping[TopicPartition, int], error: str | None = None) -> None:
         _, take = self.wanted.pop(0)
         take(Fetched(token=1, offsets=offsets, error=error))
 

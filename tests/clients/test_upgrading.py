@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from tests.clients.conftest import Line, Pair, Story, in_real_time, in_virtual_time
 
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 MEMBERS = ("m0", "m1", "m2")
 OLD, BOTH, NEW = ["range"], ["cooperative-sticky", "range"], ["cooperative-sticky"]
@@ -39,15 +39,15 @@ class Fleet:
         return self.pair.is_settled(*self.now) and sum(len(owned) for owned in owners(self.pair.said).values()) == PARTITIONS
 
 
-def owners(said: list[Line]) -> dict[str, set[Partition]]:
+def owners(said: list[Line]) -> dict[str, set[TopicPartition]]:
     """Replay the callbacks of all members in their order; no partition has two owners at any time."""
-    owned: dict[str, set[Partition]] = {}
+    owned: dict[str, set[TopicPartition]] = {}
     for event in said:
         name = str(event.get("name"))
         if name.startswith("partitions_"):
             mine = owned.setdefault(event["member"], set())
             told = {(each["topic"], each["partition"]) for each in event["partitions"]}
-            others = set[Partition]().union(*(each for member, each in owned.items() if member != event["member"]))
+            others = set[TopicPartition]().union(*(each for member, each in owned.items() if member != event["member"]))
             assert name != "partitions_assigned" or not told & others, event
             (mine.update if name == "partitions_assigned" else mine.difference_update)(told)
     return owned

@@ -8,13 +8,13 @@ import pytest
 
 from groupproof.clients.assignment import Cluster, GroupMember
 from groupproof.clients.assignors import ASSIGNORS
-from groupproof.clients.outputs import CallbackKind, Committed, Partition
+from groupproof.clients.outputs import CallbackKind, Committed
 from groupproof.clients.policy import Override, Policy
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.messages import JoinMember
 from groupproof.protocol.spec.classic_member import Effect
 from groupproof.protocol.subscription import Subscription, decode_assignment, encode_subscription
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -320,7 +320,7 @@ GOLDEN = {
 }
 
 
-def golden(assignor: str) -> dict[str, list[Partition]]:
+def golden(assignor: str) -> dict[str, list[TopicPartition]]:
     """Return the assignment of two topics of three partitions each to two members that came in the other order."""
     members = [GroupMember(member_id=each, topics=("t1", "t0")) for each in ("C1", "C0")]
     return {member: sorted(given) for member, given in ASSIGNORS[assignor](members, Cluster(partitions={"t0": 3, "t1": 3})).items()}

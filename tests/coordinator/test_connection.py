@@ -222,7 +222,7 @@ async def test_a_client_that_does_not_take_its_answers_is_let_go() -> None:
         assert stage.closings() == [f"the client did not take its answer to Metadata within {SEND_S_MAX:.0f} s"]
         (answered,) = stage.seen("response")
         (unsent,) = (each for each in stage.seen("event", who="link") if each.body["name"] == "unsent")
-        assert (unsent.connection, unsent.correlation) == (answered.connection, answered.correlation)
+        assert unsent.exchange_id == answered.exchange_id
 
 
 @virtually

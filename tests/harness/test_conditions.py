@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judges.story import Partition, Story
+from tests.harness.judges.story import Story
 
 from groupproof.harness.conditions import Watcher, describe, marks_of, watch
 from groupproof.harness.plan import Condition, Seen, Stable
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 MEMBERS = frozenset({"m0", "m1"})
 T0, T1 = ("t", 0), ("t", 1)
@@ -17,7 +17,7 @@ def holds_at(condition: Condition, story: Story) -> int | None:
     return next((seen.seq for seen in story.trace if watcher.feed(seen)), None)
 
 
-def told(story: Story, name: str, *partitions: Partition, client: str = "m0") -> None:
+def told(story: Story, name: str, *partitions: TopicPartition, client: str = "m0") -> None:
     """Tell of a callback as the driver records it: with the partitions in their column."""
     story.see("event", who="shim", client=client, body={"name": f"partitions_{name}"}, partitions=partitions)
 

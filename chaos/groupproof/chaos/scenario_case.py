@@ -11,10 +11,10 @@ from groupproof.chaos.scenario_faults import names_of
 from groupproof.chaos.scenario_plan import Terms, plan_of_scenario
 from groupproof.harness.case import Case, Judge
 from groupproof.harness.judges.converging import settles
-from groupproof.harness.judges.reading import COOPERATIVE
 from groupproof.harness.plan import Command, Freeze, Kill, Plan
 from groupproof.harness.verdicts import Level
 from groupproof.protocol.spec.requirements import by_id
+from groupproof.protocol.vocabulary import COOPERATIVE
 
 __all__ = ["compile_scenario", "expectations_of"]
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from groupproof.chaos.scenario import DURATIONS, SETTINGS, Action, Duration, Fault, Healing, Phase, Scenario
 from groupproof.chaos.scenario_faults import KINDS
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
 __all__ = ["FAULTS", "drawn"]
 
@@ -51,7 +52,7 @@ def drawn(seed: int, *, members: int) -> Scenario:
     """Return the scenario of a seed; the same seed draws the same."""
     chance = random.Random(f"{seed}/swarm")
     kinds, actions = _weights(FAULTS, chance), _weights(_ACTIONS, chance)
-    assignors = chance.choice((["range"], ["range"], ["roundrobin"], ["sticky"], ["cooperative-sticky"]))
+    assignors = chance.choice((["range"], ["range"], ["roundrobin"], ["sticky"], [COOPERATIVE_STICKY]))
     numbers = iter(range(1, 1_000))
     phases = _without_deaths(_phase(chance, f"phase-{number}", kinds, actions, numbers) for number in range(1, chance.randint(2, _PHASES_MAX) + 1))
     return Scenario(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Assignment", "Assignor", "Cluster", "GroupMember"]
 
@@ -17,7 +17,7 @@ class GroupMember:
     member_id: str
     topics: tuple[str, ...]
     instance_id: str | None = None
-    owned: tuple[Partition, ...] = ()
+    owned: tuple[TopicPartition, ...] = ()
     generation: int = -1
     rack: str | None = None
 
@@ -34,5 +34,5 @@ class Cluster:
         return racks[partition] if partition < len(racks) else frozenset()
 
 
-Assignment = dict[str, list[Partition]]
+Assignment = dict[str, list[TopicPartition]]
 Assignor = Callable[[Sequence[GroupMember], Cluster], Assignment]

@@ -12,6 +12,7 @@ from typing import Final
 
 from groupproof.clients.assignment import Assignment, Assignor, Cluster, GroupMember
 from groupproof.clients.sticky import cooperative_sticky_assign, sticky_assign
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
 __all__ = ["ASSIGNORS", "in_order", "range_assign", "roundrobin_assign"]
 
@@ -128,5 +129,5 @@ ASSIGNORS: Final[dict[str, Assignor]] = {
     "range": range_assign,
     "roundrobin": roundrobin_assign,
     "sticky": sticky_assign,
-    "cooperative-sticky": cooperative_sticky_assign,
+    COOPERATIVE_STICKY: cooperative_sticky_assign,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from groupproof.clients.assignment import Cluster
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["ClusterView"]
 
@@ -16,7 +16,7 @@ class ClusterView:
 
     def __init__(self) -> None:
         self.nodes: dict[int, tuple[str, int]] = {}
-        self.leaders: dict[Partition, int] = {}
+        self.leaders: dict[TopicPartition, int] = {}
         self.cluster = Cluster()
         self.is_complete = False
 
@@ -34,9 +34,9 @@ class ClusterView:
         )
         self.is_complete = all(len(told) > 0 for told in partitions.values())
 
-    def by_leader(self, partitions: Iterable[Partition]) -> dict[int, list[Partition]]:
+    def by_leader(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
         """Return the partitions by their leader's node id; those without a leader are left out."""
-        found: dict[int, list[Partition]] = {}
+        found: dict[int, list[TopicPartition]] = {}
         for partition in sorted(partitions):
             if partition in self.leaders:
                 found.setdefault(self.leaders[partition], []).append(partition)

@@ -20,11 +20,11 @@ from groupproof.clients.cluster_view import ClusterView
 from groupproof.clients.connection import Connect, NoCommonVersion, Observer
 from groupproof.clients.fetching import Delivery
 from groupproof.clients.member import Member
-from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Partition, Send
+from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Send
 from groupproof.clients.policy import REFERENCE, Policy
 from groupproof.clients.reading import Reading
 from groupproof.clients.settings import MemberSettings
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire import body_of, response_of
 
 __all__ = ["Consumer", "ConsumerError", "now_ms"]
@@ -132,11 +132,11 @@ class Consumer:
         self._wake()
 
     @property
-    def positions(self) -> Mapping[Partition, int]:
+    def positions(self) -> Mapping[TopicPartition, int]:
         """The offsets that the application reads next."""
         return self._reading.fetching.positions
 
-    async def commit(self, offsets: Mapping[Partition, int] | None = None) -> Committed:
+    async def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> Committed:
         """Commit and wait for the end, which may be an error; None: the current positions."""
         done = trio.Event()
         ended: list[Committed] = []
@@ -149,15 +149,15 @@ class Consumer:
         await done.wait()
         return ended[0]
 
-    def commit_async(self, offsets: Mapping[Partition, int] | None = None) -> Mapping[Partition, int]:
+    def commit_async(self, offsets: Mapping[TopicPartition, int] | None = None) -> Mapping[TopicPartition, int]:
         """Commit without waiting; `told` gets the end. Return the offsets."""
         return self._commit(offsets, lambda _committed: None, is_sync=False)
 
-    def own_positions(self) -> dict[Partition, int]:
+    def own_positions(self) -> dict[TopicPartition, int]:
         """Return where the application stands in what it owns."""
         return self._reading.own_positions()
 
-    async def committed(self, partitions: frozenset[Partition]) -> Mapping[Partition, int]:
+    async def committed(self, partitions: frozenset[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return committed offsets, -1 where there is none; raise `ConsumerError`."""
         done = trio.Event()
         ended: list[Fetched] = []
@@ -172,7 +172,7 @@ class Consumer:
             raise ConsumerError(ended[0].error)
         return ended[0].offsets
 
-    async def await_positions(self, wanted: frozenset[Partition], timeout_ms: int) -> None:
+    async def await_positions(self, wanted: frozenset[TopicPartition], timeout_ms: int) -> None:
         """Wait until the application knows where it stands in `wanted`, at most `timeout_ms`; no record is delivered meanwhile."""
         deadline_ms = now_ms() + timeout_ms
         while not wanted <= self.positions.keys() and now_ms() < deadline_ms:
@@ -343,7 +343,9 @@ class Consumer:
 
     # Commits, positions, records
 
-    def _commit(self, offsets: Mapping[Partition, int] | None, take: Callable[[Committed], None], *, is_sync: bool) -> Mapping[Partition, int]:
+    def _commit(
+        self, offsets: Mapping[TopicPartition, int] | None, take: Callable[[Committed], None], *, is_sync: bool
+    ) -> Mapping[TopicPartition, int]:
         token = next(self._tokens)
         committed = self.own_positions() if offsets is None else dict(offsets)
         self._commits[token] = take
@@ -353,7 +355,7 @@ class Consumer:
             self._commit_ended(Committed(token=token, mode="sync" if is_sync else "async", offsets={}))
         return committed
 
-    def fetch_offsets(self, partitions: frozenset[Partition], take: Callable[[Fetched], None]) -> None:
+    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[Fetched], None]) -> None:
         token = next(self._tokens)
         self._fetches[token] = take
         self.perform(self.member.fetch_offsets(token, partitions, now_ms()))

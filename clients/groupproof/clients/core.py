@@ -10,13 +10,13 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
 from groupproof.clients.assignment import Cluster
-from groupproof.clients.outputs import Callback, CallbackKind, Drop, Fail, Node, Output, Partition, Send
+from groupproof.clients.outputs import Callback, CallbackKind, Drop, Fail, Node, Output, Send
 from groupproof.clients.policy import Policy
 from groupproof.clients.requests import Pending, Requests
 from groupproof.clients.settings import MemberSettings
 from groupproof.protocol.messages import GroupRequest, JoinGroupResponse
 from groupproof.protocol.spec.classic_member import Answer, Effect, Lapse, Phase, reaction
-from groupproof.protocol.vocabulary import Api, MemberState, error_named
+from groupproof.protocol.vocabulary import Api, MemberState, TopicPartition, error_named
 
 __all__ = ["NO_GENERATION", "Core", "answer_named"]
 
@@ -50,8 +50,8 @@ class Core:
         self.coordinator: Node | None = None
         # what it wants and has
         self.topics = settings.topics
-        self.owned: frozenset[Partition] = frozenset()
-        self.positions: Mapping[Partition, int] = {}
+        self.owned: frozenset[TopicPartition] = frozenset()
+        self.positions: Mapping[TopicPartition, int] = {}
         self.cluster = Cluster()
         # where it stands
         self.is_subscribed = True
@@ -65,7 +65,7 @@ class Core:
         self.attempt: int | None = None  # the JoinGroup or SyncGroup whose answer counts
         self.lookups: frozenset[int] = frozenset()
         self.session_ms: int | None = None
-        self._calls: deque[tuple[CallbackKind, frozenset[Partition]]] = deque()
+        self._calls: deque[tuple[CallbackKind, frozenset[TopicPartition]]] = deque()
         self.calling: Callback | None = None
         self._reported: Answer = 0
 
@@ -171,7 +171,7 @@ class Core:
     def is_calling(self) -> bool:
         return self.calling is not None
 
-    def call(self, kind: CallbackKind, partitions: frozenset[Partition]) -> None:
+    def call(self, kind: CallbackKind, partitions: frozenset[TopicPartition]) -> None:
         """Queue a callback; ownership changes when it starts (assigned) or ends (revoked, lost)."""
         self._calls.append((kind, partitions))
         self._call_next()

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Final
 
 from groupproof.clients.core import NO_GENERATION, Core, answer_named
-from groupproof.clients.outputs import Committed, Fetched, Partition
+from groupproof.clients.outputs import Committed, Fetched
 from groupproof.clients.requests import Pending
 from groupproof.protocol.messages import (
     CommitPartition,
@@ -24,7 +24,7 @@ from groupproof.protocol.messages import (
     OffsetFetchResponse,
 )
 from groupproof.protocol.spec.classic_member import Answer, Effect, Reaction
-from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, error_named
+from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition, error_named
 
 __all__ = ["ERRANDS_MAX", "Errands"]
 
@@ -39,7 +39,7 @@ _UNTOLD: Final = ("rebalance", "close")
 class _Errand:
     token: Hashable
     mode: str  # sync, async, auto, rebalance, close; fetch
-    offsets: Mapping[Partition, int]
+    offsets: Mapping[TopicPartition, int]
     deadline_ms: int
     not_before_ms: int = 0
     request_id: int | None = None
@@ -60,7 +60,7 @@ class Errands:
         self._core = core
         self.under_way: list[_Errand] = []
         self._auto_ms: int | None = None
-        self._auto_committed: dict[Partition, int] = {}
+        self._auto_committed: dict[TopicPartition, int] = {}
         self._commits = 0
 
     @property
@@ -74,7 +74,7 @@ class Errands:
     def has_commit_in_flight(self) -> bool:
         return any(errand.request_id is not None and errand.mode in _MANAGED for errand in self.under_way)
 
-    def own_positions(self) -> dict[Partition, int]:
+    def own_positions(self) -> dict[TopicPartition, int]:
         """Return the positions of the partitions owned, or of all the consumer ever had for a client that commits what it gave away."""
         core = self._core
         shift = core.policy.commit_shift
@@ -83,7 +83,7 @@ class Errands:
             shift -= self._commits % 2
         return {each: offset + shift for each, offset in core.positions.items() if each in core.owned or core.policy.commits_unowned}
 
-    def commit(self, token: Hashable, offsets: Mapping[Partition, int], now_ms: int, *, mode: str, timeout_ms: int | None = None) -> None:
+    def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, mode: str, timeout_ms: int | None = None) -> None:
         """Commit `offsets`; ends in `Committed` (modes rebalance and close are the member's own and end in silence), for none at once.
 
         No offsets are no request (ConsumerCoordinator.commitOffsetsSync: `if (offsets.isEmpty())`).
@@ -93,11 +93,11 @@ class Errands:
         else:
             self._tell(_Errand(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
 
-    def fetch(self, token: Hashable, partitions: frozenset[Partition], now_ms: int) -> None:
+    def fetch(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> None:
         """Ask for committed offsets; ends in `Fetched`."""
         self._add(token, dict.fromkeys(partitions, NO_GENERATION), now_ms, "fetch", None)
 
-    def _add(self, token: Hashable, offsets: Mapping[Partition, int], now_ms: int, mode: str, timeout_ms: int | None) -> None:
+    def _add(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, mode: str, timeout_ms: int | None) -> None:
         timeout_ms = self._core.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
         errand = _Errand(token=token, mode=mode, offsets=dict(offsets), deadline_ms=now_ms + timeout_ms)
         if len(self.under_way) >= ERRANDS_MAX:
@@ -233,7 +233,7 @@ class Errands:
             core.request_rejoin("a commit was done")
 
 
-def _fetched(response: object) -> dict[Partition, int]:
+def _fetched(response: object) -> dict[TopicPartition, int]:
     if not isinstance(response, OffsetFetchResponse):
         return {}
     return {

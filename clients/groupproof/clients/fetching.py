@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from groupproof.clients.outputs import Partition
 from groupproof.protocol.records import RecordsError, read_batches
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Delivery", "Fetching", "grouped"]
 
@@ -23,7 +23,7 @@ _OFFSET_OUT_OF_RANGE: Final = 1
 class Delivery:
     """Records of one partition that the application got: offsets `first` to `last`."""
 
-    partition: Partition
+    partition: TopicPartition
     first: int
     last: int
 
@@ -36,38 +36,40 @@ class Fetching:
     """`positions` are the offsets the application reads next; what is buffered behind them is lost with the partition."""
 
     def __init__(self) -> None:
-        self.positions: dict[Partition, int] = {}
-        self._ends: dict[Partition, int] = {}
+        self.positions: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
         self._buffered: deque[Delivery] = deque()
-        self._in_flight: dict[int, dict[Partition, int]] = {}
+        self._in_flight: dict[int, dict[TopicPartition, int]] = {}
 
     @property
     def has_buffered(self) -> bool:
         return bool(self._buffered)
 
-    def assign(self, partitions: Iterable[Partition]) -> None:
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget where partitions stood: they were assigned anew."""
         for partition in partitions:
             self.forget(partition)
 
-    def forget(self, partition: Partition) -> None:
+    def forget(self, partition: TopicPartition) -> None:
         self.positions.pop(partition, None)
         self._ends.pop(partition, None)
         self._buffered = deque(each for each in self._buffered if each.partition != partition)
 
-    def stand(self, partition: Partition, offset: int) -> None:
+    def stand(self, partition: TopicPartition, offset: int) -> None:
         """Set the position of a partition that has none; a later answer does not move it."""
         if partition not in self.positions:
             self.positions[partition] = self._ends[partition] = offset
 
-    def unpositioned(self, owned: Iterable[Partition]) -> frozenset[Partition]:
+    def unpositioned(self, owned: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
         return frozenset(each for each in owned if each not in self.positions)
 
-    def requests(self, owned: Iterable[Partition], leaders: Mapping[Partition, int], max_wait_ms: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    def requests(
+        self, owned: Iterable[TopicPartition], leaders: Mapping[TopicPartition, int], max_wait_ms: int
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield a Fetch body for each leader that none is in flight to; nothing while records wait to be delivered."""
         if self._buffered:
             return
-        by_node: dict[int, list[Partition]] = {}
+        by_node: dict[int, list[TopicPartition]] = {}
         for partition in sorted(owned):
             node = leaders.get(partition)
             if node is not None and node not in self._in_flight and partition in self._ends:
@@ -76,7 +78,7 @@ class Fetching:
             self._in_flight[node] = {partition: self._ends[partition] for partition in partitions}
             yield node, self._body(partitions, max_wait_ms)
 
-    def _body(self, partitions: list[Partition], max_wait_ms: int) -> dict[str, Any]:
+    def _body(self, partitions: list[TopicPartition], max_wait_ms: int) -> dict[str, Any]:
         asked = [(each, {"partition": each[1], "fetch_offset": self._ends[each], "partition_max_bytes": _PARTITION_BYTES_MAX}) for each in partitions]
         topics = tuple({"topic": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked))
         return {"max_wait_ms": max_wait_ms, "min_bytes": 1, "max_bytes": 50 * _PARTITION_BYTES_MAX, "session_epoch": -1, "topics": topics}
@@ -91,7 +93,7 @@ class Fetching:
         results = [self._take(partition, each) for partition, each in told if asked.get(partition) == self._ends.get(partition)]
         return not all(results)
 
-    def _take(self, partition: Partition, told: Mapping[str, Any]) -> bool:
+    def _take(self, partition: TopicPartition, told: Mapping[str, Any]) -> bool:
         if told["error_code"]:
             if told["error_code"] == _OFFSET_OUT_OF_RANGE:
                 self.forget(partition)
@@ -107,7 +109,7 @@ class Fetching:
                 self._ends[partition] = batch.last_offset + 1
         return True
 
-    def deliver(self, owned: frozenset[Partition], records_max: int) -> list[Delivery]:
+    def deliver(self, owned: frozenset[TopicPartition], records_max: int) -> list[Delivery]:
         """Hand over at most `records_max` records of `owned`, and move the positions behind them."""
         delivered: list[Delivery] = []
         left = records_max
@@ -124,7 +126,7 @@ class Fetching:
         return delivered
 
 
-def grouped(asked: Iterable[tuple[Partition, Any]]) -> list[tuple[str, list[Any]]]:
+def grouped(asked: Iterable[tuple[TopicPartition, Any]]) -> list[tuple[str, list[Any]]]:
     """Return the values by topic, in the order given."""
     topics: dict[str, list[Any]] = {}
     for (topic, _), value in asked:

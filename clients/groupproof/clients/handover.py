@@ -7,16 +7,13 @@ that revoked something joins again so that it can be given to its next owner.
 from __future__ import annotations
 
 import struct
-from typing import Final
 
 from groupproof.clients.core import Core
-from groupproof.clients.outputs import CallbackKind, Partition
+from groupproof.clients.outputs import CallbackKind
 from groupproof.protocol.subscription import Subscription, encode_subscription
+from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
 
-__all__ = ["COOPERATIVE", "HandOver"]
-
-COOPERATIVE: Final = frozenset({"cooperative-sticky"})
-"""The assignors that can hand over step by step; the protocol is cooperative if all of a member's assignors can."""
+__all__ = ["HandOver"]
 
 
 class HandOver:
@@ -25,7 +22,7 @@ class HandOver:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._was_lost = False
-        self._owned_before: frozenset[Partition] = frozenset()
+        self._owned_before: frozenset[TopicPartition] = frozenset()
 
     @property
     def _is_cooperative(self) -> bool:
@@ -83,7 +80,7 @@ class HandOver:
         elif core.policy.revokes == "never":
             core.owned = frozenset()
 
-    def after_sync(self, assigned: frozenset[Partition]) -> None:
+    def after_sync(self, assigned: frozenset[TopicPartition]) -> None:
         """Take the new assignment: first what went is revoked, then what came is assigned."""
         core = self._core
         self._was_lost = False

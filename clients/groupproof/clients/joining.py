@@ -16,12 +16,12 @@ from groupproof.clients.handover import HandOver
 from groupproof.clients.heartbeats import Heartbeats
 from groupproof.clients.leading import Leading
 from groupproof.clients.leaving import leave_group
-from groupproof.clients.outputs import NeedMetadata, Partition
+from groupproof.clients.outputs import NeedMetadata
 from groupproof.clients.requests import Pending
 from groupproof.protocol.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol, SyncAssignment, SyncGroupRequest, SyncGroupResponse
 from groupproof.protocol.spec.classic_member import Answer, Effect, Phase, Reaction
 from groupproof.protocol.subscription import SubscriptionError, decode_assignment
-from groupproof.protocol.vocabulary import ErrorCode, MemberState
+from groupproof.protocol.vocabulary import ErrorCode, MemberState, TopicPartition
 
 __all__ = ["Joining"]
 
@@ -57,7 +57,7 @@ class Joining:
         self._joined_topics: tuple[str, ...] | None = None
         self._joined_counts: dict[str, int] = {}
         self._protocols: tuple[JoinProtocol, ...] = ()
-        self._assigned: frozenset[Partition] = frozenset()
+        self._assigned: frozenset[TopicPartition] = frozenset()
         self._has_looked_again = False
         self._is_refreshed = False
 

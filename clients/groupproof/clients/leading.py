@@ -8,10 +8,10 @@ from typing import Final
 from groupproof.clients.assignment import Assignment, GroupMember
 from groupproof.clients.assignors import ASSIGNORS
 from groupproof.clients.core import Core
-from groupproof.clients.outputs import Partition
 from groupproof.protocol.messages import JoinGroupResponse, JoinMember
 from groupproof.protocol.subscription import Assignment as Blob
 from groupproof.protocol.subscription import Subscription, SubscriptionError, decode_subscription, encode_assignment
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Leading"]
 
@@ -80,7 +80,7 @@ class Leading:
     def _snapshot(self) -> dict[str, int]:
         return {topic: self._core.cluster.partitions.get(topic, 0) for topic in self._topics}
 
-    def _deviant(self, assignment: Assignment) -> list[tuple[str, list[Partition]]]:
+    def _deviant(self, assignment: Assignment) -> list[tuple[str, list[TopicPartition]]]:
         """Return the assignment as it is sent, which is the one computed unless a bug is planted."""
         kind = self._core.policy.leader_assigns
         previous, self._previous = self._previous, assignment

@@ -21,7 +21,7 @@ from groupproof.clients.finder import Finder
 from groupproof.clients.heartbeats import Heartbeats
 from groupproof.clients.joining import Joining
 from groupproof.clients.leaving import Goodbye
-from groupproof.clients.outputs import Callback, Fail, Node, Output, Partition, Send
+from groupproof.clients.outputs import Callback, Fail, Node, Output, Send
 from groupproof.clients.policy import REFERENCE, Policy
 from groupproof.clients.requests import Pending, earliest
 from groupproof.clients.settings import MemberSettings
@@ -36,7 +36,7 @@ from groupproof.protocol.messages import (
     SyncGroupResponse,
 )
 from groupproof.protocol.spec.classic_member import UNREACHABLE, Answer, Lapse, Phase, Reaction
-from groupproof.protocol.vocabulary import Api, MemberState
+from groupproof.protocol.vocabulary import Api, MemberState, TopicPartition
 
 _ELSEWHERE: Final = (15, 16)
 _ONE_CODE: Final = (HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
@@ -83,7 +83,7 @@ class Member:
         return self._core.coordinator
 
     @property
-    def owned(self) -> frozenset[Partition]:
+    def owned(self) -> frozenset[TopicPartition]:
         """The partitions that the application holds, by the callbacks it was given."""
         return self._core.owned
 
@@ -108,7 +108,7 @@ class Member:
 
     # Inputs
 
-    def poll(self, now_ms: int, positions: Mapping[Partition, int]) -> list[Output]:
+    def poll(self, now_ms: int, positions: Mapping[TopicPartition, int]) -> list[Output]:
         """Do what the application's poll does; `positions` are the offsets it would read next, for the commits that the member does by itself."""
         core = self._core
         core.positions = positions
@@ -169,7 +169,7 @@ class Member:
             self._joining.abandon()
         return self._outcome(now_ms)
 
-    def commit(self, token: Hashable, offsets: Mapping[Partition, int], now_ms: int, *, is_sync: bool) -> list[Output]:
+    def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_sync: bool) -> list[Output]:
         """Commit for the application; ends in `Committed` with this token."""
         policy = self._core.policy
         shifted = {each: offset + policy.commit_shift for each, offset in offsets.items()} if policy.commit_shift else offsets
@@ -181,7 +181,7 @@ class Member:
         self._core.fail(error, message)
         return self._outcome(now_ms)
 
-    def fetch_offsets(self, token: Hashable, partitions: frozenset[Partition], now_ms: int) -> list[Output]:
+    def fetch_offsets(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> list[Output]:
         """Ask for committed offsets; ends in `Fetched` with this token."""
         self._errands.fetch(token, partitions, now_ms)
         return self._outcome(now_ms)

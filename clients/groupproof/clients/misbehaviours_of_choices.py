@@ -7,7 +7,7 @@ from typing import Any, Final
 from groupproof.clients.policy import Override, Policy
 from groupproof.clients.variant import Variant
 from groupproof.protocol.spec.classic_member import Effect
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
 
 __all__ = ["CHOICES"]
 
@@ -16,8 +16,8 @@ def _bug(name: str, says: str, breaks: str, *, seen: str = "", settings: dict[st
     return Variant(name=name, says=says, policy=Policy(**choices), breaks=tuple(breaks.split()), seen=seen, settings=settings or {})
 
 
-_COOPERATIVE: Final = {"assignors": ["cooperative-sticky"]}
-_BOTH: Final = {"assignors": ["cooperative-sticky", "range"]}
+_COOPERATIVE: Final = {"assignors": [COOPERATIVE_STICKY]}
+_BOTH: Final = {"assignors": [COOPERATIVE_STICKY, "range"]}
 _STATIC: Final = {"instance_id": "i0"}
 _AUTO_COMMIT: Final = {"auto_commit": True}
 

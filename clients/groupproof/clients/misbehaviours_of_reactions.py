@@ -7,7 +7,7 @@ from typing import Any, Final
 from groupproof.clients.policy import UNHEARD_OF, Override, Policy
 from groupproof.clients.variant import Variant
 from groupproof.protocol.spec.classic_member import Answer, Effect, Lapse, Phase
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
 
 __all__ = ["REACTIONS"]
 
@@ -31,7 +31,7 @@ def _bug(name: str, says: str, breaks: str, *overrides: Override, seen: str = ""
     return Variant(name=name, says=says, policy=policy, breaks=tuple(breaks.split()), seen=seen, settings=settings or {})
 
 
-_COOPERATIVE: Final = {"assignors": ["cooperative-sticky"]}
+_COOPERATIVE: Final = {"assignors": [COOPERATIVE_STICKY]}
 _STATIC: Final = {"instance_id": "i0"}
 
 REACTIONS: Final = (

@@ -11,10 +11,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from groupproof.protocol.messages import GroupRequest
+from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["Callback", "CallbackKind", "Committed", "Drop", "Fail", "Fetched", "Gone", "NeedMetadata", "Node", "Output", "Partition", "Send"]
-
-Partition = tuple[str, int]
+__all__ = ["Callback", "CallbackKind", "Committed", "Drop", "Fail", "Fetched", "Gone", "NeedMetadata", "Node", "Output", "Send"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ class Callback:
     """Run the application's callback, then call `callback_done`; there is never more than one at a time."""
 
     kind: CallbackKind
-    partitions: frozenset[Partition]
+    partitions: frozenset[TopicPartition]
     member_id: str
     generation: int
 
@@ -66,7 +65,7 @@ class Committed:
 
     token: Hashable
     mode: str
-    offsets: Mapping[Partition, int]
+    offsets: Mapping[TopicPartition, int]
     error: str | None = None
 
 
@@ -75,7 +74,7 @@ class Fetched:
     """An OffsetFetch ended; an offset of -1 means that none is committed (CLIENT-79)."""
 
     token: Hashable
-    offsets: Mapping[Partition, int] = field(default_factory=dict)
+    offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
     error: str | None = None
 
 

@@ -11,14 +11,13 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from groupproof.protocol.spec.classic_member import Answer, Effect, Phase, Reaction, reaction
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, ErrorCode
 
 __all__ = ["REFERENCE", "UNHEARD_OF", "Override", "Policy"]
 
 UNHEARD_OF: Final = 999
 """Stands for every code that no release has. A run draws the code of its cases, so that none can be known by it."""
 
-_STATIC_SINCE: Final = 5
 _OWNED_SINCE: Final = 1
 
 
@@ -165,7 +164,7 @@ class Policy:
     @property
     def can_be_static(self) -> bool:
         """Tell whether the versions spoken know group.instance.id (KIP-345: JoinGroup v5)."""
-        return self.versions.get(Api.JOIN_GROUP, _STATIC_SINCE) >= _STATIC_SINCE
+        return self.versions.get(Api.JOIN_GROUP, INSTANCE_ID_SINCE[Api.JOIN_GROUP]) >= INSTANCE_ID_SINCE[Api.JOIN_GROUP]
 
     @property
     def can_cooperate(self) -> bool:

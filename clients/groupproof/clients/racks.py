@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groupproof.clients.assignment import Cluster, GroupMember
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Racks"]
 
@@ -24,20 +24,20 @@ class Racks:
         is_wanted = bool(present & set(self._of_member.values()))
         self.matter = is_wanted and (always or any(racks != present for racks in self._of_partition.values()))
 
-    def match(self, member: str, partition: Partition) -> bool:
+    def match(self, member: str, partition: TopicPartition) -> bool:
         """Tell whether the partition has a replica in the member's rack; true where racks do not matter."""
         rack = self._of_member.get(member)
         return not self.matter or rack is None or rack in self._of_partition[partition]
 
-    def may_keep(self, member: str, partition: Partition) -> bool:
+    def may_keep(self, member: str, partition: TopicPartition) -> bool:
         """Tell whether an owner may keep the partition: in its rack, or in nobody's, so that no other would be nearer."""
         return self.match(member, partition) or self._readers(partition) == 0
 
-    def rarest_first(self, partitions: list[Partition]) -> list[Partition]:
+    def rarest_first(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """Return the partitions that the fewest members have in their rack first."""
         if not self.matter:
             return partitions
         return sorted(partitions, key=self._readers)
 
-    def _readers(self, partition: Partition) -> int:
+    def _readers(self, partition: TopicPartition) -> int:
         return sum(rack in self._of_partition[partition] for member, rack in self._of_member.items() if partition[0] in self._topics[member])

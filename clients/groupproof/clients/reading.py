@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol
 from groupproof.clients.cluster_view import ClusterView
 from groupproof.clients.fetching import Delivery, Fetching, grouped
 from groupproof.clients.member import Member
-from groupproof.clients.outputs import Fetched, Output, Partition
-from groupproof.protocol.vocabulary import Api
+from groupproof.clients.outputs import Fetched, Output
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["Host", "Reading"]
 
@@ -27,7 +27,7 @@ class Host(Protocol):
 
     def perform(self, outputs: list[Output]) -> None: ...
 
-    def fetch_offsets(self, partitions: frozenset[Partition], take: Callable[[Fetched], None]) -> None: ...
+    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[Fetched], None]) -> None: ...
 
     def send_to_node(self, node_id: int, api: Api, body: Mapping[str, Any], answered: Callable[[Body | None], None]) -> bool: ...
 
@@ -41,11 +41,11 @@ class Reading:
         self.fetching = Fetching()
         self._member, self._view, self._host = member, view, host
         self._settings, self._policy = member.settings, member.policy
-        self._looking_up: set[Partition] = set()
+        self._looking_up: set[TopicPartition] = set()
         self._not_before_ms = 0
-        self._gave_away: frozenset[Partition] = frozenset()
+        self._gave_away: frozenset[TopicPartition] = frozenset()
 
-    def own_positions(self) -> dict[Partition, int]:
+    def own_positions(self) -> dict[TopicPartition, int]:
         """Return where the application stands in what it owns."""
         mine = self._member.owned
         return {each: at for each, at in self.fetching.positions.items() if each in mine or self._policy.commits_unowned}
@@ -67,13 +67,13 @@ class Reading:
         deliverable = self._reach() if self._policy.reads == "everything" else frozenset()
         return self.fetching.deliver(self._readable() | deliverable, self._settings.max_poll_records)
 
-    def _reach(self) -> frozenset[Partition]:
+    def _reach(self) -> frozenset[TopicPartition]:
         """Return what is read: what is owned, unless a bug is planted."""
         if self._policy.reads == "assigned" or not self._member.is_settled:
             return self._member.owned
         return frozenset(each for each in self._view.leaders if each[0] in self._settings.topics)
 
-    def _readable(self) -> frozenset[Partition]:
+    def _readable(self) -> frozenset[TopicPartition]:
         """Return what may be delivered: nothing but what is owned, unless a bug is planted."""
         owned = self._member.owned
         if self._policy.delivers_revoked or (self._policy.delivers_while_joining and not self._member.is_settled):
@@ -106,7 +106,7 @@ class Reading:
                 self.fetching.stand(partition, offset)
         self._reset(frozenset(each for each, offset in fetched.offsets.items() if offset < 0))
 
-    def _reset(self, partitions: frozenset[Partition]) -> None:
+    def _reset(self, partitions: frozenset[TopicPartition]) -> None:
         """Apply auto.offset.reset where nothing is committed (CLIENT-79)."""
         if partitions and self._settings.auto_offset_reset == "none":
             self._fail("NO_OFFSET_FOR_PARTITION", f"nothing is committed for {sorted(partitions)[0]}")
@@ -122,10 +122,10 @@ class Reading:
             if not self._host.send_to_node(node_id, Api.LIST_OFFSETS, {"replica_id": -1, "topics": topics}, self._lister(mine)):
                 self._take_listed(mine, None)
 
-    def _lister(self, asked: Sequence[Partition]) -> Callable[[Body | None], None]:
+    def _lister(self, asked: Sequence[TopicPartition]) -> Callable[[Body | None], None]:
         return lambda body: self._take_listed(asked, body)
 
-    def _take_listed(self, asked: Sequence[Partition], body: Body | None) -> None:
+    def _take_listed(self, asked: Sequence[TopicPartition], body: Body | None) -> None:
         self._looking_up -= set(asked)
         told = [] if body is None else [(topic["name"], each) for topic in body["topics"] for each in topic["partitions"]]
         found = {(name, each["partition_index"]): each["offset"] for name, each in told if not each["error_code"]}

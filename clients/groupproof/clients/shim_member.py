@@ -15,9 +15,10 @@ import trio
 from groupproof.clients.connection import Connect
 from groupproof.clients.consumer import Consumer, ConsumerError
 from groupproof.clients.fetching import Delivery
-from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail, Partition
+from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail
 from groupproof.clients.policy import Policy
 from groupproof.clients.shim_settings import NotImplementedHere, Subscribe, WrongField
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["COMMANDS_MAX", "ShimMember", "Tell"]
 
@@ -174,7 +175,7 @@ class ShimMember:
         wanted = self._asked(command)
         return {"offsets": _offsets(await self._consumer.committed(wanted)) if wanted else []}
 
-    def _asked(self, command: Body) -> frozenset[Partition]:
+    def _asked(self, command: Body) -> frozenset[TopicPartition]:
         asked = command.get("partitions")
         return self._consumer.member.owned if asked is None else frozenset((str(topic), int(partition)) for topic, partition in asked)
 
@@ -246,16 +247,16 @@ class ShimMember:
         self._tell(event if ended.error is None else event | {"error": ended.error})
 
 
-def _partitions(partitions: Iterable[Partition]) -> list[Body]:
+def _partitions(partitions: Iterable[TopicPartition]) -> list[Body]:
     return [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
 
 
-def _offsets(offsets: Mapping[Partition, int]) -> list[list[Any]]:
+def _offsets(offsets: Mapping[TopicPartition, int]) -> list[list[Any]]:
     return [[topic, partition, offset] for (topic, partition), offset in sorted(offsets.items())]
 
 
 def _records(deliveries: Iterable[Delivery]) -> Body:
-    by_partition: dict[Partition, list[Delivery]] = {}
+    by_partition: dict[TopicPartition, list[Delivery]] = {}
     for delivery in deliveries:
         by_partition.setdefault(delivery.partition, []).append(delivery)
     parts = [

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from groupproof.clients.assignors import ASSIGNORS
-from groupproof.clients.handover import COOPERATIVE
 from groupproof.clients.policy import Policy
 from groupproof.clients.settings import MemberSettings
+from groupproof.protocol.vocabulary import COOPERATIVE
 
 __all__ = ["NotImplementedHere", "Subscribe", "WrongField"]
 

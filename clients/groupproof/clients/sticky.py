@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from groupproof.clients.assignment import Assignment, Cluster, GroupMember
-from groupproof.clients.outputs import Partition
 from groupproof.clients.racks import Racks
 from groupproof.clients.sticky_general import balance
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["claims", "cooperative_sticky_assign", "in_hash_order", "sticky_assign"]
 
@@ -33,10 +33,10 @@ def cooperative_sticky_assign(members: Sequence[GroupMember], cluster: Cluster) 
     return {member: [each for each in given if owners.get(each, member) == member] for member, given in assignment.items()}
 
 
-def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[Partition]]:
+def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[TopicPartition]]:
     """Return what each member owns for sure: claims on what is gone, outdone by a higher generation, or made twice, are dropped."""
     generations = {member.member_id: member.generation for member in members}
-    claimants: dict[Partition, list[str]] = {}
+    claimants: dict[TopicPartition, list[str]] = {}
     for member in members:
         for partition in _valid(member, cluster):
             claimants.setdefault(partition, []).append(member.member_id)
@@ -49,7 +49,7 @@ def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[P
     return {member.member_id: [each for each in member.owned if sure.get(each) == member.member_id] for member in members}
 
 
-def _valid(member: GroupMember, cluster: Cluster) -> list[Partition]:
+def _valid(member: GroupMember, cluster: Cluster) -> list[TopicPartition]:
     """Return the claims on partitions that exist."""
     return [(topic, number) for topic, number in dict.fromkeys(member.owned) if number < cluster.partitions.get(topic, 0)]
 
@@ -86,7 +86,7 @@ def _spread(hashed: int) -> int:
     return hashed ^ (hashed >> 16)
 
 
-def _by_number(partition: Partition) -> tuple[int, str]:
+def _by_number(partition: TopicPartition) -> tuple[int, str]:
     """Order what a member keeps by partition, then topic: it keeps the first of each topic rather than all of one (AbstractStickyAssignor.assignOwnedPartitions)."""
     return partition[1], partition[0]
 
@@ -102,7 +102,7 @@ class _Even:
         self._below: list[str] = []  # with less than the quota
         self._at: list[str] = []  # with the quota, and perhaps one more
 
-    def assign(self, owned: Mapping[str, list[Partition]]) -> Assignment:
+    def assign(self, owned: Mapping[str, list[TopicPartition]]) -> Assignment:
         wanted = set(self._partitions)
         # Any order will do: the first with more than the quota keeps one more. Kafka's is that of its hash map.
         for member in in_hash_order(list(owned)):
@@ -115,7 +115,7 @@ class _Even:
         self._deal(self._deal_by_rack(left))
         return self._given
 
-    def _keep(self, member: str, owned: list[Partition]) -> None:
+    def _keep(self, member: str, owned: list[TopicPartition]) -> None:
         """Let a member keep the first of what it has up to the quota; the first with more may keep one more."""
         if len(owned) < self._quota:
             self._given[member] = owned
@@ -127,11 +127,11 @@ class _Even:
             self._given[member] = owned[: self._quota]
             self._at.append(member)
 
-    def _deal_by_rack(self, left: list[Partition]) -> list[Partition]:
+    def _deal_by_rack(self, left: list[TopicPartition]) -> list[TopicPartition]:
         """Deal what some member with room can have in its own rack; return the rest."""
         if not self._racks.matter:
             return left
-        rest: list[Partition] = []
+        rest: list[TopicPartition] = []
         turn = 0
         for partition in left:
             order = [*self._below[turn:], *self._below[:turn]]
@@ -147,7 +147,7 @@ class _Even:
                 rest.append(partition)
         return rest
 
-    def _deal(self, left: list[Partition]) -> None:
+    def _deal(self, left: list[TopicPartition]) -> None:
         """Deal in turns to members below the quota, then one each to those at it."""
         turns: list[str] = []
         for partition in left:
@@ -157,7 +157,7 @@ class _Even:
     def _open(self) -> list[str]:
         return self._at if self._longer > 0 else []
 
-    def _give(self, member: str, partition: Partition) -> None:
+    def _give(self, member: str, partition: TopicPartition) -> None:
         self._given[member].append(partition)
         count = len(self._given[member])
         if member in self._below and count >= self._quota:

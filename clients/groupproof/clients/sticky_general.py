@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from groupproof.clients.assignment import Assignment, Cluster, GroupMember
-from groupproof.clients.outputs import Partition
 from groupproof.clients.racks import Racks
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["balance"]
 
@@ -19,13 +19,13 @@ _ROUNDS_MAX: Final = 1_000
 """A bound on the rounds of moving; each round lowers the spread, so that it is never reached."""
 
 
-def balance(members: Sequence[GroupMember], cluster: Cluster, racks: Racks, owned: Mapping[str, list[Partition]]) -> Assignment:
+def balance(members: Sequence[GroupMember], cluster: Cluster, racks: Racks, owned: Mapping[str, list[TopicPartition]]) -> Assignment:
     """Return each member's partitions: what it keeps of `owned`, then what it got."""
     return _Balance(members, cluster, racks, owned).assign()
 
 
 class _Balance:
-    def __init__(self, members: Sequence[GroupMember], cluster: Cluster, racks: Racks, owned: Mapping[str, list[Partition]]) -> None:
+    def __init__(self, members: Sequence[GroupMember], cluster: Cluster, racks: Racks, owned: Mapping[str, list[TopicPartition]]) -> None:
         self._racks = racks
         self._topics = {member.member_id: frozenset(member.topics) for member in members}
         self._readers = {
@@ -47,7 +47,7 @@ class _Balance:
         self._move(self._partitions)
         return self._given
 
-    def _give_to_poorest(self, left: list[Partition]) -> None:
+    def _give_to_poorest(self, left: list[TopicPartition]) -> None:
         """Give within the rack where that is possible, and the rest to whoever has the least."""
         for partition in self._racks.rarest_first(left) if self._racks.matter else []:
             self._give(partition, [each for each in self._readers[partition[0]] if self._racks.match(each, partition)])
@@ -55,7 +55,7 @@ class _Balance:
             if partition not in self._owner:
                 self._give(partition, self._readers[partition[0]])
 
-    def _give(self, partition: Partition, candidates: Iterable[str]) -> None:
+    def _give(self, partition: TopicPartition, candidates: Iterable[str]) -> None:
         member = min(candidates, key=self._wealth, default=None)
         if member is not None:
             self._given[member].append(partition)
@@ -64,14 +64,14 @@ class _Balance:
     def _wealth(self, member: str) -> tuple[int, str]:
         return len(self._given[member]), member
 
-    def _move(self, partitions: list[Partition]) -> None:
+    def _move(self, partitions: list[TopicPartition]) -> None:
         """Move partitions from the rich to the poor until a round changes nothing."""
         for _ in range(_ROUNDS_MAX):
             moved = [partition for partition in partitions if self._owner.get(partition) is not None and self._moves(partition)]
             if not moved:
                 return
 
-    def _moves(self, partition: Partition) -> bool:
+    def _moves(self, partition: TopicPartition) -> bool:
         owner = self._owner[partition]
         readers = self._readers[partition[0]]
         near = [each for each in readers if self._racks.match(each, partition)] if self._racks.matter else readers
@@ -82,7 +82,7 @@ class _Balance:
                 return True
         return False
 
-    def _hand_over(self, partition: Partition, to: str) -> None:
+    def _hand_over(self, partition: TopicPartition, to: str) -> None:
         owner = self._owner[partition]
         self._given[owner].remove(partition)
         self._given[to].append(partition)
@@ -94,14 +94,14 @@ class _Movements:
     """What has moved from whom to whom, so that no partition goes one way while another of its topic goes the other (AbstractStickyAssignor.PartitionMovements)."""
 
     def __init__(self) -> None:
-        self._of: dict[Partition, tuple[str, str]] = {}
+        self._of: dict[TopicPartition, tuple[str, str]] = {}
 
-    def instead_of(self, partition: Partition, owner: str, to: str) -> Partition:
+    def instead_of(self, partition: TopicPartition, owner: str, to: str) -> TopicPartition:
         """Return what to move: a partition of the topic that came the other way goes back first."""
         first, _ = self._of.get(partition, (owner, to))
         return next((each for each, pair in self._of.items() if each[0] == partition[0] and pair == (to, first)), partition)
 
-    def note(self, partition: Partition, owner: str, to: str) -> None:
+    def note(self, partition: TopicPartition, owner: str, to: str) -> None:
         first, _ = self._of.pop(partition, (owner, to))
         if first != to:
             self._of[partition] = (first, to)

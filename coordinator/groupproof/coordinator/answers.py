@@ -9,7 +9,7 @@ from typing import Final
 from groupproof.coordinator.describing import DESCRIPTIONS
 from groupproof.coordinator.inputs import Input
 from groupproof.coordinator.members import Member
-from groupproof.coordinator.offsets import Key, Offsets
+from groupproof.coordinator.offsets import Offsets
 from groupproof.protocol.messages import (
     CommittedPartition,
     CommittedTopic,
@@ -40,7 +40,7 @@ from groupproof.protocol.messages import (
     TxnOffsetCommitResponse,
 )
 from groupproof.protocol.spec import Form, On
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
 
 __all__ = ["FORMS", "error_answer", "fetch_answer", "is_too_long", "join_answer", "join_error", "own_assignment", "sync_error"]
 
@@ -163,7 +163,7 @@ def _stored_offsets_deleted(on: Input) -> OffsetDeleteResponse:
     return _deletion_answer(on, lambda key: key in stored)
 
 
-def _deletion_answer(on: Input, is_told: Callable[[Key], bool]) -> OffsetDeleteResponse:
+def _deletion_answer(on: Input, is_told: Callable[[TopicPartition], bool]) -> OffsetDeleteResponse:
     assert isinstance(on.request, OffsetDeleteRequest)
     topics = []
     for topic in on.request.topics:

@@ -9,9 +9,9 @@ from typing import Final
 from groupproof.coordinator.members import Members, first_of, leading_protocols
 from groupproof.coordinator.outputs import GroupView, MemberView, Standing
 from groupproof.coordinator.subscriptions import topics_of
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, GroupState
 
-__all__ = ["EDGES", "Group", "IllegalTransition"]
+__all__ = ["Group", "IllegalTransition"]
 
 EMPTY: Final = GroupState.EMPTY
 PREPARING: Final = GroupState.PREPARING_REBALANCE
@@ -19,15 +19,6 @@ COMPLETING: Final = GroupState.COMPLETING_REBALANCE
 STABLE: Final = GroupState.STABLE
 DEAD: Final = GroupState.DEAD
 CONSUMER: Final = "consumer"
-
-# INV-01, Kafka's validPreviousStates: to each state, from where.
-EDGES: Final = {
-    EMPTY: frozenset({PREPARING}),
-    PREPARING: frozenset({STABLE, COMPLETING, EMPTY}),
-    COMPLETING: frozenset({PREPARING}),
-    STABLE: frozenset({COMPLETING}),
-    DEAD: frozenset(GroupState),
-}
 
 
 class IllegalTransition(AssertionError):
@@ -53,7 +44,7 @@ class Group:
 
     def move_to(self, state: GroupState, now_ms: int) -> None:
         """Move along an edge of INV-01; raise `IllegalTransition` for any other."""
-        if self.state not in EDGES[state]:
+        if self.state not in VALID_PREVIOUS_STATES[state]:
             raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")
         self.before, self.state, self.since_ms = self.state, state, now_ms
 

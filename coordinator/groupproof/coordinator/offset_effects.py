@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.answers import is_too_long
 from groupproof.coordinator.inputs import Input
-from groupproof.coordinator.offsets import Committed, Key
+from groupproof.coordinator.offsets import Committed
 from groupproof.protocol.messages import CommitPartition, OffsetDeleteRequest, TxnOffsetCommitRequest
 from groupproof.protocol.spec import Effect
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
 
 if TYPE_CHECKING:
     from groupproof.coordinator.context import EffectContext
@@ -56,7 +56,7 @@ def _drop_pending_offsets(engine: EffectContext, on: Input) -> None:
     engine.offsets(on.group_id).drop_pending(on.producer_id)
 
 
-def _named_for_deletion(on: Input) -> list[Key]:
+def _named_for_deletion(on: Input) -> list[TopicPartition]:
     assert isinstance(on.request, OffsetDeleteRequest)
     return [
         (topic.name, each.partition_index) for topic in on.request.topics if not on.here.is_subscribed_to(topic.name) for each in topic.partitions

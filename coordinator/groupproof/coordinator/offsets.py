@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from groupproof.protocol.messages import CommitPartition, FetchedPartition, FetchedTopic, FetchTopic
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
 
-__all__ = ["Committed", "Key", "Offsets"]
+__all__ = ["Committed", "Offsets"]
 
-Key = tuple[str, int]
 """Topic and partition."""
 
 
@@ -33,8 +32,8 @@ class Committed:
 class Offsets:
     """The committed offsets of one group, by topic and partition, in the order of their first commit; and the pending ones by producer id."""
 
-    by_partition: dict[Key, Committed] = field(default_factory=dict)
-    pending: dict[int, dict[Key, Committed]] = field(default_factory=dict)
+    by_partition: dict[TopicPartition, Committed] = field(default_factory=dict)
+    pending: dict[int, dict[TopicPartition, Committed]] = field(default_factory=dict)
     records: int = 0
 
     def __bool__(self) -> bool:

@@ -8,10 +8,10 @@ from typing import Final
 
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.members import Member
-from groupproof.coordinator.offsets import Committed, Key, Offsets
+from groupproof.coordinator.offsets import Committed, Offsets
 from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.messages import JoinProtocol
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.vocabulary import GroupState, TopicPartition
 
 __all__ = ["PartitionState", "Stored", "StoredGroup", "StoredMember", "StoredOffsets", "partition_of"]
 
@@ -70,8 +70,8 @@ class StoredOffsets:
     """The offsets of one group: what is committed, and by producer id what is pending."""
 
     group_id: str
-    committed: tuple[tuple[Key, Committed], ...]
-    pending: tuple[tuple[int, tuple[tuple[Key, Committed], ...]], ...] = ()
+    committed: tuple[tuple[TopicPartition, Committed], ...]
+    pending: tuple[tuple[int, tuple[tuple[TopicPartition, Committed], ...]], ...] = ()
 
     @classmethod
     def of(cls, group_id: str, offsets: Offsets) -> StoredOffsets:

@@ -14,7 +14,7 @@ from typing import Any
 
 from groupproof.harness.record_claims import refuted_records
 from groupproof.protocol.trace import Observation, Trace
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
 
 __all__ = ["GROUP_TITLES", "broken_claims", "unattributed"]
 
@@ -113,7 +113,7 @@ def _ignored_claims(asked: _Asked, client: str) -> Iterator[str]:
 
 
 def _uses(capability: str, value: Any) -> bool:
-    return "cooperative-sticky" in (value or ()) if capability == "cooperative" else bool(value)
+    return COOPERATIVE_STICKY in (value or ()) if capability == "cooperative" else bool(value)
 
 
 def _request(asked: Mapping[str, _Asked], seen: Observation) -> Iterator[str]:

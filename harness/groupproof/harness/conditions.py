@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from groupproof.harness.folds.reading import COOPERATIVE
 from groupproof.harness.plan import Condition, Seen, Settled, Stable
 from groupproof.harness.settling import Settling
-from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, GroupState
+from groupproof.protocol.trace import ExchangeId, Observation
+from groupproof.protocol.vocabulary import COOPERATIVE, Api, GroupState
 
 __all__ = ["Watcher", "describe", "marks_of", "watch"]
 
@@ -108,7 +107,7 @@ class _StableWatcher:
         self._subjects = subjects
         self._state: str | None = None
         self._generation = -1
-        self._asked: dict[tuple[int | None, int | None], int] = {}
+        self._asked: dict[ExchangeId, int] = {}
         self._synced: set[str] = set()
         self._asking: set[str] = set()
         self._told: set[str] = set()
@@ -156,7 +155,7 @@ class _StableWatcher:
             self._owned.setdefault(client, set()).difference_update(seen.partitions)
 
     def _follow_sync(self, seen: Observation) -> None:
-        self._asked[seen.connection, seen.correlation] = -1 if seen.generation is None else seen.generation
+        self._asked[seen.exchange_id] = -1 if seen.generation is None else seen.generation
         if seen.client is not None and seen.generation == self._generation:
             self._asking.add(seen.client)
 
@@ -165,7 +164,7 @@ class _StableWatcher:
             self._raise_generation(seen.generation)
             self._cooperative = seen.body.get("protocol_name") in COOPERATIVE
         elif seen.api == Api.SYNC_GROUP.title and seen.client is not None:
-            generation = self._asked.get((seen.connection, seen.correlation), seen.generation)
+            generation = self._asked.get(seen.exchange_id, seen.generation)
             if generation == self._generation:
                 self._synced.add(seen.client)
                 self._given[seen.client] = set(seen.partitions)

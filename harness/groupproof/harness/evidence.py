@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from groupproof.harness.terms import Terms, TermsReader
-from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["CaseNotOffered", "Evidence", "NotOffered", "NotReached"]
@@ -57,23 +57,23 @@ class Evidence:
         return marks
 
     @cached_property
-    def _answers(self) -> dict[tuple[int | None, int | None], Observation]:
+    def _answers(self) -> dict[ExchangeId, Observation]:
         answers = (seen for seen in self.trace if seen.kind == "response")
-        return {at: seen for seen in answers if (at := (seen.connection, seen.correlation)) not in self._unsent}
+        return {at: seen for seen in answers if (at := seen.exchange_id) not in self._unsent}
 
     @cached_property
-    def _unsent(self) -> set[tuple[int | None, int | None]]:
+    def _unsent(self) -> set[ExchangeId]:
         links = (seen for seen in self.trace if seen.who == "link" and seen.body.get("name") == "unsent")
-        return {(seen.connection, seen.correlation) for seen in links}
+        return {seen.exchange_id for seen in links}
 
     @cached_property
     def sent(self) -> Trace:
         """Return the trace without the answers that never left, as folds read it."""
-        return [seen for seen in self.trace if seen.kind != "response" or (seen.connection, seen.correlation) not in self._unsent]
+        return [seen for seen in self.trace if seen.kind != "response" or seen.exchange_id not in self._unsent]
 
     @cached_property
-    def _processed(self) -> dict[tuple[int | None, int | None], Observation]:
-        return {(seen.connection, seen.correlation): seen for seen in self.trace if seen.kind == "processed"}
+    def _processed(self) -> dict[ExchangeId, Observation]:
+        return {seen.exchange_id: seen for seen in self.trace if seen.kind == "processed"}
 
     def at(self, name: str | None) -> int:
         """Return the `seq` of mark `name`, or of the trigger that led to fault `name`'s first delivery (None: before everything).
@@ -118,7 +118,7 @@ class Evidence:
         """Return the observations by kind, API and client, each of the latter two also left open: judges ask for the same ones time and again."""
         index: dict[tuple[str, Api | None, str | None], list[Observation]] = {}
         for seen in self.trace:
-            if seen.kind == "response" and (seen.connection, seen.correlation) in self._unsent:
+            if seen.kind == "response" and seen.exchange_id in self._unsent:
                 continue
             for api in {None, _api(seen)}:
                 for client in {None, seen.client}:
@@ -140,11 +140,11 @@ class Evidence:
 
     def answer(self, request: Observation) -> Observation | None:
         """Return the response that answered `request`, or None."""
-        return self._answers.get((request.connection, request.correlation))
+        return self._answers.get(request.exchange_id)
 
     def taken_up(self, request: Observation) -> Observation | None:
         """Return the moment the coordinator processed `request`, or None."""
-        return self._processed.get((request.connection, request.correlation))
+        return self._processed.get(request.exchange_id)
 
     @cached_property
     def _terms(self) -> TermsReader:

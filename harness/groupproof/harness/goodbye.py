@@ -13,22 +13,13 @@ from typing import Any
 
 from groupproof.harness.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.verdicts import Goodbye
-from groupproof.protocol.trace import Observation, Trace
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.trace import ExchangeId, Observation, Trace
+from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api, ErrorCode, TopicPartition
 
 __all__ = ["goodbye_of"]
 
 # After these answers the client no longer counts itself a member, or has nobody to say goodbye to.
-_OUT = frozenset(
-    {
-        ErrorCode.UNKNOWN_MEMBER_ID,
-        ErrorCode.ILLEGAL_GENERATION,
-        ErrorCode.FENCED_INSTANCE_ID,
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.GROUP_AUTHORIZATION_FAILED,
-    }
-)
+_OUT = MEMBERSHIP_ENDS | {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED}
 _EARLIER = " #"
 _MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))
 
@@ -44,9 +35,9 @@ class _Departure:
     forced: bool | None = None
     connection: int | None = None
     unclean: str | None = None
-    consumed: dict[tuple[str, int], int] = field(default_factory=dict)
-    committed: dict[tuple[str, int], int] = field(default_factory=dict)
-    committing: dict[tuple[int | None, int | None], Mapping[tuple[str, int], int]] = field(default_factory=dict)
+    consumed: dict[TopicPartition, int] = field(default_factory=dict)
+    committed: dict[TopicPartition, int] = field(default_factory=dict)
+    committing: dict[ExchangeId, Mapping[TopicPartition, int]] = field(default_factory=dict)
     was_killed: bool = False
 
 
@@ -142,7 +133,7 @@ def _follow(departure: _Departure, seen: Observation) -> None:
     elif seen.kind == "request" and seen.api in _MEMBERSHIP:
         departure.connection = seen.connection
         if seen.offsets:
-            departure.committing[seen.connection, seen.correlation] = {(topic, partition): offset for topic, partition, offset in seen.offsets}
+            departure.committing[seen.exchange_id] = {(topic, partition): offset for topic, partition, offset in seen.offsets}
     elif seen.kind == "response" and seen.api in _MEMBERSHIP:
         _follow_answer(departure, seen)
     elif seen.who == "shim":
@@ -152,7 +143,7 @@ def _follow(departure: _Departure, seen: Observation) -> None:
 
 
 def _follow_answer(departure: _Departure, seen: Observation) -> None:
-    committing = departure.committing.pop((seen.connection, seen.correlation), {})
+    committing = departure.committing.pop(seen.exchange_id, {})
     if not seen.error:
         departure.committed.update(committing)
     if seen.error in _OUT:

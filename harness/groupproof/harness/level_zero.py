@@ -29,6 +29,7 @@ from groupproof.harness.network import Entrance, NamingEntrance
 from groupproof.harness.shim_process import Program, ShimProcess
 from groupproof.harness.subjects import Handle
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
 __all__ = ["HELP_S", "VerifiableSubject", "template_of"]
 
@@ -49,7 +50,7 @@ _JAVA_ASSIGNORS = {
     "range": "RangeAssignor",
     "roundrobin": "RoundRobinAssignor",
     "sticky": "StickyAssignor",
-    "cooperative-sticky": "CooperativeStickyAssignor",
+    COOPERATIVE_STICKY: "CooperativeStickyAssignor",
 }
 _JAVA_PACKAGE = "org.apache.kafka.clients.consumer"
 

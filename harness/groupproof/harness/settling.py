@@ -10,15 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from groupproof.harness.folds.holding import TOLD_BY
-from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.trace import ExchangeId, Observation
+from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, Api, TopicPartition
 
 __all__ = ["Settling"]
-
-_COOPERATIVE = frozenset({"cooperative-sticky"})
-_PUT_OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID})
-_Partition = tuple[str, int]
-_Exchange = tuple[int | None, int | None]
 
 
 @dataclass(slots=True)
@@ -29,8 +24,8 @@ class _Membership:
     cooperates: bool = False
     is_synced: bool = False
     beats: bool = False
-    given: frozenset[_Partition] = frozenset()
-    owned: set[_Partition] = field(default_factory=set)
+    given: frozenset[TopicPartition] = frozenset()
+    owned: set[TopicPartition] = field(default_factory=set)
 
     def drop(self) -> None:
         self.is_synced = self.beats = False
@@ -46,7 +41,7 @@ class Settling:
         self._after = after
         self._is_open = after is None
         self._known: dict[str, _Membership] = {name: _Membership() for name in members}
-        self._asked: dict[_Exchange, int] = {}
+        self._asked: dict[ExchangeId, int] = {}
 
     def feed(self, seen: Observation) -> bool:
         if not self._is_open and seen.who == "kit" and seen.body.get("name") == "mark" and seen.body.get("mark") == self._after:
@@ -91,18 +86,18 @@ class Settling:
         if seen.api == Api.JOIN_GROUP.title:
             mine.drop()
         elif seen.api in (Api.SYNC_GROUP.title, Api.HEARTBEAT.title):
-            self._asked[seen.connection, seen.correlation] = -1 if seen.generation is None else seen.generation
+            self._asked[seen.exchange_id] = -1 if seen.generation is None else seen.generation
 
     def _follow_answer(self, mine: _Membership, seen: Observation) -> None:
-        is_current = self._asked.get((seen.connection, seen.correlation)) == mine.generation
+        is_current = self._asked.get(seen.exchange_id) == mine.generation
         if seen.api == Api.JOIN_GROUP.title and not seen.error:
             mine.generation = -1 if seen.generation is None else seen.generation
-            mine.cooperates = seen.body.get("protocol_name") in _COOPERATIVE
+            mine.cooperates = seen.body.get("protocol_name") in COOPERATIVE
         elif seen.api == Api.SYNC_GROUP.title and is_current:
             mine.is_synced, mine.beats, mine.given = not seen.error, False, frozenset(seen.partitions)
         elif seen.api == Api.HEARTBEAT.title and is_current:
             mine.beats = not seen.error
-            if seen.error in _PUT_OUT:
+            if seen.error in MEMBERSHIP_ENDS:
                 mine.is_synced = False
 
 
@@ -117,6 +112,6 @@ def _follow_event(mine: _Membership, seen: Observation) -> None:
         mine.owned = set()
 
 
-def _named(event: Observation) -> set[_Partition]:
+def _named(event: Observation) -> set[TopicPartition]:
     listed = {(each["topic"], each["partition"]) for each in event.body.get("partitions") or () if "partition" in each}
     return listed | set(event.partitions)

@@ -24,7 +24,7 @@ from groupproof.harness.subjects import Handle
 from groupproof.protocol.faults import Answer as AnswerInstead
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, ErrorCode
 
 __all__ = ["RECORDS", "TOPICS", "Bench", "commands", "cooperates", "end_of_stdin", "refusals", "settings", "sigterm"]
 
@@ -318,7 +318,7 @@ async def cooperates(bench: Bench, talk: Talk) -> None:
     """Rebalance by the cooperative assignor: the wire must name it, and callbacks tell what changes alone."""
     if not talk.can("cooperative"):
         return
-    fields = {"assignors": ["cooperative-sticky"]}
+    fields = {"assignors": [COOPERATIVE_STICKY]}
     await talk.subscribe(bench.bootstrap, topics=["t"], **fields)
     await _assigned(bench, talk, talk.began, "subscribe")
     bench.claims(talk)

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from groupproof.harness.folds.holding import TOLD_BY
-from groupproof.harness.folds.reading import COOPERATIVE
 from groupproof.protocol.trace import Observation, Partitions, Trace
-from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, MemberState, error_named
+from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, Api, GroupState, MemberState, error_named
 
 __all__ = ["GROUP_FRAMES", "Bar", "Instant", "Lane", "Span", "Tick", "Timeline", "listed", "timeline_of"]
 
-_OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.ILLEGAL_GENERATION})
 GROUP_FRAMES = frozenset(
     api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
 )
@@ -92,9 +90,9 @@ def timeline_of(trace: Trace) -> Timeline:
     """Return the picture of a trace; members appear in the order in which they first do, `LANES_MAX` at most."""
     timeline = Timeline(end=_instant(trace[-1]) if trace else Instant(0, 0.0))
     tracks: dict[str, _Track] = {}
-    unsent = {(seen.connection, seen.correlation) for seen in trace if seen.who == "link" and seen.body.get("name") == "unsent"}
+    unsent = {seen.exchange_id for seen in trace if seen.who == "link" and seen.body.get("name") == "unsent"}
     for seen in trace:
-        if seen.kind == "response" and (seen.connection, seen.correlation) in unsent:
+        if seen.kind == "response" and seen.exchange_id in unsent:
             continue
         _follow_group(timeline, seen)
         _follow_fault(timeline, seen)
@@ -241,7 +239,7 @@ class _Track:
     def _follow_answer(self, seen: Observation) -> None:
         self._tick(seen, "answer", str(seen.api), error_named(seen.error) if seen.error else None)
         if seen.error:
-            if seen.error in _OUT or seen.api in (Api.JOIN_GROUP.title, Api.SYNC_GROUP.title):
+            if seen.error in MEMBERSHIP_ENDS or seen.api in (Api.JOIN_GROUP.title, Api.SYNC_GROUP.title):
                 self._enter(MemberState.UNJOINED.value, seen)
         elif seen.api == Api.JOIN_GROUP.title:
             self._generation = -1 if seen.generation is None else seen.generation

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final, Literal
 
+from groupproof.protocol.vocabulary import TopicPartition
+
 __all__ = [
     "SUBSCRIPTION_VERSION_MAX", "Assignment", "Subscription", "SubscriptionError", "decode_assignment", "decode_subscription",
     "encode_assignment", "encode_subscription",
@@ -22,8 +24,6 @@ __all__ = [
 
 SUBSCRIPTION_VERSION_MAX: Final = 3
 """The newest version of both blobs whose fields are known here."""
-
-TopicPartition = tuple[str, int]
 
 
 class SubscriptionError(ValueError):

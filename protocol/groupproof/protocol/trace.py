@@ -11,12 +11,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-__all__ = ["TRACE_VERSION", "Observation", "Recorder", "Trace", "plain", "read_trace", "restored", "write_trace"]
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["TRACE_VERSION", "ExchangeId", "Observation", "Recorder", "Trace", "plain", "read_trace", "restored", "write_trace"]
 
 TRACE_VERSION = 1
 
-Partitions = tuple[tuple[str, int], ...]
+Partitions = tuple[TopicPartition, ...]
 Offsets = tuple[tuple[str, int, int], ...]
+ExchangeId = tuple[int | None, int | None]
+"""What joins a request, its processing and its answer: connection and correlation id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,10 @@ class Observation:
     @property
     def at_ms(self) -> float:
         return self.at_ns / 1e6
+
+    @property
+    def exchange_id(self) -> ExchangeId:
+        return self.connection, self.correlation
 
     def to_json(self) -> dict[str, Any]:
         """Return the columns that differ from their default, JSON types only: bytes as base64 behind `b64:`, a body's text that begins so behind `txt:`."""

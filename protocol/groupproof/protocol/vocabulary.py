@@ -5,9 +5,17 @@ Sources: Apache Kafka `ApiKeys`, `Errors`, `GroupState`, `AbstractCoordinator.Me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, IntEnum, StrEnum
+from typing import Final
 
-__all__ = ["Api", "ErrorCode", "GroupState", "Level", "MemberState", "api_named", "error_named"]
+__all__ = [
+    "COOPERATIVE", "COOPERATIVE_STICKY", "INSTANCE_ID_SINCE", "MEMBERSHIP_ENDS", "VALID_PREVIOUS_STATES", "Api", "ErrorCode", "GroupState", "Level",
+    "MemberState", "TopicPartition", "api_named", "error_named",
+]  # fmt: skip
+
+TopicPartition = tuple[str, int]
+"""A topic and the number of one of its partitions."""
 
 
 class Api(IntEnum):
@@ -111,6 +119,26 @@ class GroupState(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> GroupState | None:
         return cls.COMPLETING_REBALANCE if value == "AwaitingSync" else None
+
+
+VALID_PREVIOUS_STATES: Final[Mapping[GroupState, frozenset[GroupState]]] = {
+    GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE}),
+    GroupState.PREPARING_REBALANCE: frozenset({GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}),
+    GroupState.COMPLETING_REBALANCE: frozenset({GroupState.PREPARING_REBALANCE}),
+    GroupState.STABLE: frozenset({GroupState.COMPLETING_REBALANCE}),
+    GroupState.DEAD: frozenset(GroupState),
+}
+"""The states from which a classic group comes into each (INV-01, Kafka's `GroupMetadata.validPreviousStates`)."""
+
+MEMBERSHIP_ENDS: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.FENCED_INSTANCE_ID})
+"""Errors after which a client is in no generation any more (CLIENT-47, CLIENT-48, CLIENT-57); after ILLEGAL_GENERATION it keeps its member id."""
+
+COOPERATIVE_STICKY: Final = "cooperative-sticky"
+COOPERATIVE: Final = frozenset({COOPERATIVE_STICKY})
+"""The assignors whose members keep what they own through a rebalance (KIP-429)."""
+
+INSTANCE_ID_SINCE: Final[Mapping[Api, int]] = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.LEAVE_GROUP: 3, Api.OFFSET_COMMIT: 7}
+"""The version of each request that brought the group instance id (KIP-345)."""
 
 
 class MemberState(Enum):

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
 from groupproof.clients.zookeeper.machine import Machine
 from groupproof.clients.zookeeper.outputs import (
     Ask,
@@ -24,6 +24,7 @@ from groupproof.clients.zookeeper.settings import ConsumerSettings, WhiteList
 from groupproof.coordinator.zookeeper.ensemble import Answered, Ensemble
 from groupproof.coordinator.zookeeper.ensemble import Output as Said
 from groupproof.coordinator.zookeeper.tree import Fired
+from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.zookeeper import Answer, Code, Create, Delete, Operation, SessionState, Set
 
 __all__ = ["BROKER", "PATHS", "Bench", "Player"]
@@ -59,7 +60,7 @@ class Player:
         self.bench.do(self, self.machine.close(self.bench.now_ms))
         self.bench.run()
 
-    def feed(self, partition: Partition, *offsets: int) -> None:
+    def feed(self, partition: TopicPartition, *offsets: int) -> None:
         self.bench.do(self, self.machine.chunk(partition, [(offset, b"%d" % offset) for offset in offsets], self.bench.now_ms))
 
     def take(self, topic: str = "t", thread: int = 0) -> int | None:
@@ -92,8 +93,8 @@ class Bench:
         self.players: dict[int, Player] = {}
         self.holds: Callable[[Player, Operation], bool] = lambda player, operation: False
         self.held: list[tuple[Player, Ask]] = []
-        self.kafka: dict[Partition, int] = {}
-        self.kafka_errors: dict[Partition, int] | None = {}
+        self.kafka: dict[TopicPartition, int] = {}
+        self.kafka_errors: dict[TopicPartition, int] | None = {}
         self._ready: deque[Callable[[], None]] = deque()
         self._admin = self.zookeeper.open(40_000)
         self.create(BROKERS)
@@ -103,10 +104,10 @@ class Bench:
         self.topics: dict[str, int] = {}
         for topic, partitions in ({"t": 5} if topics is None else topics).items():
             self.grow(topic, partitions)
-        self.leaders: dict[Partition, Node] = {partition: BROKER for partition in self.partitions}
+        self.leaders: dict[TopicPartition, Node] = {partition: BROKER for partition in self.partitions}
 
     @property
-    def partitions(self) -> list[Partition]:
+    def partitions(self) -> list[TopicPartition]:
         return [(topic, number) for topic, count in self.topics.items() for number in range(count)]
 
     def consumer(self, name: str, topics: Mapping[str, int] | WhiteList | None = None, **settings: Any) -> Player:
@@ -119,7 +120,7 @@ class Bench:
         node = self.zookeeper.tree().node(path)
         return None if node is None else node.data
 
-    def owners(self) -> dict[Partition, str]:
+    def owners(self) -> dict[TopicPartition, str]:
         found = {partition: self.data(PATHS.owner(partition)) for partition in self.partitions}
         return {partition: data.decode() for partition, data in found.items() if data is not None}
 
@@ -227,7 +228,7 @@ class Bench:
         self.players[player.session_id] = player
         self.do(player, player.machine.session(SessionState.SYNC_CONNECTED, self.now_ms, session_id=player.session_id))
 
-    def _commit(self, player: Player, ask_id: int, offsets: Mapping[Partition, int]) -> None:
+    def _commit(self, player: Player, ask_id: int, offsets: Mapping[TopicPartition, int]) -> None:
         errors = self.kafka_errors
         if errors is not None:
             self.kafka.update({partition: offset for partition, offset in offsets.items() if not errors.get(partition)})

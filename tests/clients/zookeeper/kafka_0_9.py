@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groupproof.clients.installers import compile_java, copy_artifacts, java_tool
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Assigned", "Case", "assigned_by_kafka"]
 
 RELEASE = "org.apache.kafka:kafka_2.11:0.9.0.1"
 SECONDS_MAX = 240
 
-Assigned = Mapping[str, Mapping[Partition, str]] | str
+Assigned = Mapping[str, Mapping[TopicPartition, str]] | str
 """Consumer to partition to thread; or what went wrong."""
 
 
@@ -49,7 +49,7 @@ def _asked(case: Case) -> str:
 
 def _read(block: str) -> dict[str, Assigned]:
     found: dict[str, Assigned] = {}
-    given: dict[str, dict[str, dict[Partition, str]]] = {}
+    given: dict[str, dict[str, dict[TopicPartition, str]]] = {}
     for line in block.splitlines():
         kind, by, *rest = line.split("\t")
         if kind == "failed":

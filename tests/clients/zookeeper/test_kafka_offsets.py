@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from tests.clients.zookeeper.in_memory import brokers_of, in_virtual_time, reference_cluster, wait_until
 
-from groupproof.clients.outputs import Partition
 from groupproof.clients.zookeeper.kafka_offsets import KafkaOffsets
+from groupproof.protocol.vocabulary import TopicPartition
 
-Told = Mapping[Partition, int] | None
+Told = Mapping[TopicPartition, int] | None
 
 
 def test_what_is_committed_is_fetched_and_what_is_not_is_minus_one() -> None:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tests.clients.zookeeper.in_memory import RECORDS, brokers_of, in_virtual_time, reference_cluster, wait_for_a_second, wait_until
 
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
 from groupproof.clients.zookeeper.log_reader import Leaders, LogReader
 from groupproof.clients.zookeeper.streams import Fetched
+from groupproof.protocol.vocabulary import TopicPartition
 
 A, B = ("t", 0), ("t", 1)
 
@@ -14,30 +15,30 @@ A, B = ("t", 0), ("t", 1)
 class Host:
     """Takes everything in, as long as there is room."""
 
-    def __init__(self, at: Mapping[Partition, int]) -> None:
+    def __init__(self, at: Mapping[TopicPartition, int]) -> None:
         self.at = dict(at)
-        self.full: set[Partition] = set()
-        self.offsets: dict[Partition, list[int]] = {A: [], B: []}
-        self.lost: set[Partition] = set()
+        self.full: set[TopicPartition] = set()
+        self.offsets: dict[TopicPartition, list[int]] = {A: [], B: []}
+        self.lost: set[TopicPartition] = set()
 
-    def room(self, partition: Partition) -> bool:
+    def room(self, partition: TopicPartition) -> bool:
         return partition not in self.full
 
-    def fetch_offset(self, partition: Partition) -> int | None:
+    def fetch_offset(self, partition: TopicPartition) -> int | None:
         return self.at.get(partition)
 
-    def chunk(self, partition: Partition, records: Sequence[Fetched]) -> None:
+    def chunk(self, partition: TopicPartition, records: Sequence[Fetched]) -> None:
         self.offsets[partition] += [offset for offset, _ in records]
         self.at[partition] = records[-1][0] + 1
 
-    def reset(self, partition: Partition, offset: int) -> None:
+    def reset(self, partition: TopicPartition, offset: int) -> None:
         self.at[partition] = offset
 
-    def unfetchable(self, partitions: Iterable[Partition]) -> None:
+    def unfetchable(self, partitions: Iterable[TopicPartition]) -> None:
         self.lost |= set(partitions)
 
 
-async def _leaders(reader: LogReader) -> dict[Partition, Node]:
+async def _leaders(reader: LogReader) -> dict[TopicPartition, Node]:
     """Ask until a broker answers, as the finder does."""
     while True:
         told: list[Leaders] = []

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.clients.outputs import Partition
 from groupproof.clients.zookeeper.registration import thread_ids
 from groupproof.clients.zookeeper.thread_assignors import Assigned, Uneven, View, assign
+from groupproof.protocol.vocabulary import TopicPartition
 
 
 def view(partitions: dict[str, int], consumers: dict[str, int]) -> View:
@@ -79,7 +79,7 @@ def test_round_robin_deals_evenly(topics: dict[str, int], count: int) -> None:
     assigned = assign("roundrobin", view(topics, {f"c{number}": 1 for number in range(count)}))
 
     sizes = [len(taken) for taken in assigned.values()]
-    everything: list[Partition] = [partition for taken in assigned.values() for partition in taken]
+    everything: list[TopicPartition] = [partition for taken in assigned.values() for partition in taken]
     assert max(sizes) - min(sizes) <= 1
     assert sorted(everything) == sorted((topic, number) for topic, partitions in topics.items() for number in range(partitions))
 

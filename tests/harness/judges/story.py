@@ -13,13 +13,11 @@ from groupproof.harness.evidence import Evidence
 from groupproof.harness.verdicts import Finding, Verdict, worst
 from groupproof.protocol.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["ID", "Story", "findings", "verdict"]
 
 ID = "m0-1"
-
-Partition = tuple[str, int]
 
 
 def findings(judge: Judge, story: Story) -> list[Finding]:
@@ -76,7 +74,7 @@ class Story:
         leader: str | None = None,
         protocol: str = "range",
         members: Mapping[str, Sequence[str]] | None = None,
-        owned: Iterable[Partition] = (),
+        owned: Iterable[TopicPartition] = (),
         topics: Sequence[str] = ("t",),
         error: int = 0,
         instance: str | None = None,
@@ -113,8 +111,8 @@ class Story:
         *,
         member: str = ID,
         generation: int = 1,
-        assigns: Mapping[str, Iterable[Partition]] | None = None,
-        gets: Iterable[Partition] = (),
+        assigns: Mapping[str, Iterable[TopicPartition]] | None = None,
+        gets: Iterable[TopicPartition] = (),
         error: int = 0,
     ) -> Observation:
         """Tell of a SyncGroup that `assigns` and `gets` partitions."""
@@ -137,7 +135,7 @@ class Story:
     def find(self, client: str = "m0", *, error: int = 0, **columns: Any) -> Observation:
         return self.said(Api.FIND_COORDINATOR, client, error=error, **{"body": {"coordinator_keys": ("g",)}, **columns})
 
-    def member(self, client: str = "m0", *, member: str = ID, gets: Iterable[Partition] = ()) -> Story:
+    def member(self, client: str = "m0", *, member: str = ID, gets: Iterable[TopicPartition] = ()) -> Story:
         """Tell how `client` became the only member, in generation 1."""
         self.join(client, gets=member)
         self.sync(client, member=member, gets=gets)
@@ -147,7 +145,7 @@ class Story:
         """Tell of a shim's event."""
         return self.see("event", who="shim", client=client, body={"name": name, **body})
 
-    def partitions(self, name: str, *partitions: Partition, client: str = "m0") -> Observation:
+    def partitions(self, name: str, *partitions: TopicPartition, client: str = "m0") -> Observation:
         """Tell of a callback: `assigned`, `revoked` or `lost`."""
         return self.tell(f"partitions_{name}", client, partitions=[{"topic": topic, "partition": number} for topic, number in partitions])
 

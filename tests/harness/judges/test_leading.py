@@ -3,13 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
-from tests.harness.judges.story import ID, Partition, Story, findings, verdict
+from tests.harness.judges.story import ID, Story, findings, verdict
 
 from groupproof.harness.evidence import NotReached
 from groupproof.harness.judges.leading import hands_over_in_two_steps, leaves_nobody_out, or_left, syncs_as_leader
 from groupproof.harness.verdicts import Proof, Verdict
 from groupproof.protocol.subscription import Subscription, encode_subscription
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 PEER = "z0-1"
 
@@ -33,7 +33,7 @@ def two(story: Story, *, generation: int = 2) -> Story:
 
 def assigns(story: Story, *, generation: int = 2, **numbers: Iterable[int]) -> Story:
     names = {"mine": ID, "theirs": PEER}
-    given: dict[str, list[Partition]] = {names[name]: [("t", each) for each in owned] for name, owned in numbers.items()}
+    given: dict[str, list[TopicPartition]] = {names[name]: [("t", each) for each in owned] for name, owned in numbers.items()}
     story.sync(generation=generation, assigns=given)
     return story
 

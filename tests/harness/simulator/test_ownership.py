@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from groupproof.clients.member import Member
-from groupproof.clients.outputs import Callback, CallbackKind, Partition
+from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.clients.settings import MemberSettings
 from groupproof.harness.simulator.generations import Generation
 from groupproof.harness.simulator.ownership import Ownership
 from groupproof.harness.simulator.simulation import Broken
 from groupproof.protocol.subscription import Assignment, encode_assignment
+from groupproof.protocol.vocabulary import TopicPartition
 
-T0: Partition = ("t", 0)
+T0: TopicPartition = ("t", 0)
 
 
 def _callback(kind: CallbackKind, generation: int) -> Callback:

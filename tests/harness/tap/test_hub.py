@@ -44,8 +44,8 @@ def test_members_rebalance_through_the_tap_as_without_it_and_keep_coming_through
 def test_every_request_has_its_answer_in_the_trace() -> None:
     trace = played(two_members)
 
-    asked = {(seen.connection, seen.correlation) for seen in trace if seen.kind == "request"}
-    answered = {(seen.connection, seen.correlation) for seen in trace if seen.kind == "response"}
+    asked = {seen.exchange_id for seen in trace if seen.kind == "request"}
+    answered = {seen.exchange_id for seen in trace if seen.kind == "response"}
     gone = {seen.connection for seen in trace if seen.who == "link" and seen.body["name"] == "closed"}
     assert answered <= asked
     assert {connection for connection, _ in asked - answered} <= gone

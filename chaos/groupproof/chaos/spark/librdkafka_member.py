@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from groupproof.chaos.spark.load_order import MemberOrder
 from groupproof.chaos.spark.member_api import MemberEvent
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["LibrdkafkaMember", "config_of"]
 
@@ -67,7 +67,7 @@ class LibrdkafkaMember:
 
     def _on(self, name: str) -> Any:
         def called(consumer: Any, partitions: Iterable[Any]) -> None:
-            found: list[Partition] = [(each.topic, each.partition) for each in partitions]
+            found: list[TopicPartition] = [(each.topic, each.partition) for each in partitions]
             self._tell(f"partitions_{name}", found, consumer.memberid() or None)
 
         return called

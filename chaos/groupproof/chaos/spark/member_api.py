@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["MemberEvent", "ThirdPartyConsumer"]
 
-MemberEvent = Callable[[str, Sequence[Partition], str | None], None]
+MemberEvent = Callable[[str, Sequence[TopicPartition], str | None], None]
 """Takes a callback's name, its partitions, and the member id if the client tells one."""
 
 

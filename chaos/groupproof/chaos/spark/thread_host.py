@@ -15,7 +15,7 @@ from groupproof.chaos.spark.churn_plan import Action, Deed
 from groupproof.chaos.spark.desk import Desk
 from groupproof.chaos.spark.load_order import MemberOrder, TaskOrder, after
 from groupproof.chaos.spark.member_api import MemberEvent, ThirdPartyConsumer
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["UNPLAYABLE", "ThreadHost"]
 
@@ -90,7 +90,7 @@ class _Member(threading.Thread):
             consumer.leave() if name == "left" else consumer.die()
             self._desk.event(self._member, name, standing=False)
 
-    def _told(self, name: str, partitions: Sequence[Partition], member_id: str | None) -> None:
+    def _told(self, name: str, partitions: Sequence[TopicPartition], member_id: str | None) -> None:
         if name == "partitions_assigned":
             self._desk.assigned(self._member, None)
         self._desk.event(self._member, name, partitions=tuple(sorted(partitions)), member=member_id)

@@ -16,7 +16,7 @@ import trio
 from groupproof.clients.brokers import Brokers
 from groupproof.clients.connection import Connect, Observer
 from groupproof.clients.consumer import now_ms
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
 from groupproof.clients.zookeeper.kafka_offsets import KafkaOffsets
 from groupproof.clients.zookeeper.kazoo_session import KazooSession
 from groupproof.clients.zookeeper.log_reader import FETCH_WAIT_MS, LogReader
@@ -40,6 +40,7 @@ from groupproof.clients.zookeeper.outputs import (
 )
 from groupproof.clients.zookeeper.settings import ConsumerSettings
 from groupproof.clients.zookeeper.streams import Fetched, Record
+from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.zookeeper import SessionState, WatchEvent
 
 __all__ = ["ZooKeeperConsumer"]
@@ -128,20 +129,20 @@ class ZooKeeperConsumer:
 
     # What the log reader asks of it
 
-    def room(self, partition: Partition) -> bool:
+    def room(self, partition: TopicPartition) -> bool:
         return self.machine.room(partition)
 
-    def fetch_offset(self, partition: Partition) -> int | None:
+    def fetch_offset(self, partition: TopicPartition) -> int | None:
         return self.machine.fetch_offset(partition)
 
-    def chunk(self, partition: Partition, records: Sequence[Fetched]) -> None:
+    def chunk(self, partition: TopicPartition, records: Sequence[Fetched]) -> None:
         self._take(lambda: self.machine.chunk(partition, records, now_ms()))
         self._arrived.set()
 
-    def reset(self, partition: Partition, offset: int) -> None:
+    def reset(self, partition: TopicPartition, offset: int) -> None:
         self.machine.reset(partition, offset)
 
-    def unfetchable(self, partitions: Iterable[Partition]) -> None:
+    def unfetchable(self, partitions: Iterable[TopicPartition]) -> None:
         lost = frozenset(partitions)
         self._take(lambda: self.machine.unfetchable(lost, now_ms()))
 

@@ -9,8 +9,8 @@ import trio
 
 from groupproof.clients.brokers import ANY, Brokers
 from groupproof.clients.fetching import grouped
-from groupproof.clients.outputs import Node, Partition
-from groupproof.protocol.vocabulary import Api
+from groupproof.clients.outputs import Node
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["KafkaOffsets"]
 
@@ -47,7 +47,7 @@ class KafkaOffsets:
         await done.wait()
         return self._manager is not None
 
-    def commit(self, offsets: Mapping[Partition, int], answered: Callable[[Mapping[Partition, int] | None], None]) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int], answered: Callable[[Mapping[TopicPartition, int] | None], None]) -> None:
         """Commit; tell each partition's error code, or None where there was no answer."""
         parts = [
             (each, {"partition_index": each[1], "committed_offset": offset, "committed_metadata": ""}) for each, offset in sorted(offsets.items())
@@ -60,7 +60,7 @@ class KafkaOffsets:
 
         self._brokers.send(self._manager, _LANE, Api.OFFSET_COMMIT, body, take)
 
-    def fetch(self, partitions: tuple[Partition, ...], answered: Callable[[Mapping[Partition, int] | None], None]) -> None:
+    def fetch(self, partitions: tuple[TopicPartition, ...], answered: Callable[[Mapping[TopicPartition, int] | None], None]) -> None:
         """Fetch committed offsets, -1 for none; tell None while the manager can't say."""
         topics = tuple(
             {"name": topic, "partition_indexes": tuple(indexes)} for topic, indexes in grouped([(each, each[1]) for each in sorted(partitions)])
@@ -75,5 +75,5 @@ class KafkaOffsets:
         self._brokers.send(self._manager, _LANE, Api.OFFSET_FETCH, body, take)
 
 
-def _told(answer: Mapping[str, Any], field: str) -> list[tuple[Partition, int]]:
+def _told(answer: Mapping[str, Any], field: str) -> list[tuple[TopicPartition, int]]:
     return [((topic["name"], each["partition_index"]), each[field]) for topic in answer["topics"] for each in topic["partitions"]]

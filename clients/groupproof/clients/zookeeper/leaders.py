@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
 from groupproof.clients.zookeeper.outputs import Fetch, FindLeaders, StopFetchers
 from groupproof.clients.zookeeper.process import Process
 from groupproof.clients.zookeeper.streams import OwnedPartition
 from groupproof.clients.zookeeper.threads import Body, Signal, Sleep, Steps, Wait
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["FINDER", "Fetchers"]
 
@@ -21,11 +22,11 @@ class Fetchers:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._partitions: dict[Partition, OwnedPartition] = {}
+        self._partitions: dict[TopicPartition, OwnedPartition] = {}
         self._wanted = Signal()
-        self.leaderless: set[Partition] = set()
+        self.leaderless: set[TopicPartition] = set()
 
-    def start(self, partitions: Mapping[Partition, OwnedPartition]) -> None:
+    def start(self, partitions: Mapping[TopicPartition, OwnedPartition]) -> None:
         """Count all of them as leaderless, and start the thread that finds leaders (ZK-53)."""
         self._partitions = dict(partitions)
         self.leaderless = set(partitions)
@@ -38,7 +39,7 @@ class Fetchers:
         self._partitions = {}
         self.leaderless = set()
 
-    def unfetchable(self, partitions: Iterable[Partition]) -> None:
+    def unfetchable(self, partitions: Iterable[TopicPartition]) -> None:
         """Look for the leaders of these anew; ownership stays as it is (ZK-56)."""
         self.leaderless |= self._partitions.keys() & set(partitions)
         self._process.threads.fire(self._wanted)
@@ -48,12 +49,12 @@ class Fetchers:
         while True:
             while not self.leaderless:
                 yield Wait(self._wanted)
-            leaders: Mapping[Partition, Node] | None = yield FindLeaders(threads.new_ask(), frozenset(topic for topic, _ in self.leaderless))
+            leaders: Mapping[TopicPartition, Node] | None = yield FindLeaders(threads.new_ask(), frozenset(topic for topic, _ in self.leaderless))
             self._add(leaders or {})
             yield Sleep(self._process.settings.refresh_leader_backoff_ms)
 
-    def _add(self, leaders: Mapping[Partition, Node]) -> None:
-        found: dict[Node, dict[Partition, int]] = {}
+    def _add(self, leaders: Mapping[TopicPartition, Node]) -> None:
+        found: dict[Node, dict[TopicPartition, int]] = {}
         for partition in sorted(self.leaderless & leaders.keys()):
             found.setdefault(leaders[partition], {})[partition] = self._partitions[partition].fetched
             self.leaderless.discard(partition)

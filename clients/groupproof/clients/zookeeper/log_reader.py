@@ -8,10 +8,10 @@ from typing import Any, Final, Protocol
 
 from groupproof.clients.brokers import ANY, FETCH, Brokers
 from groupproof.clients.fetching import grouped
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
 from groupproof.clients.zookeeper.streams import Fetched
 from groupproof.protocol.records import RecordsError, read_batches
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["FETCH_WAIT_MS", "Host", "LogReader"]
 
@@ -22,21 +22,21 @@ _OFFSET_OUT_OF_RANGE: Final = 1
 _RESETS: Final = {"smallest": -2, "largest": -1}
 
 Body = dict[str, Any]
-Leaders = Mapping[Partition, Node] | None
+Leaders = Mapping[TopicPartition, Node] | None
 
 
 class Host(Protocol):
     """The consumer that it reads for."""
 
-    def room(self, partition: Partition) -> bool: ...
+    def room(self, partition: TopicPartition) -> bool: ...
 
-    def fetch_offset(self, partition: Partition) -> int | None: ...
+    def fetch_offset(self, partition: TopicPartition) -> int | None: ...
 
-    def chunk(self, partition: Partition, records: Sequence[Fetched]) -> None: ...
+    def chunk(self, partition: TopicPartition, records: Sequence[Fetched]) -> None: ...
 
-    def reset(self, partition: Partition, offset: int) -> None: ...
+    def reset(self, partition: TopicPartition, offset: int) -> None: ...
 
-    def unfetchable(self, partitions: Iterable[Partition]) -> None: ...
+    def unfetchable(self, partitions: Iterable[TopicPartition]) -> None: ...
 
 
 class LogReader:
@@ -45,9 +45,9 @@ class LogReader:
     def __init__(self, host: Host, brokers: Brokers, *, bytes_max: int, offset_reset: str, wait_ms: int = FETCH_WAIT_MS) -> None:
         self._host, self._brokers = host, brokers
         self._bytes_max, self._wait_ms, self._timestamp = bytes_max, wait_ms, _RESETS[offset_reset]
-        self._wanted: dict[Node, set[Partition]] = {}
+        self._wanted: dict[Node, set[TopicPartition]] = {}
         self._in_flight: set[Node] = set()
-        self._held: dict[Node, deque[tuple[Partition, list[Fetched]]]] = {}
+        self._held: dict[Node, deque[tuple[TopicPartition, list[Fetched]]]] = {}
         self._course = 0
 
     def find_leaders(self, topics: frozenset[str], answered: Callable[[Leaders], None]) -> None:
@@ -59,12 +59,12 @@ class LogReader:
         asked = {"topics": tuple({"name": topic} for topic in sorted(topics)), "allow_auto_topic_creation": False}
         self._brokers.send(None, ANY, Api.METADATA, asked, take)
 
-    def _leaders(self, body: Body) -> dict[Partition, Node]:
+    def _leaders(self, body: Body) -> dict[TopicPartition, Node]:
         self._brokers.learn({each["node_id"]: (each["host"], each["port"]) for each in body["brokers"]})
         told = (((topic["name"], each["partition_index"]), each["leader_id"]) for topic in body["topics"] for each in topic["partitions"])
         return {partition: node for partition, leader in told if (node := self._brokers.node(leader)) is not None}
 
-    def fetch(self, leader: Node, partitions: Iterable[Partition]) -> None:
+    def fetch(self, leader: Node, partitions: Iterable[TopicPartition]) -> None:
         """Fetch these partitions too, from that leader."""
         self._wanted.setdefault(leader, set()).update(partitions)
         self.pursue()
@@ -93,7 +93,7 @@ class LogReader:
             self._host.chunk(*held.popleft())
         return not held
 
-    def _send(self, leader: Node, at: Mapping[Partition, int]) -> None:
+    def _send(self, leader: Node, at: Mapping[TopicPartition, int]) -> None:
         asked = [(each, {"partition": each[1], "fetch_offset": offset, "partition_max_bytes": self._bytes_max}) for each, offset in at.items()]
         body = {
             "max_wait_ms": self._wait_ms, "min_bytes": 1, "max_bytes": 50 * self._bytes_max, "session_epoch": -1,
@@ -113,7 +113,7 @@ class LogReader:
         self._in_flight.add(leader)
         self._brokers.send(leader, FETCH, api, body, answered)
 
-    def _take(self, leader: Node, at: Mapping[Partition, int], answer: Body | None) -> None:
+    def _take(self, leader: Node, at: Mapping[TopicPartition, int], answer: Body | None) -> None:
         if answer is None or answer["error_code"]:
             self._give_up(leader, at)
             return
@@ -124,18 +124,18 @@ class LogReader:
             self._reset(leader, out_of_range)
         self._held[leader] = deque((each, records) for each, result in told.items() if (records := _records(result["records"] or b"", at[each])))
 
-    def _give_up(self, leader: Node, partitions: Iterable[Partition]) -> None:
+    def _give_up(self, leader: Node, partitions: Iterable[TopicPartition]) -> None:
         if given_up := set(partitions):
             self._wanted[leader] -= given_up
             self._host.unfetchable(given_up)
 
-    def _reset(self, leader: Node, partitions: Sequence[Partition]) -> None:
+    def _reset(self, leader: Node, partitions: Sequence[TopicPartition]) -> None:
         """Begin where auto.offset.reset says (handleOffsetOutOfRange)."""
         asked = [(each, {"partition_index": each[1], "timestamp": self._timestamp}) for each in partitions]
         topics = tuple({"name": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked))
         self._ask(leader, Api.LIST_OFFSETS, {"replica_id": -1, "topics": topics}, lambda answer: self._take_listed(leader, partitions, answer))
 
-    def _take_listed(self, leader: Node, asked: Iterable[Partition], answer: Body | None) -> None:
+    def _take_listed(self, leader: Node, asked: Iterable[TopicPartition], answer: Body | None) -> None:
         told = (
             [] if answer is None else [((topic["name"], each["partition_index"]), each) for topic in answer["topics"] for each in topic["partitions"]]
         )

@@ -31,7 +31,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from groupproof.clients.outputs import Partition
 from groupproof.clients.zookeeper.leaders import FINDER, Fetchers
 from groupproof.clients.zookeeper.offsets import Offsets
 from groupproof.clients.zookeeper.outputs import Closed, Connect, Disconnect, Failed, Output, Reply, Streaming
@@ -42,6 +41,7 @@ from groupproof.clients.zookeeper.settings import ConsumerSettings
 from groupproof.clients.zookeeper.streams import Fetched, Record, Stream
 from groupproof.clients.zookeeper.threads import Acquire, Body, Steps
 from groupproof.clients.zookeeper.zkclient import EVENT_THREAD, NodeTrouble
+from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.zookeeper import Create, SessionState, WatchEvent
 
 __all__ = ["Machine"]
@@ -74,7 +74,7 @@ class Machine:
         return self._process.consumer_id
 
     @property
-    def owned(self) -> frozenset[Partition]:
+    def owned(self) -> frozenset[TopicPartition]:
         """The partitions of the topic registry: those it believes to own."""
         return frozenset(self._process.owned)
 
@@ -84,7 +84,7 @@ class Machine:
         return self._process.streams
 
     @property
-    def leaderless(self) -> frozenset[Partition]:
+    def leaderless(self) -> frozenset[TopicPartition]:
         """Owned partitions that wait for the leader finder."""
         return frozenset(self._fetchers.leaderless)
 
@@ -157,35 +157,35 @@ class Machine:
 
     # Inputs from fetchers
 
-    def room(self, partition: Partition) -> bool:
+    def room(self, partition: TopicPartition) -> bool:
         """Tell whether a chunk of an owned partition may be handed in."""
         owned = self._process.owned.get(partition)
         return owned is not None and owned.has_room()
 
-    def fetch_offset(self, partition: Partition) -> int | None:
+    def fetch_offset(self, partition: TopicPartition) -> int | None:
         """Return where to fetch next; None for a partition that is not owned."""
         owned = self._process.owned.get(partition)
         return None if owned is None else owned.fetched
 
-    def consumed_offset(self, partition: Partition) -> int | None:
+    def consumed_offset(self, partition: TopicPartition) -> int | None:
         """Return the offset that would be committed now; None for a partition that is not owned."""
         owned = self._process.owned.get(partition)
         return None if owned is None else owned.consumed
 
-    def reset(self, partition: Partition, offset: int) -> None:
+    def reset(self, partition: TopicPartition, offset: int) -> None:
         """Take it that fetching of a partition begins at `offset`, by auto.offset.reset."""
         owned = self._process.owned.get(partition)
         if owned is not None:
             owned.reset(offset)
 
-    def chunk(self, partition: Partition, records: Sequence[Fetched], now_ms: int) -> list[Output]:
+    def chunk(self, partition: TopicPartition, records: Sequence[Fetched], now_ms: int) -> list[Output]:
         """Take what was fetched of an owned partition that has room; what belongs to nobody, or is nothing, is dropped."""
         owned = self._process.owned.get(partition)
         if owned is not None and owned.stream is not None and records:
             owned.put(records)
         return self._process.threads.run(now_ms)
 
-    def unfetchable(self, partitions: Iterable[Partition], now_ms: int) -> list[Output]:
+    def unfetchable(self, partitions: Iterable[TopicPartition], now_ms: int) -> list[Output]:
         """Take it that the broker no longer serves these (ConsumerFetcherManager.addPartitionsWithError)."""
         self._fetchers.unfetchable(partitions)
         return self._process.threads.run(now_ms)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupproof.clients.outputs import Partition
 from groupproof.clients.zookeeper.outputs import Committed, CommitToKafka, FetchFromKafka, FindOffsetManager
 from groupproof.clients.zookeeper.process import Process
 from groupproof.clients.zookeeper.threads import Acquire, Body, Lock, Sleep, Steps
 from groupproof.clients.zookeeper.zkclient import NodeTrouble
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["NO_OFFSET", "Offsets"]
 
@@ -59,7 +59,7 @@ class Offsets:
                 return
             yield Sleep(self._process.settings.offsets_channel_backoff_ms)
 
-    def _committed(self, offsets: Mapping[Partition, int]) -> Steps[bool]:
+    def _committed(self, offsets: Mapping[TopicPartition, int]) -> Steps[bool]:
         yield Acquire(self._lock)
         try:
             if not self._is_in_kafka:
@@ -69,9 +69,9 @@ class Offsets:
         finally:
             self._process.threads.release(self._lock)
 
-    def _to_zookeeper(self, offsets: Mapping[Partition, int]) -> Steps[None]:
+    def _to_zookeeper(self, offsets: Mapping[TopicPartition, int]) -> Steps[None]:
         process = self._process
-        written: dict[Partition, int] = {}
+        written: dict[TopicPartition, int] = {}
         for partition, offset in offsets.items():
             if process.checkpointed.get(partition) != offset:  # ZK-57
                 yield from process.client.update_persistent(process.paths.offset(partition), str(offset).encode())
@@ -79,9 +79,9 @@ class Offsets:
         if written:
             process.tell(Committed(offsets=written, store="zookeeper"))
 
-    def _to_kafka(self, offsets: Mapping[Partition, int]) -> Steps[bool]:
+    def _to_kafka(self, offsets: Mapping[TopicPartition, int]) -> Steps[bool]:
         yield from self.find_manager()
-        errors: Mapping[Partition, int] | None = yield CommitToKafka(self._process.threads.new_ask(), offsets)
+        errors: Mapping[TopicPartition, int] | None = yield CommitToKafka(self._process.threads.new_ask(), offsets)
         if errors is None:
             self._is_manager_known = False
             return False
@@ -94,7 +94,7 @@ class Offsets:
             self._is_manager_known = False
         return all(error in (0, _METADATA_TOO_LARGE) for error in errors.values())
 
-    def fetch(self, partitions: tuple[Partition, ...]) -> Steps[Mapping[Partition, int] | None]:
+    def fetch(self, partitions: tuple[TopicPartition, ...]) -> Steps[Mapping[TopicPartition, int] | None]:
         """Return the group's offsets, -1 for none; None when the process shuts down meanwhile."""
         if not self._is_in_kafka or not partitions:
             return (yield from self._from_zookeeper(partitions))
@@ -109,9 +109,9 @@ class Offsets:
             yield Sleep(self._process.settings.offsets_channel_backoff_ms)
         return None
 
-    def _from_kafka(self, partitions: tuple[Partition, ...]) -> Steps[Mapping[Partition, int] | None]:
+    def _from_kafka(self, partitions: tuple[TopicPartition, ...]) -> Steps[Mapping[TopicPartition, int] | None]:
         yield from self.find_manager()
-        found: Mapping[Partition, int] | None = yield FetchFromKafka(self._process.threads.new_ask(), partitions)
+        found: Mapping[TopicPartition, int] | None = yield FetchFromKafka(self._process.threads.new_ask(), partitions)
         if found is None:
             self._is_manager_known = False
         elif self._process.settings.is_dual:
@@ -119,7 +119,7 @@ class Offsets:
             return {partition: max(found[partition], old[partition]) for partition in partitions}
         return found
 
-    def _from_zookeeper(self, partitions: tuple[Partition, ...]) -> Steps[Mapping[Partition, int]]:
+    def _from_zookeeper(self, partitions: tuple[TopicPartition, ...]) -> Steps[Mapping[TopicPartition, int]]:
         found = {}
         for partition in partitions:
             data = yield from self._process.client.get_if_any(self._process.paths.offset(partition))

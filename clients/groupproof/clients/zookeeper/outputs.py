@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
+from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.zookeeper import Answer, Operation
 
 __all__ = [
@@ -71,7 +72,7 @@ class Fetch(NamedTuple):
     """
 
     leader: Node
-    offsets: Mapping[Partition, int]
+    offsets: Mapping[TopicPartition, int]
 
 
 class FindOffsetManager(NamedTuple):
@@ -84,14 +85,14 @@ class CommitToKafka(NamedTuple):
     """Commit to Kafka. The reply maps partitions to error codes, 0 for success (None: the connection failed)."""
 
     ask_id: int
-    offsets: Mapping[Partition, int]
+    offsets: Mapping[TopicPartition, int]
 
 
 class FetchFromKafka(NamedTuple):
     """Fetch committed offsets from Kafka. The reply maps partitions to offsets, -1 for none (None: the offsets cannot be had yet)."""
 
     ask_id: int
-    partitions: tuple[Partition, ...]
+    partitions: tuple[TopicPartition, ...]
 
 
 class Disconnect(NamedTuple):
@@ -104,7 +105,7 @@ class Disconnect(NamedTuple):
 class BeforeReleasing:
     """Run the application's callback of that name; ownership is released after it (ConsumerRebalanceListener.beforeReleasingPartitions)."""
 
-    partitions: frozenset[Partition]
+    partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,7 @@ class BeforeStarting:
     """Run the application's callback of that name; fetchers start after it. `assignment` is what this member has computed: consumer to partition to thread."""
 
     consumer_id: str
-    assignment: Mapping[str, Mapping[Partition, str]]
+    assignment: Mapping[str, Mapping[TopicPartition, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,21 +137,21 @@ class AttemptEnded:
 class Released:
     """The owner nodes of these partitions are deleted."""
 
-    partitions: frozenset[Partition]
+    partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
     """These partitions' owner nodes are all created: the topic registry is replaced, and fetchers start."""
 
-    partitions: frozenset[Partition]
+    partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
     """Offsets were stored; `store` is `zookeeper` or `kafka`. Only those that were written are told (ZK-57)."""
 
-    offsets: Mapping[Partition, int]
+    offsets: Mapping[TopicPartition, int]
     store: str
 
 
@@ -176,4 +177,4 @@ class Closed:
 Asking = Ask | StopFetchers | FindLeaders | FindOffsetManager | CommitToKafka | FetchFromKafka | Disconnect
 Telling = BeforeReleasing | BeforeStarting | AttemptBegan | AttemptEnded | Released | Owned | Committed | Streaming | Failed | Closed
 Output = Connect | Fetch | Asking | Telling
-Reply = Answer | Mapping[Partition, Node] | Mapping[Partition, int] | None
+Reply = Answer | Mapping[TopicPartition, Node] | Mapping[TopicPartition, int] | None

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = [
     "BROKERS",
@@ -53,11 +54,11 @@ class GroupPaths:
     def id_of(self, consumer: str) -> str:
         return f"{self.ids}/{consumer}"
 
-    def owner(self, partition: Partition) -> str:
+    def owner(self, partition: TopicPartition) -> str:
         """Return the ephemeral node that holds the id of the thread which consumes the partition (ZK-26)."""
         return f"/consumers/{self.group}/owners/{partition[0]}/{partition[1]}"
 
-    def offset(self, partition: Partition) -> str:
+    def offset(self, partition: TopicPartition) -> str:
         """Return the node that holds the group's offset, as a decimal number (ZK-27)."""
         return f"/consumers/{self.group}/offsets/{partition[0]}/{partition[1]}"
 
@@ -70,7 +71,7 @@ def topic_path(topic: str) -> str:
     return f"{TOPICS}/{topic}"
 
 
-def state_path(partition: Partition) -> str:
+def state_path(partition: TopicPartition) -> str:
     """Return the node with a partition's leader and replicas in sync; the consumer itself asks the brokers instead."""
     return f"{TOPICS}/{partition[0]}/partitions/{partition[1]}/state"
 

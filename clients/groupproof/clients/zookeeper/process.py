@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.clients.outputs import Partition
 from groupproof.clients.zookeeper.outputs import Output
 from groupproof.clients.zookeeper.paths import GroupPaths
 from groupproof.clients.zookeeper.registration import Registration
@@ -10,6 +9,7 @@ from groupproof.clients.zookeeper.settings import ConsumerSettings
 from groupproof.clients.zookeeper.streams import OwnedPartition, Stream, by_topic_and_thread, streams_of
 from groupproof.clients.zookeeper.threads import Lock, Threads
 from groupproof.clients.zookeeper.zkclient import ZkClient
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Process"]
 
@@ -26,8 +26,8 @@ class Process:
         self.client = ZkClient(self.threads)
         self.rebalance_lock = Lock()
         self.is_shutting_down = False
-        self.owned: dict[Partition, OwnedPartition] = {}
-        self.checkpointed: dict[Partition, int] = {}
+        self.owned: dict[TopicPartition, OwnedPartition] = {}
+        self.checkpointed: dict[TopicPartition, int] = {}
         self.streams = streams_of(self.registration, settings.queued_max_message_chunks)
         self.feeds: dict[tuple[str, str], Stream] = {}
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from groupproof.clients.outputs import Partition
 from groupproof.clients.zookeeper.leaders import Fetchers
 from groupproof.clients.zookeeper.offsets import Offsets
 from groupproof.clients.zookeeper.outputs import AttemptBegan, AttemptEnded, BeforeReleasing, BeforeStarting, Failed, Owned, Released
@@ -21,6 +20,7 @@ from groupproof.clients.zookeeper.streams import OwnedPartition
 from groupproof.clients.zookeeper.thread_assignors import Uneven, View, assign
 from groupproof.clients.zookeeper.threads import Acquire, Body, Signal, Sleep, Steps, Wait
 from groupproof.clients.zookeeper.zkclient import NodeTrouble
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["EXECUTOR", "WAKE_MS", "RebalanceFailed", "Rebalancing"]
 
@@ -158,7 +158,7 @@ class Rebalancing:
         if released:
             process.tell(Released(partitions=released))
 
-    def _infos(self, taken: Mapping[Partition, str], offsets: Mapping[Partition, int]) -> dict[Partition, OwnedPartition]:
+    def _infos(self, taken: Mapping[TopicPartition, str], offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, OwnedPartition]:
         process = self._process
         owned = {}
         for partition, thread in taken.items():
@@ -166,11 +166,11 @@ class Rebalancing:
             process.checkpointed[partition] = offsets[partition]  # ZK-57
         return owned
 
-    def _claim(self, taken: Mapping[Partition, str]) -> Steps[None]:
+    def _claim(self, taken: Mapping[TopicPartition, str]) -> Steps[None]:
         """Create every owner node; where one is in the way try the others all the same, then delete what was created (ZK-48, ZK-49)."""
         process = self._process
-        created: list[Partition] = []
-        missed: list[Partition] = []
+        created: list[TopicPartition] = []
+        missed: list[TopicPartition] = []
         for partition, thread in taken.items():
             is_mine = yield from process.client.create_ephemeral(process.paths.owner(partition), thread.encode())
             (created if is_mine else missed).append(partition)
@@ -207,7 +207,7 @@ class Rebalancing:
             topics = yield from self._process.client.children_if_any(TOPICS)
         return registered.threads(topics, is_internal_excluded=self._process.settings.exclude_internal_topics)
 
-    def _assign(self) -> Steps[Mapping[str, Mapping[Partition, str]]]:
+    def _assign(self) -> Steps[Mapping[str, Mapping[TopicPartition, str]]]:
         """Read what there is, and compute who gets what (AssignmentContext, PartitionAssignor; ZK-45, ZK-54)."""
         process = self._process
         mine = yield from self._own_topics()

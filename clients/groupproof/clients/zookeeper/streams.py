@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from groupproof.clients.outputs import Partition
 from groupproof.clients.zookeeper.registration import Registration, thread_ids
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["OwnedPartition", "Record", "Stream", "by_topic_and_thread", "streams_of"]
 
@@ -29,7 +29,7 @@ class OwnedPartition:
 
     __slots__ = ("consumed", "fetched", "partition", "stream")
 
-    def __init__(self, partition: Partition, stream: Stream | None, offset: int) -> None:
+    def __init__(self, partition: TopicPartition, stream: Stream | None, offset: int) -> None:
         self.partition = partition
         self.stream = stream
         self.consumed = self.fetched = offset  # ZK-47

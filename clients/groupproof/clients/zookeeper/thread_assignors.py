@@ -11,12 +11,12 @@ from functools import lru_cache
 from itertools import cycle
 from types import MappingProxyType
 
-from groupproof.clients.outputs import Partition
 from groupproof.protocol.java_hash import java_hash
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Assigned", "Uneven", "View", "assign"]
 
-Assigned = Mapping[str, Mapping[Partition, str]]
+Assigned = Mapping[str, Mapping[TopicPartition, str]]
 """Consumer to partition to thread; a consumer without any has an empty entry (ZK-55)."""
 
 
@@ -37,7 +37,7 @@ class View:
 @lru_cache(maxsize=16)  # the members of a group have the same view most of the time
 def assign(name: str, view: View) -> Assigned:
     """Assign by `range` or `roundrobin` (ZK-63). Raises `Uneven`, and KeyError for a topic of the consumer that nobody is registered for."""
-    assigned: dict[str, dict[Partition, str]] = {}
+    assigned: dict[str, dict[TopicPartition, str]] = {}
     for partition, thread in (_round_robin if name == "roundrobin" else _range)(view):
         assigned.setdefault(thread.rpartition("-")[0], {})[partition] = thread
     for consumer in view.consumers:
@@ -45,9 +45,9 @@ def assign(name: str, view: View) -> Assigned:
     return MappingProxyType({consumer: MappingProxyType(taken) for consumer, taken in assigned.items()})
 
 
-def _range(view: View) -> list[tuple[Partition, str]]:
+def _range(view: View) -> list[tuple[TopicPartition, str]]:
     threads_of = dict(view.threads)
-    given: list[tuple[Partition, str]] = []
+    given: list[tuple[TopicPartition, str]] = []
     for topic, partitions in zip(view.topics, view.partitions, strict=True):
         threads = threads_of[topic]
         each, extra = divmod(len(partitions), len(threads))
@@ -58,7 +58,7 @@ def _range(view: View) -> list[tuple[Partition, str]]:
     return given
 
 
-def _round_robin(view: View) -> list[tuple[Partition, str]]:
+def _round_robin(view: View) -> list[tuple[TopicPartition, str]]:
     if not view.threads:
         return []
     first, head = view.threads[0]

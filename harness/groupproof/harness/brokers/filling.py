@@ -12,7 +12,7 @@ from groupproof.harness.brokers.readiness import Connect, controller_of
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.records import Record, encode_batch
-from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition, error_named
 
 __all__ = ["fill_topics", "grow_topic"]
 
@@ -26,8 +26,6 @@ _PAUSE_S: Final = 0.05
 _LED_ELSEWHERE: Final = frozenset({
     ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_ENOUGH_REPLICAS,
 })  # fmt: skip
-
-Partition = tuple[str, int]
 
 
 async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str, int], records: int, *, at_ms: int = _WRITTEN_MS) -> None:
@@ -68,13 +66,13 @@ async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partition
         )
 
 
-async def _leaders(connect: Connect, bootstrap: Address, wanted: set[Partition]) -> dict[Address, set[Partition]]:
+async def _leaders(connect: Connect, bootstrap: Address, wanted: set[TopicPartition]) -> dict[Address, set[TopicPartition]]:
     """Return the partitions by where their leader is; those that have none now are left out."""
     async with asking(await connect(*bootstrap)) as asker:
         names = tuple({"name": name} for name in sorted({topic for topic, _ in wanted}))
         told = await asker.ask(Api.METADATA, {"topics": names, "allow_auto_topic_creation": True}, newest=8)
     where = {each["node_id"]: (each["host"], each["port"]) for each in told["brokers"]}
-    led: dict[Address, set[Partition]] = {}
+    led: dict[Address, set[TopicPartition]] = {}
     for topic in told["topics"]:
         for part in topic["partitions"]:
             partition = (topic["name"], part["partition_index"])
@@ -83,7 +81,7 @@ async def _leaders(connect: Connect, bootstrap: Address, wanted: set[Partition])
     return led
 
 
-async def _append(connect: Connect, leader: Address, led: set[Partition], records: int, at_ms: int) -> dict[Partition, int]:
+async def _append(connect: Connect, leader: Address, led: set[TopicPartition], records: int, at_ms: int) -> dict[TopicPartition, int]:
     """Return the partitions that were refused for now, with the code; raise `BrokenEnvironment` for what will not change."""
     topics: dict[str, list[int]] = {}
     for topic, index in sorted(led):

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Figures", "Ledger"]
 
@@ -55,29 +55,29 @@ class Figures:
 class Ledger:
     """Told of everything as it happens, in milliseconds of one clock."""
 
-    def __init__(self, partitions: Iterable[Partition]) -> None:
-        self._held: dict[Partition, list[_Holding]] = {each: [] for each in partitions}
-        self._offsets: dict[Partition, int] = {}
+    def __init__(self, partitions: Iterable[TopicPartition]) -> None:
+        self._held: dict[TopicPartition, list[_Holding]] = {each: [] for each in partitions}
+        self._offsets: dict[TopicPartition, int] = {}
         self._back: list[int] = []
 
-    def holds(self, member: str, partitions: Iterable[Partition], at_ms: int) -> None:
+    def holds(self, member: str, partitions: Iterable[TopicPartition], at_ms: int) -> None:
         """Note that a member takes partitions to be its own from now on."""
         for each in partitions:
             if self._open(member, each) is None:
                 self._held[each].append(_Holding(member, at_ms))
 
-    def lets_go(self, member: str, at_ms: int, partitions: Iterable[Partition] | None = None) -> None:
+    def lets_go(self, member: str, at_ms: int, partitions: Iterable[TopicPartition] | None = None) -> None:
         """Note that it takes these (None: all) to be its own no more."""
         for each in self._held if partitions is None else partitions:
             if (holding := self._open(member, each)) is not None:
                 holding.until_ms = at_ms
 
-    def read(self, member: str, partition: Partition, offset: int, at_ms: int) -> None:
+    def read(self, member: str, partition: TopicPartition, offset: int, at_ms: int) -> None:
         """Note that it got the record at `offset`."""
         if (holding := self._open(member, partition)) is not None:
             holding.reads.append((at_ms, offset + 1))
 
-    def accepted(self, member: str, offsets: Mapping[Partition, int], at_ms: int) -> None:
+    def accepted(self, member: str, offsets: Mapping[TopicPartition, int], at_ms: int) -> None:
         """Note that a commit of its own was accepted: what it read up to there, in the holding that it has or had last, stands.
 
         A member that came back commits for its new holding, though it may have read farther in the one that it lost.
@@ -90,7 +90,7 @@ class Ledger:
                 self._back.append(at_ms)
             self._offsets[partition] = offset
 
-    def holders(self, partition: Partition) -> set[str]:
+    def holders(self, partition: TopicPartition) -> set[str]:
         """Return who takes it to be its own now."""
         return {each.member for each in self._held[partition] if each.until_ms is None}
 
@@ -105,13 +105,13 @@ class Ledger:
             offsets_back=sum(since_ms <= at <= until_ms for at in self._back), read_twice=self._read_twice(since_ms, until_ms),
         )  # fmt: skip
 
-    def _open(self, member: str, partition: Partition) -> _Holding | None:
+    def _open(self, member: str, partition: TopicPartition) -> _Holding | None:
         return next((each for each in reversed(self._held[partition]) if each.member == member and each.until_ms is None), None)
 
-    def _spans(self, partition: Partition, *, is_standing: bool) -> list[Span]:
+    def _spans(self, partition: TopicPartition, *, is_standing: bool) -> list[Span]:
         return [span for each in self._held[partition] if (span := each.span(is_standing=is_standing)) is not None]
 
-    def _gaps(self, partition: Partition, since_ms: int, until_ms: int) -> list[int]:
+    def _gaps(self, partition: TopicPartition, since_ms: int, until_ms: int) -> list[int]:
         """Return how long each stretch was in which nobody held it."""
         gaps, held_to = [], since_ms
         for each in sorted(self._held[partition], key=lambda holding: holding.since_ms):

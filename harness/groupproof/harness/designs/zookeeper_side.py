@@ -11,7 +11,7 @@ from typing import Any
 import trio
 
 from groupproof.clients.consumer import now_ms
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
 from groupproof.clients.zookeeper.driver import ZooKeeperConsumer
 from groupproof.clients.zookeeper.kazoo_session import KazooSession
 from groupproof.clients.zookeeper.outputs import (
@@ -35,6 +35,7 @@ from groupproof.harness.diagnosis.watching import WATCHED
 from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.zookeeper import Answer, Code, Create, Operation, SessionState
 
 __all__ = ["ZooKeeperSide", "registered_brokers"]
@@ -124,7 +125,7 @@ class ZooKeeperSide:
         self._gone_heard += gone.session.heard
         self.ledger.lets_go(name, now_ms())
 
-    def _record(self, name: str, what: str, partitions: frozenset[Partition] = frozenset(), **body: Any) -> None:
+    def _record(self, name: str, what: str, partitions: frozenset[TopicPartition] = frozenset(), **body: Any) -> None:
         if self._recorder is not None:
             told = {"name": WATCHED, "what": what, **body}
             self._recorder.record("event", who="member", client=name, group=GROUP, partitions=tuple(sorted(partitions)), body=told)

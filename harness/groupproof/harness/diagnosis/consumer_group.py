@@ -11,7 +11,7 @@ from typing import Final
 
 from groupproof.harness.diagnosis.causes import Cause, Certainty
 from groupproof.harness.diagnosis.rebalances import CONSUMER, Awaited, Rebalance, Shown
-from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["ConsumerGroup", "consumer_rebalances"]
@@ -39,14 +39,14 @@ def consumer_rebalances(trace: Trace) -> list[Rebalance]:
     """Return the epochs of every group of this protocol, group by group. What a broker's log tells of a group is taken alone, where there is one."""
     logged = {seen.group for seen in trace if _is_said(seen)}
     groups: dict[str, ConsumerGroup] = {}
-    asked: dict[tuple[int | None, int | None], Observation] = {}
+    asked: dict[ExchangeId, Observation] = {}
     for seen in trace:
         if _is_said(seen) and seen.group is not None:
             groups.setdefault(seen.group, ConsumerGroup(seen.group)).said(seen)
         elif seen.api == _HEARTBEAT and seen.kind == "request" and (group := str(seen.body.get("group_id"))) not in logged:
-            asked[seen.connection, seen.correlation] = seen
+            asked[seen.exchange_id] = seen
             groups.setdefault(group, ConsumerGroup(group)).asked(seen)
-        elif seen.api == _HEARTBEAT and (request := asked.pop((seen.connection, seen.correlation), None)) is not None:
+        elif seen.api == _HEARTBEAT and (request := asked.pop(seen.exchange_id, None)) is not None:
             groups[str(request.body.get("group_id"))].answered(seen, request)
         elif seen.kind == "event" and seen.body.get("name") == "partition-made":
             for each in groups.values():

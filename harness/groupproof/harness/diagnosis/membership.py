@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from groupproof.harness.diagnosis.rebalances import name_of
 from groupproof.protocol.subscription import Subscription, SubscriptionError, decode_subscription
-from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["Known", "Membership", "Sign"]
@@ -16,7 +16,6 @@ _KNOCKS_FROM: Final = 4
 """From this version of JoinGroup on, a dynamic member without an id is only given one (KIP-394)."""
 
 
-Asked = tuple[int | None, int | None]
 """A connection and a correlation id: the request that both name."""
 
 _PLAIN: Final = frozenset({"range", "roundrobin"})
@@ -37,7 +36,7 @@ class Sign:
     node: int | None = None
     several: tuple[str, ...] = ()
     topic: str | None = None
-    asked: Asked = (None, None)
+    asked: ExchangeId = (None, None)
     marks: str = ""
 
 
@@ -67,12 +66,12 @@ class Membership:
     known: dict[str, Known] = field(default_factory=dict)
     leader: str | None = None
     fetches: dict[str, list[float]] = field(default_factory=dict)
-    given: dict[Asked, str] = field(default_factory=dict)
-    entered: dict[Asked, int] = field(default_factory=dict)
+    given: dict[ExchangeId, str] = field(default_factory=dict)
+    entered: dict[ExchangeId, int] = field(default_factory=dict)
     _topics: dict[str, int] = field(default_factory=dict)
     _found: set[str] = field(default_factory=set)
     _instances: dict[str, str] = field(default_factory=dict)
-    _asked: dict[Asked, Observation] = field(default_factory=dict)
+    _asked: dict[ExchangeId, Observation] = field(default_factory=dict)
 
     def client_of(self, member: str | None) -> str | None:
         """Return the client id of a member; of one of which only the id was told, what the id begins with."""
@@ -94,7 +93,7 @@ class Membership:
     # Requests
 
     def _request(self, seen: Observation) -> list[Sign]:
-        self._asked[seen.connection, seen.correlation] = seen
+        self._asked[seen.exchange_id] = seen
         if seen.api == Api.FIND_COORDINATOR.title and seen.client is not None:
             self._found.add(seen.client)
         if seen.api == Api.FETCH.title:
@@ -157,7 +156,7 @@ class Membership:
     # Responses
 
     def _response(self, seen: Observation) -> list[Sign]:
-        asked = self._asked.pop((seen.connection, seen.correlation), None)
+        asked = self._asked.pop(seen.exchange_id, None)
         if seen.api == Api.METADATA.title:
             return self._counted(seen)
         if seen.api == Api.JOIN_GROUP.title and asked is not None:
@@ -168,11 +167,11 @@ class Membership:
         if not seen.member or seen.error not in (0, None, ErrorCode.MEMBER_ID_REQUIRED):
             return
         known = self.known.setdefault(seen.member, Known(member=seen.member))
-        self.given[seen.connection, seen.correlation] = seen.member
+        self.given[seen.exchange_id] = seen.member
         known.is_pending = seen.error == ErrorCode.MEMBER_ID_REQUIRED
         if not known.is_pending:
             if seen.generation is not None:
-                self.entered[seen.connection, seen.correlation] = seen.generation
+                self.entered[seen.exchange_id] = seen.generation
             _take(known, asked, *_offer(asked))
             self.leader = seen.body.get("leader") or self.leader
         known.client, known.heard_ms = asked.client, seen.at_ms
@@ -252,5 +251,5 @@ def _frame(name: str, seen: Observation, *, member: str | None = None, reason: s
     said = text or " ".join(part for part in (_called(seen), f"of {seen.client}", f"on connection {seen.connection}") if part)
     return Sign(
         name=name, seq=seen.seq, at_ms=seen.at_ms, text=said, member=member, reason=reason or seen.body.get("reason"), node=seen.node, topic=topic,
-        asked=(seen.connection, seen.correlation),
+        asked=seen.exchange_id,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Final
 from groupproof.harness.diagnosis.course import ABANDONED, Course
 from groupproof.harness.diagnosis.membership import Sign
 from groupproof.harness.diagnosis.rebalances import Shown
-from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["WireCourse"]
@@ -31,28 +31,28 @@ class WireCourse:
         self._present: set[str] = set()
         self._synced: set[str] = set()
         self._node: int | None = None
-        self._trigger: tuple[int | None, int | None] | None = None
-        self._asked: dict[tuple[int | None, int | None], Observation] = {}
+        self._trigger: ExchangeId | None = None
+        self._asked: dict[ExchangeId, Observation] = {}
 
     def feed(self, seen: Observation, signs: list[Sign]) -> None:
         """Take an observation of the group, and what it shows."""
         if seen.kind == "request":
-            self._asked[seen.connection, seen.correlation] = seen
+            self._asked[seen.exchange_id] = seen
             if seen.api == Api.SYNC_GROUP.title and seen.member:
                 self._synced.add(seen.member)
             begins = [each for each in signs if each.name in _BEGINS]
             if begins and self._course.open is None:
                 self._begin(seen, seen.at_ms, begins[0])
-                self._trigger = (seen.connection, seen.correlation)
+                self._trigger = seen.exchange_id
         elif seen.kind == "response":
-            self._answered(seen, self._asked.pop((seen.connection, seen.correlation), None))
+            self._answered(seen, self._asked.pop(seen.exchange_id, None))
 
     def _begin(self, seen: Observation, at_ms: float, sign: Sign | None) -> None:
         said = Shown(seq=seen.seq, at_ms=at_ms, text=sign.text) if sign is not None else None
         self._course.begin(seen, at_ms=at_ms, generation=self._generation, said=said)
 
     def _answered(self, seen: Observation, asked: Observation | None) -> None:
-        is_trigger = self._trigger is not None and self._trigger == (seen.connection, seen.correlation)
+        is_trigger = self._trigger is not None and self._trigger == seen.exchange_id
         if is_trigger and self._takes_back(seen):
             return
         if seen.api == Api.JOIN_GROUP.title and not seen.error and seen.generation is not None:

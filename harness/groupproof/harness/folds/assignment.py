@@ -10,12 +10,12 @@ from typing import Final
 
 from groupproof.harness.folds.claim import Claim
 from groupproof.harness.folds.fold import Fold, Newest, Waiting
-from groupproof.harness.folds.membership import Joined, Partition, joins_of
-from groupproof.harness.folds.reading import COOPERATIVE, SLACK_MS, Given, assignments_of, members_of, subscriptions_of
+from groupproof.harness.folds.membership import Joined, joins_of
+from groupproof.harness.folds.reading import SLACK_MS, Given, assignments_of, members_of, subscriptions_of
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.subscription import Subscription
 from groupproof.protocol.trace import Observation, Partitions
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COOPERATIVE, Api, TopicPartition
 
 __all__ = ["FollowersAssignNothing", "LeadersAssignSoundly", "taken_from_owners"]
 
@@ -111,14 +111,14 @@ class LeadersAssignSoundly(_Syncs):
         return count == (_COOPERATIVE_TIMES if join.protocol in COOPERATIVE else _EAGER_TIMES)
 
 
-def taken_from_owners(sync: Observation, join: Given) -> list[Partition]:
+def taken_from_owners(sync: Observation, join: Given) -> list[TopicPartition]:
     """Return the partitions that a leader's SyncGroup gives to another member than the one that owns them by its subscription."""
     owners = _owners(join)
     given_to = {partition: member for member, partitions in assignments_of(sync).items() for partition in partitions}
     return sorted(partition for partition, member in given_to.items() if owners.get(partition, member) != member)
 
 
-def _owners(join: Given) -> dict[Partition, str]:
+def _owners(join: Given) -> dict[TopicPartition, str]:
     """Return who owns what by the subscriptions; a claim of an older generation, or one that two members make, binds nobody (AbstractStickyAssignor)."""
     subscriptions = subscriptions_of(join.seen)
     generations = {member: _generation_of(subscription) for member, subscription in subscriptions.items()}

@@ -9,12 +9,11 @@ from typing import Any
 from groupproof.harness.folds.claim import Claim
 from groupproof.harness.folds.fold import Fold, Newest, UnderWay, Waiting
 from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY
-from groupproof.harness.folds.membership import Partition
 from groupproof.harness.folds.reading import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
 from groupproof.harness.folds.tracker import LATE_LINES_MS_MAX, GroupTracker
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["CommitsAreOwn", "CommitsAreTold", "CommitsWereDelivered"]
 
@@ -46,7 +45,7 @@ class CommitsAreTold(Fold):
 
     def __init__(self) -> None:
         self._asked: UnderWay[Observation] = UnderWay()
-        self._accepted: dict[tuple[str, Partition], Newest[int, int]] = {}
+        self._accepted: dict[tuple[str, TopicPartition], Newest[int, int]] = {}
         self._speaks: set[str] = set()
         self._wanted: dict[str, list[tuple[str, int, int]]] = {}
         self._waiting: Waiting[tuple[Observation, set[tuple[str, int, int]]]] = Waiting(REPORTING_MS)
@@ -102,7 +101,7 @@ class _Commit:
     """A commit that is judged when it is accepted, and what belongs to it may have been reported; `epoch` is the group's when it came."""
 
     request: Observation
-    mine: frozenset[Partition]
+    mine: frozenset[TopicPartition]
     epoch: int
     is_ripe: bool = False
     is_accepted: bool | None = None
@@ -117,7 +116,7 @@ class CommitsAreOwn(Fold):
 
     def __init__(self) -> None:
         self._group = GroupTracker()
-        self._told: dict[str, set[Partition]] = {}
+        self._told: dict[str, set[TopicPartition]] = {}
         self._commits: UnderWay[_Commit] = UnderWay()
         self._waiting: Waiting[_Commit] = Waiting(REPORTING_MS)
 
@@ -163,15 +162,15 @@ class CommitsAreOwn(Fold):
                 verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)), proof=proof
             )
 
-    def _assigned_to(self, client: str, request: Observation) -> frozenset[Partition] | None:
+    def _assigned_to(self, client: str, request: Observation) -> frozenset[TopicPartition] | None:
         assigned = self._group.assigned.get(client)
         return frozenset() if assigned is None else assigned.at(request, SLACK_MS)
 
-    def _is_of_another(self, partition: Partition, commit: _Commit) -> bool:
+    def _is_of_another(self, partition: TopicPartition, commit: _Commit) -> bool:
         request = commit.request
         return commit.epoch == self._group.epoch and bool(self._group.others_in(request.generation, partition, request.client or ""))
 
-    def _hands_over(self, client: str, partition: Partition, request: Observation) -> bool:
+    def _hands_over(self, client: str, partition: TopicPartition, request: Observation) -> bool:
         late_ms = self._group.late_ms(client)
         held = self._group.hands.of(client, partition)
         return any(each.covers(request.at_ms, late_ms) or each.is_handed_over_at(request, late_ms) for each in held)
@@ -186,9 +185,9 @@ class _Reached:
     """Up to which offset one client got with its partitions: delivered, fetched as a starting position, or told to commit."""
 
     has_records: bool = False
-    delivered: dict[Partition, int] = field(default_factory=dict)
-    fetched: dict[Partition, int] = field(default_factory=dict)
-    told: dict[Partition, int] = field(default_factory=dict)
+    delivered: dict[TopicPartition, int] = field(default_factory=dict)
+    fetched: dict[TopicPartition, int] = field(default_factory=dict)
+    told: dict[TopicPartition, int] = field(default_factory=dict)
     early: list[tuple[Observation, list[tuple[str, int, int]]]] = field(default_factory=list)
 
 
@@ -202,8 +201,8 @@ class CommitsWereDelivered(Fold):
     def __init__(self) -> None:
         self._reached: dict[str, _Reached] = {}
         self._group = GroupTracker()
-        self._waiting: Waiting[tuple[Observation, dict[Partition, int]]] = Waiting(REPORTING_MS)
-        self._late: Waiting[tuple[Observation, dict[Partition, int]]] = Waiting(LATE_LINES_MS_MAX)
+        self._waiting: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(REPORTING_MS)
+        self._late: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(LATE_LINES_MS_MAX)
 
     def step(self, seen: Observation) -> Iterator[Finding]:
         for request, fetched in self._waiting.due(seen.at_ms):
@@ -234,7 +233,7 @@ class CommitsWereDelivered(Fold):
                 yield _beyond(request, beyond)
             mine.early.clear()
 
-    def _judge(self, request: Observation, fetched: dict[Partition, int]) -> Iterator[Finding]:
+    def _judge(self, request: Observation, fetched: dict[TopicPartition, int]) -> Iterator[Finding]:
         mine = self._reached[request.client or ""]
         beyond = [
             (topic, partition, offset)
@@ -252,11 +251,11 @@ class CommitsWereDelivered(Fold):
                 yield from self._judge(request, fetched)
 
 
-def _named(commit: Observation) -> set[Partition]:
+def _named(commit: Observation) -> set[TopicPartition]:
     return {(topic, partition) for topic, partition, _ in commit.offsets}
 
 
-def _raise(reached: dict[Partition, int], offsets: Any) -> None:
+def _raise(reached: dict[TopicPartition, int], offsets: Any) -> None:
     for topic, partition, offset in offsets:
         reached[topic, partition] = max(offset, reached.get((topic, partition), 0))
 

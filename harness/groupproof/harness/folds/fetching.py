@@ -16,11 +16,11 @@ from groupproof.harness.folds.claim import Claim
 from groupproof.harness.folds.fold import Fold, UnderWay, Waiting
 from groupproof.harness.folds.frames import IN_FLIGHT_MS
 from groupproof.harness.folds.holding import TOLD_BY
-from groupproof.harness.folds.membership import Assignment, Partition
+from groupproof.harness.folds.membership import Assignment
 from groupproof.harness.folds.tracker import GroupTracker
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["HAND_OVER_MS", "UNSHOWN_MS", "FetchesStayWithOwners"]
 
@@ -52,7 +52,7 @@ class _Mine:
     read: int = _NEVER
     read_ms: float = 0.0
     answered_ms: dict[int | None, float] = field(default_factory=dict)
-    strange: dict[Partition, _Strange] = field(default_factory=dict)
+    strange: dict[TopicPartition, _Strange] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +130,14 @@ class FetchesStayWithOwners(Fold):
             elif self._is_anothers(fetch, partition):
                 yield from self._strange(fetch, partition, fetch.assignment.seq if fetch.assignment else _NEVER)
 
-    def _is_anothers(self, fetch: _Fetch, partition: Partition) -> bool:
+    def _is_anothers(self, fetch: _Fetch, partition: TopicPartition) -> bool:
         """Tell whether the generation of which the client has read its assignment gave the partition to another, and not to it."""
         mine = fetch.assignment
         if mine is None or partition in mine.partitions or not fetch.is_new:
             return False
         return bool(self._group.others_in(mine.generation, partition, fetch.request.client or ""))
 
-    def _strange(self, fetch: _Fetch, partition: Partition, assignment: int) -> Iterator[Finding]:
+    def _strange(self, fetch: _Fetch, partition: TopicPartition, assignment: int) -> Iterator[Finding]:
         mine = self._clients[fetch.request.client or ""]
         strange = mine.strange.get(partition)
         if strange is None or strange.assignment != assignment:

@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from groupproof.harness.verdicts import Finding
-from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace import ExchangeId, Observation
 
-__all__ = ["Fold", "Key", "Newest", "Numbers", "UnderWay", "Waiting", "findings_of", "key_of"]
-
-Key = tuple[int | None, int | None]
-"""What joins a request and its answer: connection and correlation."""
+__all__ = ["Fold", "Newest", "Numbers", "UnderWay", "Waiting", "findings_of"]
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -62,27 +59,23 @@ class Waiting(Generic[T]):
             yield self._queue.popleft()[1]
 
 
-def key_of(seen: Observation) -> Key:
-    return (seen.connection, seen.correlation)
-
-
 @dataclass(slots=True)
 class UnderWay(Generic[T]):
     """What is known of requests that have no answer yet; those of a connection that ended get none."""
 
-    _asked: dict[Key, T] = field(default_factory=dict)
+    _asked: dict[ExchangeId, T] = field(default_factory=dict)
 
     def ask(self, request: Observation, each: T) -> None:
-        self._asked[key_of(request)] = each
+        self._asked[request.exchange_id] = each
 
     def answered(self, answer: Observation) -> T | None:
-        return self._asked.pop(key_of(answer), None)
+        return self._asked.pop(answer.exchange_id, None)
 
     def amend(self, seen: Observation, change: Callable[[T], T]) -> bool:
         """Change what is known of the request of `seen`; return whether it is under way."""
-        each = self._asked.get(key_of(seen))
+        each = self._asked.get(seen.exchange_id)
         if each is not None:
-            self._asked[key_of(seen)] = change(each)
+            self._asked[seen.exchange_id] = change(each)
         return each is not None
 
     def closed(self, seen: Observation) -> list[T]:

@@ -13,7 +13,7 @@ from groupproof.harness.folds.reading import GROUP_REQUESTS, SLACK_MS, error_of,
 from groupproof.harness.folds.tracker import GroupTracker
 from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, api_named
+from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, api_named
 
 __all__ = [
     "IN_FLIGHT_MS", "STORM_PER_SECOND", "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
@@ -336,10 +336,6 @@ def _after_leaving(request: Observation) -> Finding:
     return claim.tolerated(f"{request.api} named the membership that had ended.", request)
 
 
-# KIP-345: the version of each request that brought the instance id.
-_INSTANCE_SINCE: Final = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.OFFSET_COMMIT: 7, Api.LEAVE_GROUP: 3}
-
-
 class InstanceIdsStay(Fold):
     """A static member says its instance id in every request that names it, so that a replaced one is fenced (STATIC-10)."""
 
@@ -353,7 +349,7 @@ class InstanceIdsStay(Fold):
         if seen.api == _JOIN and instance is not None:
             self._instances.setdefault(seen.client, set()).add(instance)
         mine = self._instances.get(seen.client)
-        if mine and seen.member and instance not in mine and (seen.version is None or seen.version >= _INSTANCE_SINCE[api_named(seen.api or "")]):
+        if mine and seen.member and instance not in mine and (seen.version is None or seen.version >= INSTANCE_ID_SINCE[api_named(seen.api or "")]):
             claim = Claim(requirement="STATIC-10", expected="A static member names its instance id in every request.")
             yield claim.tolerated(f"{seen.api} of a static member carried no instance id, or another.", seen)
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.folds.membership import Partition, joins_of
-from groupproof.harness.folds.reading import COOPERATIVE, partitions_of
+from groupproof.harness.folds.membership import joins_of
+from groupproof.harness.folds.reading import partitions_of
 from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
 
 __all__ = ["REPORTING_MS", "TOLD_BY", "Hands", "Holding", "told_of"]
 
@@ -30,7 +31,7 @@ class Holding:
     """A partition in the hands of a client, from one callback to another; `done_ms` is when the application came back from the one that took it."""
 
     client: str
-    partition: Partition
+    partition: TopicPartition
     since: Observation
     until: Observation | None = None
     done_ms: float | None = None
@@ -50,11 +51,11 @@ class Holding:
 class Hands:
     """What every client holds now, and what it held last, partition by partition; an eager assignment replaces all, a cooperative one adds."""
 
-    now: dict[str, dict[Partition, Holding]] = field(default_factory=dict)
-    last: dict[str, dict[Partition, Holding]] = field(default_factory=dict)
-    owners: dict[Partition, dict[str, Holding]] = field(default_factory=dict)
+    now: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
+    last: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
+    owners: dict[TopicPartition, dict[str, Holding]] = field(default_factory=dict)
     _cooperative: set[str] = field(default_factory=set)
-    _going: dict[str, dict[Partition, Holding]] = field(default_factory=dict)
+    _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
 
     def follow(self, seen: Observation) -> tuple[list[Holding], list[Holding]]:
         """Take the next observation; return the holdings that begin with it, and those that end."""
@@ -79,14 +80,14 @@ class Hands:
                 each.done_ms = seen.at_ms
         return [], self._give(client, told_of(seen), seen) if name in _TAKES else []
 
-    def _take(self, client: str, partitions: set[Partition], seen: Observation) -> list[Holding]:
+    def _take(self, client: str, partitions: set[TopicPartition], seen: Observation) -> list[Holding]:
         taken = [Holding(client, partition, seen) for partition in partitions]
         for each in taken:
             self.now.setdefault(client, {})[each.partition] = each
             self.owners.setdefault(each.partition, {})[client] = each
         return taken
 
-    def _give(self, client: str, partitions: set[Partition], seen: Observation) -> list[Holding]:
+    def _give(self, client: str, partitions: set[TopicPartition], seen: Observation) -> list[Holding]:
         mine = self.now.get(client, {})
         given = [mine.pop(partition) for partition in partitions & set(mine)]
         for each in given:
@@ -96,13 +97,13 @@ class Hands:
         self._going.setdefault(client, {}).update((each.partition, each) for each in given)
         return given
 
-    def of(self, client: str, partition: Partition) -> Iterator[Holding]:
+    def of(self, client: str, partition: TopicPartition) -> Iterator[Holding]:
         """Yield the client's newest holdings of a partition: the one that goes on, and the one that ended last."""
         for held in (self.now, self.last):
             if (found := held.get(client, {}).get(partition)) is not None:
                 yield found
 
 
-def told_of(event: Observation) -> set[Partition]:
+def told_of(event: Observation) -> set[TopicPartition]:
     """Return the partitions that an application's event names, in its body or, as members tell them, in its column."""
     return partitions_of(event) if "partitions" in event.body else set(event.partitions)

@@ -11,26 +11,19 @@ from typing import Final
 
 from groupproof.harness.folds.claim import Claim
 from groupproof.harness.folds.fold import Fold, Newest
-from groupproof.harness.folds.membership import GENERATIONS_KEPT, Partition
+from groupproof.harness.folds.membership import GENERATIONS_KEPT
 from groupproof.harness.folds.reading import error_of
 from groupproof.harness.folds.standing import Law, Standing
 from groupproof.harness.folds.timely import AnswersCome, NobodyEvictedEarly, RebalancesEnd
 from groupproof.harness.verdicts import Finding
 from groupproof.protocol.spec.terms import On
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, GroupState
+from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, Api, GroupState, TopicPartition
 
 __all__ = ["LAWS", "GroupLaws"]
 
 _JOIN, _SYNC, _COMMIT = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title
-_EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = (state.value for state in GroupState)
-_EDGES: Final = {  # INV-01
-    _EMPTY: {_PREPARING},
-    _PREPARING: {_STABLE, _COMPLETING, _EMPTY},
-    _COMPLETING: {_PREPARING},
-    _STABLE: {_COMPLETING},
-    _DEAD: {_EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD},
-}
+_STATES: Final = frozenset(GroupState)
 _ANSWERS_KEPT: Final = 64
 
 
@@ -65,7 +58,7 @@ class StatesFollow(Law):
         claim = Claim(requirement="INV-01", expected="A group goes from state to state by the ways that there are.")
         if standing.state is not None and seen.state_before != standing.state:
             yield claim.failed("A transition began in another state than the one before had ended in.", seen)
-        elif seen.state_after in _EDGES and seen.state_before not in _EDGES[seen.state_after]:
+        elif seen.state_after in _STATES and seen.state_before not in VALID_PREVIOUS_STATES[GroupState(seen.state_after)]:
             yield claim.failed(f"The group went from {seen.state_before} to {seen.state_after}.", seen)
 
 
@@ -111,7 +104,7 @@ class OneOwner(Law):
     """Within a generation a partition is given to one member (ASSIGN-09)."""
 
     def __init__(self) -> None:
-        self._owners: Newest[tuple[int, int], dict[Partition, str]] = Newest(4)
+        self._owners: Newest[tuple[int, int], dict[TopicPartition, str]] = Newest(4)
 
     def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
         if seen.kind != "response" or seen.api != _SYNC or error_of(seen) or seen.generation is None or standing.answered is None:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from groupproof.harness.folds.fold import Newest, Numbers
 from groupproof.harness.folds.reading import Given, error_of, given_by, gives, instance_of
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["GENERATIONS_KEPT", "Assigned", "Assignment", "Given", "Joined", "Lives", "joins_of"]
 
 GENERATIONS_KEPT = 8
 """How many generations back it is known who led and what was assigned, client by client; who names an older one is not judged by it."""
 
-Partition = tuple[str, int]
 
 _JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title
 
@@ -45,7 +44,7 @@ class Assignment:
     seq: int
     at_ms: float
     generation: int | None
-    partitions: frozenset[Partition]
+    partitions: frozenset[TopicPartition]
 
 
 @dataclass(slots=True)
@@ -53,7 +52,7 @@ class Assigned:
     """What SyncGroup answers assigned to one client, by generation; `latest` holds the newest answer that gave it each partition."""
 
     by_generation: Newest[int | None, list[Assignment]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
-    latest: dict[Partition, Assignment] = field(default_factory=dict)
+    latest: dict[TopicPartition, Assignment] = field(default_factory=dict)
     newest: Assignment | None = None
 
     def follow(self, seen: Observation) -> None:
@@ -65,7 +64,7 @@ class Assigned:
         for partition in seen.partitions:
             self.latest[partition] = answer
 
-    def at(self, request: Observation, slack_ms: float) -> frozenset[Partition] | None:
+    def at(self, request: Observation, slack_ms: float) -> frozenset[TopicPartition] | None:
         """Return what the client knew at `request` to be assigned in the generation that it names; None where that is forgotten."""
         told = self.by_generation.get(request.generation)
         if told is None:

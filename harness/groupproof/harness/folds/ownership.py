@@ -14,12 +14,12 @@ from typing import Final
 from groupproof.harness.folds.claim import Claim, elapsed_ms
 from groupproof.harness.folds.fold import Fold, Waiting
 from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY, Holding, told_of
-from groupproof.harness.folds.membership import Assignment, Partition
+from groupproof.harness.folds.membership import Assignment
 from groupproof.harness.folds.reading import GROUP_REQUESTS, SLACK_MS
 from groupproof.harness.folds.tracker import LATE_LINES_MS_MAX, GroupTracker
 from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["CallbacksTellAssignments", "OwnersNeverOverlap", "RecordsComeToOwners"]
 
@@ -47,7 +47,7 @@ class OwnersNeverOverlap(Fold):
 
     def __init__(self) -> None:
         self._group = GroupTracker()
-        self._pairs: dict[tuple[str, Partition], list[_Pair]] = {}
+        self._pairs: dict[tuple[str, TopicPartition], list[_Pair]] = {}
         self._waiting: Waiting[_Pair] = Waiting(SLACK_MS)
         self._closing: Observation | None = None
         self._last: Observation | None = None
@@ -119,9 +119,9 @@ class RecordsComeToOwners(Fold):
 
     def __init__(self) -> None:
         self._group = GroupTracker()
-        self._fetched: dict[str, set[Partition]] = {}
-        self._waiting: Waiting[tuple[Observation, Partition]] = Waiting(REPORTING_MS)
-        self._untold: dict[tuple[str, Partition], list[Observation]] = {}
+        self._fetched: dict[str, set[TopicPartition]] = {}
+        self._waiting: Waiting[tuple[Observation, TopicPartition]] = Waiting(REPORTING_MS)
+        self._untold: dict[tuple[str, TopicPartition], list[Observation]] = {}
 
     def step(self, seen: Observation) -> Iterator[Finding]:
         for records, partition in self._waiting.due(seen.at_ms):
@@ -137,7 +137,7 @@ class RecordsComeToOwners(Fold):
             for partition in told_of(seen):
                 self._waiting.add(seen.at_ms, (seen, partition))
 
-    def _judge(self, records: Observation, partition: Partition) -> Iterator[Finding]:
+    def _judge(self, records: Observation, partition: TopicPartition) -> Iterator[Finding]:
         client = records.client or ""
         mine = list(self._group.hands.of(client, partition))
         if not mine:
@@ -160,7 +160,7 @@ class RecordsComeToOwners(Fold):
 _RECORDS: Final = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
 
 
-def _foreign(records: Observation, partition: Partition) -> Finding:
+def _foreign(records: Observation, partition: TopicPartition) -> Finding:
     said = "Records of a partition that was taken away were delivered."
     return _RECORDS.failed(said, records, detail=str(partition), proof=Proof.LIVENESS)
 

@@ -14,7 +14,6 @@ from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
-    "COOPERATIVE",
     "GROUP_REQUESTS",
     "SLACK_MS",
     "Given",
@@ -35,9 +34,6 @@ __all__ = [
 
 GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
 """The requests that name a member."""
-
-COOPERATIVE = frozenset({"cooperative-sticky"})
-"""Protocols whose members keep what they own through a rebalance (KIP-429)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

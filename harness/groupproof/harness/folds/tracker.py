@@ -17,11 +17,11 @@ from typing import Final
 
 from groupproof.harness.folds.fold import Newest
 from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY, Hands, Holding
-from groupproof.harness.folds.membership import GENERATIONS_KEPT, Assigned, Assignment, Lives, Partition, joins_of
-from groupproof.harness.folds.reading import COOPERATIVE, SLACK_MS, error_of
+from groupproof.harness.folds.membership import GENERATIONS_KEPT, Assigned, Assignment, Lives, joins_of
+from groupproof.harness.folds.reading import SLACK_MS, error_of
 from groupproof.protocol.subscription import SubscriptionError, decode_assignment
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.vocabulary import COOPERATIVE, Api, ErrorCode, GroupState, TopicPartition
 
 __all__ = ["LATE_LINES_MS_MAX", "GroupTracker", "Membership"]
 
@@ -65,7 +65,7 @@ class GroupTracker:
     topics: set[str] = field(default_factory=set)
     unreadable: set[str] = field(default_factory=set)
     epoch: int = 0
-    _owners: Newest[int, dict[Partition, set[str]]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
+    _owners: Newest[int, dict[TopicPartition, set[str]]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
     _newest_generation: int = -1
     _late_ms: dict[str, float] = field(default_factory=dict)
 
@@ -144,12 +144,12 @@ class GroupTracker:
         self._owners = Newest(GENERATIONS_KEPT)
         self._newest_generation = -1
 
-    def was_never_assigned(self, client: str, partition: Partition) -> bool:
+    def was_never_assigned(self, client: str, partition: TopicPartition) -> bool:
         """Tell whether it is certain that no SyncGroup answer ever gave the client this partition."""
         assigned = self.assigned.get(client)
         return client not in self.unreadable and (assigned is None or partition not in assigned.latest)
 
-    def others_in(self, generation: int | None, partition: Partition, client: str) -> set[str]:
+    def others_in(self, generation: int | None, partition: TopicPartition, client: str) -> set[str]:
         """Return the other clients to whom SyncGroup answers of this generation gave the partition."""
         owners = {} if generation is None else self._owners.get(generation) or {}
         return owners.get(partition, set()) - {client}

@@ -64,7 +64,7 @@ def contrast(first: Trace, second: Trace) -> Contrast | None:
 
 def said_by(trace: Trace) -> Iterator[tuple[str, Any]]:
     """Yield each exchange's label, and its answer normalised, or what came in place of one."""
-    answers = {(seen.connection, seen.correlation): seen for seen in trace if seen.kind == "response" and seen.who == "member"}
+    answers = {seen.exchange_id: seen for seen in trace if seen.kind == "response" and seen.who == "member"}
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
     for seen in trace:
@@ -74,7 +74,7 @@ def said_by(trace: Trace) -> Iterator[tuple[str, Any]]:
             continue
         label = seen.detail or f"{seen.api} of {seen.client}"
         counts[label] = counts.get(label, 0) + 1
-        yield f"{label} ({counts[label]})" if counts[label] > 1 else label, _normal(seen, answers.get((seen.connection, seen.correlation)), names)
+        yield f"{label} ({counts[label]})" if counts[label] > 1 else label, _normal(seen, answers.get(seen.exchange_id), names)
 
 
 def _normal(request: Observation, answer: Observation | None, names: dict[str, str]) -> Any:

@@ -130,6 +130,6 @@ def _came(exchange: Exchange) -> str:
 
 def _frames(exchange: Exchange, trace: Trace) -> Iterator[str]:
     for seen in trace:
-        is_it = (seen.connection, seen.correlation) == (exchange.request.connection, exchange.request.correlation)
+        is_it = seen.exchange_id == exchange.request.exchange_id
         if is_it and seen.who == "member" and seen.raw is not None:
             yield f"    {seen.kind:<9} {seen.raw.hex()}"

@@ -36,7 +36,7 @@ from groupproof.harness.steps import (
     thaw,
 )  # fmt: skip
 from groupproof.protocol.faults import Fault, Hold
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, ErrorCode
 
 __all__ = ["Traits", "plan_drawn"]
 
@@ -140,7 +140,7 @@ class _Author:
     def _settings(self, *, is_short: bool) -> dict[str, Any]:
         """Return what all members are told; a short session goes with a deadline for polls that an application can miss."""
         drawer = self.drawer
-        assignors = ("range", "roundrobin", *(("cooperative-sticky",) * 2 if self._can("cooperative") else ()))
+        assignors = ("range", "roundrobin", *((COOPERATIVE_STICKY,) * 2 if self._can("cooperative") else ()))
         settings: dict[str, Any] = {
             "assignors": [drawer.one_of(assignors)],
             "session_timeout_ms": _SHORT_MS if is_short else 2 * _SHORT_MS,

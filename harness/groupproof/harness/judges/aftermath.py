@@ -15,7 +15,7 @@ from groupproof.harness.judges.claim import Claim, elapsed_ms, end, waited
 from groupproof.harness.judges.reading import GROUP_REQUESTS, SLACK_MS, clients, given, instance_of, knew, moment, surfaced
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.spec.classic_member import MEMBER_APIS, Effect, Phase, Reaction, reaction
-from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
 
 __all__ = ["HEEDS_MS", "SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason", "refusals_are_heeded", "refused_ids_are_dropped"]
@@ -68,7 +68,7 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
             held = seen
         elif seen.kind == "response" and seen.api in _TITLES:
             # Who asks without the id has given it up already, or risks it: being unknown is no excuse then.
-            if _gives_up(seen) and _key(seen) not in without:
+            if _gives_up(seen) and seen.exchange_id not in without:
                 return None
             heard = seen if seen.error in _ALIVE and seen.api in _HEARD_BY else heard
             mishaps += [seen] if seen.error else []
@@ -78,21 +78,17 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
         return None
     late = [seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps
     bare = next(
-        (seen for seen in ev.trace[held.seq + 1 : join.seq] if seen.kind == "request" and _key(seen) in without and seen.client == client), None
+        (seen for seen in ev.trace[held.seq + 1 : join.seq] if seen.kind == "request" and seen.exchange_id in without and seen.client == client), None
     )
     # The id was given up before it was first left out: what came of that is no reason for it.
-    before = [seen for seen in late if bare is not None and _key(seen) not in without and knew(seen, bare)]
+    before = [seen for seen in late if bare is not None and seen.exchange_id not in without and knew(seen, bare)]
     return _likeliest(before or late, without)
 
 
-def _asked_without_id(ev: Evidence, client: str) -> set[tuple[int | None, int | None]]:
+def _asked_without_id(ev: Evidence, client: str) -> set[ExchangeId]:
     """Return the requests that had to name the client's id and named none, by connection and correlation."""
     sent = (seen for api in GROUP_REQUESTS if api is not Api.LEAVE_GROUP for seen in ev.requests(api, client))
-    return {_key(seen) for seen in sent if not seen.member}
-
-
-def _key(seen: Observation) -> tuple[int | None, int | None]:
-    return seen.connection, seen.correlation
+    return {seen.exchange_id for seen in sent if not seen.member}
 
 
 def _was_away(ev: Evidence, client: str, since: Observation, join: Observation) -> bool:
@@ -133,7 +129,7 @@ def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
 
 def _named(ev: Evidence, answer: Observation) -> str:
     """Return the member id that the request of an answer named; an answer that refuses it may name none."""
-    asked = (each for each in ev.select("request", client=answer.client, before=answer.seq) if _key(each) == _key(answer))
+    asked = (each for each in ev.select("request", client=answer.client, before=answer.seq) if each.exchange_id == answer.exchange_id)
     return next((each.member or "" for each in asked), "")
 
 
@@ -147,13 +143,13 @@ def _row(answer: Observation) -> Reaction:
     return reaction(api_named(answer.api or ""), answer.error or 0, Phase.CURRENT)
 
 
-def _likeliest(mishaps: Sequence[Observation], without: Container[tuple[int | None, int | None]]) -> tuple[str, str]:
+def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -> tuple[str, str]:
     """Return what the id was probably given up for: an answer that costs the generation, or else the last mishap."""
     answers = [seen for seen in mishaps if seen.kind == "response"]
     likeliest = next((seen for seen in answers if Effect.DROP_GENERATION in _row(seen)), mishaps[-1])
     if likeliest.kind != "response":
         return "CLIENT-05", "its connection was closed"
-    how = ", sent without the id," if _key(likeliest) in without else ""
+    how = ", sent without the id," if likeliest.exchange_id in without else ""
     return _row(likeliest).requirements[0], f"{likeliest.api}{how} was answered {error_named(likeliest.error or 0)}"
 
 

@@ -14,7 +14,6 @@ from groupproof.harness.folds.assignment import FollowersAssignNothing, LeadersA
 from groupproof.harness.judges.claim import Claim
 from groupproof.harness.judges.folded import folded
 from groupproof.harness.judges.reading import (
-    COOPERATIVE,
     Given,
     accepted,
     assignments_of,
@@ -27,7 +26,7 @@ from groupproof.harness.judges.reading import (
 )
 from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation, Partitions
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COOPERATIVE, Api
 
 __all__ = [
     "assigns_at_once", "assigns_everyone", "assigns_everything", "assigns_exactly", "follower_assigns_nothing", "followers_assign_nothing", "holds_partitions",

@@ -16,7 +16,7 @@ from groupproof.harness.judges.folded import folded
 from groupproof.harness.judges.reading import accepted, knew, moment, synced
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api, ErrorCode
 
 __all__ = [
     "commit_fails", "commit_is_told", "commit_reaches_coordinator", "commit_succeeds", "commits_are_own", "commits_are_told_truly",
@@ -117,7 +117,6 @@ def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) 
     return next((request for request in ev.requests(Api.OFFSET_COMMIT, client, after, before.seq) if _accepted_before(ev, request, before)), None)
 
 
-_PASSED: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 """What says that a membership passed. REBALANCE_IN_PROGRESS says that it goes on: "commit can be reconsidered" for partitions that are still assigned
 once the rebalance is done (KafkaConsumer.commitSync)."""
 
@@ -131,7 +130,7 @@ def _sent_again(ev: Evidence, claim: Claim, first: Observation, taken: Observati
     on the frames decide: a partition that the new generation gave to another, or offsets behind what the group committed meanwhile, are FAILED.
     """
     if (first.member, first.generation) == (taken.member, taken.generation):
-        is_told = any(answer.error in (*_PASSED, ErrorCode.REBALANCE_IN_PROGRESS) for answer in _heard(ev, first, taken))
+        is_told = any(answer.error in (*MEMBERSHIP_ENDS, ErrorCode.REBALANCE_IN_PROGRESS) for answer in _heard(ev, first, taken))
         return claim.found(Verdict.INFORMATIONAL if is_told else Verdict.OK, "It was sent again in its generation, and accepted.", taken)
     if _has_passed(ev, first, taken):
         return claim.failed("It was sent again under another generation, and accepted.", taken)
@@ -158,7 +157,7 @@ def _has_passed(ev: Evidence, first: Observation, taken: Observation) -> bool:
         return True
     joins = ev.requests(Api.JOIN_GROUP, first.client, first.seq, taken.seq)
     before = joins[0].seq if joins else taken.seq
-    return any(answer.error in _PASSED for answer in _heard(ev, first, taken) if answer.seq < before or answer.api == Api.OFFSET_COMMIT.title)
+    return any(answer.error in MEMBERSHIP_ENDS for answer in _heard(ev, first, taken) if answer.seq < before or answer.api == Api.OFFSET_COMMIT.title)
 
 
 def _not_assigned(ev: Evidence, taken: Observation) -> list[tuple[str, int]]:

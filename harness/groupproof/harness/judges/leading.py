@@ -12,7 +12,6 @@ from groupproof.harness.evidence import Evidence, NotReached
 from groupproof.harness.folds.assignment import taken_from_owners
 from groupproof.harness.judges.claim import Claim, elapsed_ms, end, tolerated_ms, waited
 from groupproof.harness.judges.reading import (
-    COOPERATIVE,
     Given,
     accepted,
     assignments_of,
@@ -21,7 +20,7 @@ from groupproof.harness.judges.reading import (
 )
 from groupproof.harness.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COOPERATIVE, Api
 
 __all__ = ["hands_over_in_two_steps", "leaves_nobody_out", "or_left", "syncs_as_leader"]
 

@@ -14,9 +14,9 @@ from groupproof.harness.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.folds.holding import REPORTING_MS
 from groupproof.harness.judges.claim import Claim, Timed, elapsed_ms, overdue
 from groupproof.harness.judges.ownership import holdings
-from groupproof.harness.judges.reading import COOPERATIVE, error_of, moment, newest, synced
+from groupproof.harness.judges.reading import error_of, moment, newest, synced
 from groupproof.harness.verdicts import Finding, Proof, Verdict
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import COOPERATIVE, Api
 
 __all__ = ["application_holds", "is_told_nothing_fatal", "reads_nothing_while_joining", "where_the_handler_is_slow"]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.folds.reading import (
-    COOPERATIVE,
     GROUP_REQUESTS,
     SLACK_MS,
     Given,
@@ -28,7 +27,6 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "COOPERATIVE",
     "GROUP_REQUESTS",
     "SLACK_MS",
     "Given",

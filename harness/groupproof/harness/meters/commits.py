@@ -7,13 +7,12 @@ from typing import Any, Self
 
 from groupproof.harness.folds.holding import TOLD_BY
 from groupproof.harness.meters.meter import Figures, named_in
-from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.trace import ExchangeId, Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["Commits"]
 
 _TAKES = ("partitions_revoked", "partitions_lost")
-Partition = tuple[str, int]
 
 
 class Commits:
@@ -21,9 +20,9 @@ class Commits:
     `commits_after_revocation_accepted`. What is committed within the callback is in time: a partition is away once the callback is done."""
 
     def __init__(self) -> None:
-        self._going: dict[str, set[Partition]] = {}
-        self._away: dict[str, set[Partition]] = {}
-        self._late: set[tuple[int, int]] = set()
+        self._going: dict[str, set[TopicPartition]] = {}
+        self._away: dict[str, set[TopicPartition]] = {}
+        self._late: set[ExchangeId] = set()
         self._figures = Figures()
 
     def feed(self, seen: Observation) -> None:
@@ -48,13 +47,11 @@ class Commits:
         self._figures.add("commits", 1, client)
         if {(topic, partition) for topic, partition, _ in seen.offsets} & self._away.get(client, set()):
             self._figures.add("commits_after_revocation", 1, client)
-            if seen.connection is not None and seen.correlation is not None:
-                self._late.add((seen.connection, seen.correlation))
+            self._late.add(seen.exchange_id)
 
     def _hears(self, seen: Observation, client: str) -> None:
-        at = (seen.connection or 0, seen.correlation or 0)
-        if at in self._late:
-            self._late.discard(at)
+        if seen.exchange_id in self._late:
+            self._late.discard(seen.exchange_id)
             if not seen.error:
                 self._figures.add("commits_after_revocation_accepted", 1, client)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from groupproof.harness.meters.meter import Figures
-from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["Heartbeats"]
@@ -16,16 +16,15 @@ class Heartbeats:
     """Measures `heartbeat_answers`, `heartbeat_latency_ms` (summed, from which the mean follows), and as a peak `heartbeat_latency_max_ms`."""
 
     def __init__(self) -> None:
-        self._asked: dict[tuple[int, int], float] = {}
+        self._asked: dict[ExchangeId, float] = {}
         self._figures = Figures()
 
     def feed(self, seen: Observation) -> None:
-        if seen.api != Api.HEARTBEAT.title or seen.connection is None or seen.correlation is None:
+        if seen.api != Api.HEARTBEAT.title:
             return
-        at = (seen.connection, seen.correlation)
         if seen.kind == "request":
-            self._asked[at] = seen.at_ms
-        elif seen.kind == "response" and (asked_ms := self._asked.pop(at, None)) is not None:
+            self._asked[seen.exchange_id] = seen.at_ms
+        elif seen.kind == "response" and (asked_ms := self._asked.pop(seen.exchange_id, None)) is not None:
             latency = max(0.0, seen.at_ms - asked_ms)
             self._figures.add("heartbeat_answers", 1, seen.client)
             self._figures.add("heartbeat_latency_ms", latency, seen.client)

@@ -10,18 +10,14 @@ from collections.abc import Mapping
 from typing import Any, Final, Self
 
 from groupproof.harness.folds.holding import TOLD_BY
-from groupproof.harness.folds.reading import COOPERATIVE
 from groupproof.harness.meters.meter import Figures, named_in
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, Api, TopicPartition
 
 __all__ = ["Ownership"]
 
-_OUT: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.ILLEGAL_GENERATION})
 _TOLD: Final = frozenset({"partitions_assigned", "partitions_revoked", "partitions_lost"})
 _ENDS: Final = frozenset({*((who, "shutdown_complete") for who in TOLD_BY), ("kit", "kill"), ("kit", "exit")})
-
-Partition = tuple[str, int]
 
 
 class Ownership:
@@ -29,8 +25,8 @@ class Ownership:
     partition that was owned before has no owner while there are members), `unowned_partition_ms`, and `stop_the_world_ms` (none has an owner)."""
 
     def __init__(self) -> None:
-        self._owners: dict[Partition, set[str]] = {}
-        self._held: dict[str, set[Partition]] = {}
+        self._owners: dict[TopicPartition, set[str]] = {}
+        self._held: dict[str, set[TopicPartition]] = {}
         self._cooperative: set[str] = set()
         self._reports: set[str] = set()
         self._present: set[str] = set()
@@ -92,7 +88,7 @@ class Ownership:
             (self._cooperative.add if seen.body.get("protocol_name") in COOPERATIVE else self._cooperative.discard)(client)
         if client in self._reports:
             return
-        if seen.error in _OUT:
+        if seen.error in MEMBERSHIP_ENDS:
             self._give(client, set(self._held.get(client, ())))
         elif seen.api == Api.SYNC_GROUP.title and not seen.error:
             self._take(client, set(seen.partitions), replace=True)
@@ -101,14 +97,14 @@ class Ownership:
         self._present.discard(client)
         self._give(client, set(self._held.get(client, ())))
 
-    def _take(self, client: str, partitions: set[Partition], *, replace: bool) -> None:
+    def _take(self, client: str, partitions: set[TopicPartition], *, replace: bool) -> None:
         if replace:
             self._give(client, self._held.get(client, set()) - partitions)
         self._held.setdefault(client, set()).update(partitions)
         for each in partitions:
             self._owners.setdefault(each, set()).add(client)
 
-    def _give(self, client: str, partitions: set[Partition]) -> None:
+    def _give(self, client: str, partitions: set[TopicPartition]) -> None:
         self._held.get(client, set()).difference_update(partitions)
         for each in partitions:
             self._owners.get(each, set()).discard(client)

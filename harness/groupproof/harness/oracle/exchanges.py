@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from groupproof.harness.oracle.comparing import as_told
 from groupproof.protocol.messages import GroupRequest
-from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api, api_named
 from groupproof.protocol.wire import WireError, message_of, read_request, write_request
@@ -92,7 +92,7 @@ def histories(trace: Trace) -> list[History]:
     asked = [each for each in trace if each.kind == "request" and each.who == "member" and each.api is not None]
     # Nobody waits for what comes after the script's end: its time says nothing.
     heard = (each for each in trace if each.kind == "response" and each.who == "member" and each.seq <= ends.last_seq)
-    answers = {(each.connection, each.correlation): each for each in heard}
+    answers = {each.exchange_id: each for each in heard}
     named = [(request, message) for request in asked if (message := _message(request)) is not None]
     groups = list(dict.fromkeys(group for _, message in named for group in _groups_of(message)))
     waits = _Waits(asked, answers, ends)
@@ -102,7 +102,7 @@ def histories(trace: Trace) -> list[History]:
 def _history(
     group: str,
     named: list[tuple[Observation, GroupRequest]],
-    answers: Mapping[tuple[int | None, int | None], Observation],
+    answers: Mapping[ExchangeId, Observation],
     waits: _Waits,
     ends: _Ends,
 ) -> History:
@@ -112,7 +112,7 @@ def _history(
         part = _part(message, group)
         if part is None:
             continue
-        answer = answers.get((request.connection, request.correlation))
+        answer = answers.get(request.exchange_id)
         api, version = api_named(request.api or ""), request.version or 0
         ready_ms, turn, is_behind = waits.of(request)
         turns.append(turn)
@@ -130,13 +130,13 @@ def _history(
 class _Waits:
     """When each request's turn comes on its connection."""
 
-    def __init__(self, asked: Iterable[Observation], answers: Mapping[tuple[int | None, int | None], Observation], ends: _Ends) -> None:
+    def __init__(self, asked: Iterable[Observation], answers: Mapping[ExchangeId, Observation], ends: _Ends) -> None:
         self._turns: dict[int, tuple[float, int, bool]] = {}
         before: dict[int | None, Observation] = {}
         behind: set[int | None] = set()
         for request in asked:
             earlier = before.get(request.connection)
-            answer = None if earlier is None else answers.get((earlier.connection, earlier.correlation))
+            answer = None if earlier is None else answers.get(earlier.exchange_id)
             if earlier is not None and answer is None:
                 behind.add(request.connection)
             is_late = answer is not None and earlier is not None and not ends.is_unread(earlier, answer)
@@ -172,7 +172,7 @@ class _Ends:
         self._nodes = [each for each in kit if each.body.get("name") in ("coordinator", "moved")]
 
     def settled_ms(self, request: Observation) -> float | None:
-        return self._settled.get((request.connection, request.correlation))
+        return self._settled.get(request.exchange_id)
 
     def gone_ms(self, connection: int | None) -> float:
         return min(self.end_ms, self._closed.get(connection, (self.end_ms, ""))[0])

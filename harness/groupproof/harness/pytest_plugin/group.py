@@ -18,7 +18,7 @@ from groupproof.harness.subjects import ReferenceSubject
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.subscription import decode_assignment
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, GroupState
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, GroupState
 
 __all__ = ["GroupproofGroup", "GroupproofMember"]
 
@@ -26,7 +26,7 @@ STEPS: Final = tuple(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.H
 """The requests that a member led step by step waits before."""
 
 EAGER: Final = ("range", "roundrobin", "sticky")
-ASSIGNORS: Final = (*EAGER, "cooperative-sticky")
+ASSIGNORS: Final = (*EAGER, COOPERATIVE_STICKY)
 """The assignors that a reference member speaks; to a group that has none yet it offers those that every client knows."""
 
 LOOK_S: Final = 0.02

@@ -16,7 +16,7 @@ from groupproof.harness.script import Ask, Group, Pass, Ref, Script, ScriptStep,
 from groupproof.harness.scripting import answered, beat, join, joined, leave, stable, sync
 from groupproof.harness.verdicts import Level
 from groupproof.protocol.spec.requirements import by_id
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, ErrorCode
 
 __all__ = [
     "APART_MS", "DELAYED", "INITIAL_DELAY_MS", "MAX_SIZE", "NOBODY", "PROMPT", "SMALL", "Steps", "alone", "api_versions", "assigning", "case", "emptied",
@@ -73,7 +73,6 @@ def case(
     return replace(made, required=required and is_core(made))
 
 
-_INSTANCE_SINCE: Final = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.LEAVE_GROUP: 3, Api.OFFSET_COMMIT: 7}
 _FILTERS_SINCE: Final = {"states_filter": 4, "types_filter": 5}
 _ID_ROUND_SINCE: Final = 4
 _BATCH_SINCE: Final = {Api.LEAVE_GROUP: ("members", 3), Api.FIND_COORDINATOR: ("coordinator_keys", 4)}
@@ -83,7 +82,7 @@ def _needs(ask: Ask) -> Iterator[str]:
     """Yield what the request can't be said without, beside its API and its version: the newest version must be no older than these."""
     entries = ask.fields.get("members") or ()
     if ask.fields.get("group_instance_id") or any(each.get("group_instance_id") for each in entries):
-        yield f"{ask.api.title}>={_INSTANCE_SINCE[ask.api]}"
+        yield f"{ask.api.title}>={INSTANCE_ID_SINCE[ask.api]}"
     batch, since = _BATCH_SINCE.get(ask.api, ("", 0))
     if len(ask.fields.get(batch, (None,))) != 1:
         yield f"{ask.api.title}>={since}"

@@ -21,20 +21,13 @@ from groupproof.protocol.messages import (
     SyncGroupResponse,
 )
 from groupproof.protocol.spec import On
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, ErrorCode, GroupState
 
 if TYPE_CHECKING:
     from groupproof.harness.simulator.pending_request import PendingRequest
 
 __all__ = ["Generation", "Generations"]
 
-_EDGES: Final = {  # INV-01
-    GroupState.EMPTY: {GroupState.PREPARING_REBALANCE},
-    GroupState.PREPARING_REBALANCE: {GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY},
-    GroupState.COMPLETING_REBALANCE: {GroupState.PREPARING_REBALANCE},
-    GroupState.STABLE: {GroupState.COMPLETING_REBALANCE},
-    GroupState.DEAD: set(GroupState),
-}
 _UNLOADED: Final = f"{On.UNLOADED.value}/"
 
 
@@ -96,7 +89,7 @@ class Generations:
     def moved(self, move: Transition) -> None:
         if move.rule.startswith(_UNLOADED):
             return
-        if move.before is not self.state or (move.before is not None and move.before not in _EDGES[move.after]):
+        if move.before is not self.state or (move.before is not None and move.before not in VALID_PREVIOUS_STATES[move.after]):
             raise Broken("INV-01", f"the group went from {move.before} to {move.after} where it stood in {self.state}")
         self.state = move.after
         counts = move.before is GroupState.PREPARING_REBALANCE

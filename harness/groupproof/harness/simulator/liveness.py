@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.clients.outputs import Partition
 from groupproof.harness.simulator.faults import World
 from groupproof.harness.simulator.invariants import Invariants
 from groupproof.harness.simulator.simulation import Broken, Simulation
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, GroupState, TopicPartition
 
 __all__ = ["Liveness", "settles_within_ms"]
 
@@ -27,7 +26,7 @@ class Liveness:
 
     def __init__(self, simulation: Simulation, world: World, invariants: Invariants) -> None:
         self._world, self._invariants = world, invariants
-        self._cooperates = simulation.assignors == ("cooperative-sticky",)
+        self._cooperates = simulation.assignors == (COOPERATIVE_STICKY,)
 
     def unsettled(self) -> tuple[str, str] | None:
         """Return the requirement that the group does not meet yet, and what is missing; None when nothing is."""
@@ -44,7 +43,7 @@ class Liveness:
         return None if generations.current.is_incomplete else self._unowned()
 
     def _unowned(self) -> tuple[str, str] | None:
-        owners: dict[Partition, int] = {}
+        owners: dict[TopicPartition, int] = {}
         for process in self._world.processes.values():
             for partition in process.member.owned:
                 owners[partition] = owners.get(partition, 0) + 1

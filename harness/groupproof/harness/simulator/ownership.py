@@ -6,17 +6,15 @@ A member that the group went on without cannot know that it lost its partitions:
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
 
 from groupproof.clients.member import Member
-from groupproof.clients.outputs import Callback, CallbackKind, Partition
+from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.harness.simulator.generations import Generation
 from groupproof.harness.simulator.simulation import Broken
 from groupproof.protocol.subscription import decode_assignment
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, TopicPartition
 
 __all__ = ["Ownership"]
-
-COOPERATIVE: Final = "cooperative-sticky"
 
 
 class Ownership:
@@ -26,8 +24,8 @@ class Ownership:
     """
 
     def __init__(self) -> None:
-        self._holders: dict[Partition, dict[str, None]] = {}
-        self._held: dict[str, set[Partition]] = {}
+        self._holders: dict[TopicPartition, dict[str, None]] = {}
+        self._held: dict[str, set[TopicPartition]] = {}
         self._synced: dict[str, int] = {}
 
     def synced(self, name: str, generation: int) -> None:
@@ -42,7 +40,7 @@ class Ownership:
             else:
                 self._give(name, partition)
 
-    def _take(self, name: str, partition: Partition, generation: int) -> None:
+    def _take(self, name: str, partition: TopicPartition, generation: int) -> None:
         holders = self._holders.setdefault(partition, {})
         for other in holders:
             if other != name and self._synced.get(other) == generation:
@@ -50,7 +48,7 @@ class Ownership:
         holders[name] = None
         self._held.setdefault(name, set()).add(partition)
 
-    def _give(self, name: str, partition: Partition) -> None:
+    def _give(self, name: str, partition: TopicPartition) -> None:
         self._holders.get(partition, {}).pop(name, None)
         self._held.get(name, set()).discard(partition)
 
@@ -62,7 +60,7 @@ class Ownership:
 
     def joins(self, name: str, member: Member) -> None:
         """Look at a member that sends JoinGroup: one that is eager has given everything back."""
-        if member.owned and any(assignor != COOPERATIVE for assignor in member.settings.assignors):
+        if member.owned and any(assignor != COOPERATIVE_STICKY for assignor in member.settings.assignors):
             raise Broken("CLIENT-62", f"{name} joins with {len(member.owned)} partitions still in hand")
 
     def assigned(self, generation: Generation) -> None:
@@ -73,5 +71,5 @@ class Ownership:
             raise Broken("ASSIGN-09", f"the leader of generation {generation.number} assigned {_said(twice[0])} to {given[twice[0]]} members")
 
 
-def _said(partition: Partition) -> str:
+def _said(partition: TopicPartition) -> str:
     return f"{partition[0]}-{partition[1]}"

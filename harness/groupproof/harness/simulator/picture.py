@@ -22,8 +22,8 @@ def picture_of(trace: Trace, outcome: Outcome) -> str:
 
 
 def _worth_showing(trace: Trace) -> Trace:
-    refused = {(seen.connection, seen.correlation) for seen in trace if seen.kind == "response" and seen.error}
-    return [seen for seen in trace if not _is_quiet(seen) or (seen.connection, seen.correlation) in refused]
+    refused = {seen.exchange_id for seen in trace if seen.kind == "response" and seen.error}
+    return [seen for seen in trace if not _is_quiet(seen) or seen.exchange_id in refused]
 
 
 def _is_quiet(seen: Observation) -> bool:

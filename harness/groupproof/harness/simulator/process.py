@@ -13,7 +13,7 @@ from typing import Final
 
 from groupproof.clients.assignment import Cluster
 from groupproof.clients.member import Member
-from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Partition, Send
+from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Send
 from groupproof.clients.policy import REFERENCE, Policy
 from groupproof.clients.settings import MemberSettings
 from groupproof.harness.simulator.heap import Heap
@@ -22,7 +22,7 @@ from groupproof.harness.simulator.ownership import Ownership
 from groupproof.harness.simulator.randomness import Streams
 from groupproof.harness.simulator.record import Record
 from groupproof.protocol.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, SyncGroupResponse
-from groupproof.protocol.vocabulary import MemberState
+from groupproof.protocol.vocabulary import MemberState, TopicPartition
 
 __all__ = ["Process"]
 
@@ -59,8 +59,8 @@ class Process:
         draw = self._streams.named("member", self.name, self._life).random
         self.member = Member(self.settings, policy=self._policy, draw=draw)
         self._alarm_ms: int | None = None
-        self._positions: dict[Partition, int] = {}
-        self._looking_up: set[Partition] = set()
+        self._positions: dict[TopicPartition, int] = {}
+        self._looking_up: set[TopicPartition] = set()
         self._read_ms = 0
         self._node = self._streams.named("first broker", self.name, self._life).randrange(self._brokers)
         self._poll_ms: int | None = None

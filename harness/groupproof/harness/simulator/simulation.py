@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal
 
 from groupproof.harness.simulator.randomness import Streams
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
 __all__ = ["BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "Broken", "Outcome", "Simulation", "Transitions", "Violation", "settled"]
 
 GROUP: Final = "g"
-BOUNCES: Final = {1: ("cooperative-sticky", "range"), 2: ("cooperative-sticky",)}
+BOUNCES: Final = {1: (COOPERATIVE_STICKY, "range"), 2: (COOPERATIVE_STICKY,)}
 """The assignors after each rolling bounce of an upgrade from range, the first with both (KIP-429)."""
 TOPIC: Final = "t"
 OTHER_TOPIC: Final = "u"
@@ -74,7 +75,7 @@ class Simulation:
 _KAFKAS: Final[dict[str, Any]] = {
     "static_members": 0, "assignors": ("range",), "session_timeout_ms": 45_000, "heartbeat_interval_ms": 3_000, "max_poll_interval_ms": 300_000,
 }  # fmt: skip
-_ASSIGNORS: Final = (("range",), ("roundrobin",), ("sticky",), ("cooperative-sticky",), ("range", "roundrobin"), ("cooperative-sticky", "range"))
+_ASSIGNORS: Final = (("range",), ("roundrobin",), ("sticky",), (COOPERATIVE_STICKY,), ("range", "roundrobin"), (COOPERATIVE_STICKY, "range"))
 _SESSIONS_MS: Final = (6_000, 10_000, 30_000, 45_000)
 _MAX_POLLS_MS: Final = (10_000, 60_000, 300_000)
 

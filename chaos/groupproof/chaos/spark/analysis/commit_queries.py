@@ -9,11 +9,9 @@ from pyspark.sql import functions as f
 
 from groupproof.chaos.spark.analysis.query import Measure, Query
 from groupproof.chaos.spark.analysis.tables import GROUP, MEMBER, Tables, ms
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS
 
 __all__ = ["COMMITS", "REQUESTS", "ZOMBIES"]
-
-_FENCED: Final = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
 def zombies(tables: Tables) -> DataFrame:
@@ -29,7 +27,7 @@ def zombies(tables: Tables) -> DataFrame:
     formed = tables.seen_formed.select(*GROUP, "generation", "seq").withColumns(nothing).withColumn("formed", f.col("generation"))
     so_far = Window.partitionBy(*GROUP).orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     known = commits.unionByName(formed.select(*commits.columns)).withColumn("newest", f.max("formed").over(so_far)).where("formed is null")
-    fenced = ", ".join(str(int(code)) for code in _FENCED)
+    fenced = ", ".join(str(int(code)) for code in sorted(MEMBERSHIP_ENDS))
     stale = known.where(f"generation < newest or error in ({fenced})")
     outcome = f.expr("CASE WHEN error IS NULL THEN 'unanswered' WHEN error = 0 THEN 'accepted' ELSE 'refused' END")
     return stale.select(*MEMBER, "generation", "newest", "asked_ns", "error", "offsets", outcome.alias("outcome"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from groupproof.clients.outputs import Partition
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Consuming"]
 
@@ -14,13 +14,13 @@ class Consuming:
     """Times are in microseconds. `doubled_us` and `orphaned_us` sum over partitions; a partition counts as orphaned from when it was first consumed."""
 
     def __init__(self) -> None:
-        self.by: defaultdict[Partition, set[str]] = defaultdict(set)
+        self.by: defaultdict[TopicPartition, set[str]] = defaultdict(set)
         self.doubled_us = 0
         self.orphaned_us = 0
-        self._of: defaultdict[str, set[Partition]] = defaultdict(set)
-        self._since_us: dict[Partition, int] = {}
+        self._of: defaultdict[str, set[TopicPartition]] = defaultdict(set)
+        self._since_us: dict[TopicPartition, int] = {}
 
-    def start(self, member: str, partitions: Iterable[Partition], now_us: int) -> None:
+    def start(self, member: str, partitions: Iterable[TopicPartition], now_us: int) -> None:
         """Take it that a member consumes these partitions too."""
         for partition in partitions:
             self._account(partition, now_us)
@@ -38,11 +38,11 @@ class Consuming:
         for partition in list(self._since_us):
             self._account(partition, now_us)
 
-    def of(self, member: str) -> frozenset[Partition]:
+    def of(self, member: str) -> frozenset[TopicPartition]:
         """Return what a member consumes."""
         return frozenset(self._of.get(member, ()))
 
-    def _account(self, partition: Partition, now_us: int) -> None:
+    def _account(self, partition: TopicPartition, now_us: int) -> None:
         since_us = self._since_us.get(partition)
         self._since_us[partition] = now_us
         if since_us is not None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from groupproof.clients.outputs import Node, Partition
+from groupproof.clients.outputs import Node
 from groupproof.clients.zookeeper.machine import Machine
 from groupproof.clients.zookeeper.outputs import (
     Ask,
@@ -36,6 +36,7 @@ from groupproof.harness.simulator.zookeeper.connections import Member, Microseco
 from groupproof.harness.simulator.zookeeper.consuming import Consuming
 from groupproof.harness.simulator.zookeeper.costs import Costs
 from groupproof.harness.simulator.zookeeper.pieces import Pieces
+from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.zookeeper import Answer, Code, Create, GetEach, Operation, SessionState, Set, requests_in
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class World:
             AttemptBegan: self._began, AttemptEnded: self._ended, Failed: self._failed, Closed: self._closed,
         }  # fmt: skip
         self._admin = zookeeper.open(_ADMIN)
-        self._kafka: dict[Partition, int] = {}
+        self._kafka: dict[TopicPartition, int] = {}
         self._create(BROKERS)
         self.put(broker_path(BROKER.node_id), broker_data(BROKER, 0))
         self._create(TOPICS)
@@ -90,7 +91,7 @@ class World:
         return self.heap.now_ms
 
     @property
-    def partitions(self) -> frozenset[Partition]:
+    def partitions(self) -> frozenset[TopicPartition]:
         return frozenset((topic, number) for topic, count in self.topics.items() for number in range(count))
 
     @property
@@ -356,8 +357,6 @@ class World:
             self._do(member, member.machine.watched(fired.event, self.now_us // MS))
         else:
             member.missed.append(fired)
-
-    # Broken connections
 
     def _cut_line(self, member: Member) -> None:
         member.line += 1
