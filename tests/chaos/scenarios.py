@@ -6,8 +6,9 @@ from groupproof.chaos.scenario import Scenario
 from groupproof.chaos.scenario_file import read_scenario
 from groupproof.harness.candidates import company
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import Play
 from groupproof.harness.driver import Limits
-from groupproof.harness.play import Play, Stage
+from groupproof.harness.play import Stage
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.virtual_time import run_virtually
 

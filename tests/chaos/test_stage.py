@@ -17,8 +17,8 @@ from groupproof.harness.brokers.question import asking
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.candidates import company
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import Play
 from groupproof.harness.plan import Await, Plan, Settled, Step
-from groupproof.harness.play import Play
 from groupproof.harness.steps import grow, holds, impairs, kill, mark, mend, move, passing, plan, start, subject
 from groupproof.harness.verdicts import Level, Verdict
 from groupproof.protocol.toxics import latency

@@ -11,7 +11,7 @@ from groupproof.harness.broker_stage import BrokerStage, Ground, Stages, opened,
 from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.case import Case
-from groupproof.harness.play import Play
+from groupproof.harness.case_result import Play
 from groupproof.harness.rulings import rule_on
 from groupproof.harness.script import MoveGroup, Pass, Script, ScriptStep
 from groupproof.harness.script_judging import judge_script_run

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from tests.harness.virtual import judged, played
 
-from groupproof.harness.case import plan_of
+from groupproof.harness.case import plan_of, seed_of
 from groupproof.harness.case_names import NAMES, CaseNames, as_written, drawn
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run
 from groupproof.harness.plan import Arm, Await, Member, Plan, Seen, Start
-from groupproof.harness.play import seed_of
 from groupproof.harness.rejudging import rejudged, split
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.steps import answers, append, assigned, commit, grow, pause, settled, strikes

@@ -13,8 +13,8 @@ from tests.harness.test_broker_stage import PROMPT, case
 from groupproof.harness.broker_stage import BrokerStage
 from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.reference import ReferenceBrokers
+from groupproof.harness.case_result import Play
 from groupproof.harness.ground import DEATHS_MAX, Ground, GroundKeeper, opened, world_of
-from groupproof.harness.play import Play
 from groupproof.harness.script import Closed, Raw
 from groupproof.harness.scripting import beat, stable
 from groupproof.harness.troubles import BrokenEnvironment

@@ -15,9 +15,9 @@ from groupproof.harness import level_zero
 from groupproof.harness.actor import DEFAULTS
 from groupproof.harness.level_zero import VerifiableSubject, template_of
 from groupproof.harness.network import LoopbackNetwork
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.shim_process import Program
 from groupproof.harness.subjects import Handle
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim
 
 FIELDS: dict[str, Any] = {"bootstrap": "h:1", "client_id": "m0", **DEFAULTS}

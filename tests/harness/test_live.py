@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from tests.harness.judges.story import Story
 
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Finding, Goodbye, Verdict
 from groupproof.protocol.vocabulary import Api
 

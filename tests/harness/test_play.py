@@ -8,11 +8,12 @@ import trio.testing
 
 from groupproof.clients.shim import run_shim
 from groupproof.harness.canary import Canary
-from groupproof.harness.case import Case
+from groupproof.harness.case import Case, seed_of
+from groupproof.harness.case_result import Play
 from groupproof.harness.lag import LAG_MS_MAX
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.plan import Await, Member, Pass, Plan, Stable, Start
-from groupproof.harness.play import FLOOD, Play, Stage, seed_of
+from groupproof.harness.play import FLOOD, Stage
 from groupproof.harness.subjects import ReferenceSubject
 from groupproof.harness.verdicts import Level
 from groupproof.protocol.trace import Recorder

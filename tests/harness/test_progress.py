@@ -5,10 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.progress import verdict_line, watched
-from groupproof.harness.report import CaseReport
+from groupproof.harness.report.model import CaseReport
 from groupproof.harness.rulings import Ruling
-from groupproof.harness.runner import CaseResult, Progress
+from groupproof.harness.runner import Progress
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict
 

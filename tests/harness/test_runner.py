@@ -12,21 +12,20 @@ from tests.harness.fakes import fake
 
 from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case, Judge
+from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run
 from groupproof.harness.plan import Await, Command, Member, Pass, Plan, Stable, Start
-from groupproof.harness.play import Play, Stage
+from groupproof.harness.play import Stage
 from groupproof.harness.rulings import Judgement, rule_on
-from groupproof.harness.runner import BLURRED_MAX, CaseResult, Progress, Runner, length_ms, trouble_in
+from groupproof.harness.runner import BLURRED_MAX, Progress, Runner
 from groupproof.harness.shim_memory import RunShim
-from groupproof.harness.steps import holds, subject
 from groupproof.harness.subjects import ProcessSubject, ReferenceSubject, Subject
 from groupproof.harness.suites import CASES
-from groupproof.harness.troubles import BrokenEnvironment, KitFailure
+from groupproof.harness.troubles import KitFailure
 from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.trace import Trace, read_trace, write_trace
-from groupproof.protocol.vocabulary import Api
 
 JOIN = Plan(members=(Member(name="m0"),), steps=(Start(member="m0"), Await(until=Stable(members=("m0",)))))
 
@@ -307,25 +306,3 @@ def test_the_same_seed_gives_the_same_faults_and_the_same_member_ids() -> None:
 
     assert drawn(first) == drawn(second)
     assert first.plays[0].trace[0].seed == second.plays[0].trace[0].seed
-
-
-@pytest.mark.parametrize(
-    "longer",
-    [
-        Plan(members=JOIN.members, steps=(*JOIN.steps, Pass(ms=5_000))),
-        Plan(members=JOIN.members, steps=(*JOIN.steps, holds("slow", Api.SYNC_GROUP, ms=5_000))),
-        Plan(members=(subject(on_revoked={"sleep_ms": 5_000, "commit": False}),), steps=JOIN.steps),
-    ],
-)
-def test_a_case_is_as_long_as_what_it_lets_pass(longer: Plan) -> None:
-    assert length_ms(case(plan=longer)) - length_ms(case()) == 5_000
-
-
-def test_the_trouble_in_a_group_of_errors_is_found() -> None:
-    inner = BrokenEnvironment("no port")
-
-    assert trouble_in(ExceptionGroup("outer", [ExceptionGroup("inner", [inner])])) is inner
-    assert trouble_in(inner) is inner
-    ours = trouble_in(ExceptionGroup("outer", [ValueError("x")]), case())
-    assert isinstance(ours, KitFailure)
-    assert str(ours) == "groupproof itself failed in a/classic/a: ValueError: x"

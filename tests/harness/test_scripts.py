@@ -11,9 +11,9 @@ import pytest
 from groupproof.harness.broker_stage import BrokerStage, world_of
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.case import Case, script_of
+from groupproof.harness.case_result import Play
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges.answers import answers_as_written
-from groupproof.harness.play import Play
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.script import Answered, Ask, Closed, Cut, Raw, ReadAgain, StopReading, script_from_json, script_to_json
 from groupproof.harness.script_judging import judge_script_run

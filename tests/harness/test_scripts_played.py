@@ -8,11 +8,11 @@ import pytest
 
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.case import Case, script_of
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.cli.campaign import Order
 from groupproof.harness.cli.running_coordinator import JOBS, CoordinatorRun
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges.answers import answers_as_written
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.scripts import CASES
 from groupproof.harness.verdicts import Verdict
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.report.making import a_case
 
+from groupproof.harness.case_length import length_ms
 from groupproof.harness.catalogue import cases_of
 from groupproof.harness.durations import shipped_durations
-from groupproof.harness.runner import length_ms
 from groupproof.harness.sharding import Share, dealt, share_of
 from groupproof.harness.troubles import WrongUsage
 

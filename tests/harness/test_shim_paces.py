@@ -12,10 +12,10 @@ from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run
 from groupproof.harness.play import Stage
 from groupproof.harness.rulings import Judgement
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.shim_check import ShimCheck
 from groupproof.harness.subjects import ReferenceSubject
 from groupproof.harness.suites import CASES
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenShim
 from groupproof.harness.verdicts import Verdict
 from groupproof.harness.virtual_time import run_virtually

@@ -13,8 +13,8 @@ from tests.harness.fakes import Heard, fake
 from groupproof.clients.shim import run_shim
 from groupproof.harness import subjects
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.subjects import Handle, ProcessSubject, ReferenceSubject, warnings_of
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim, KitFailure
 
 NETWORK = LoopbackNetwork()

@@ -6,10 +6,11 @@ from functools import cache
 
 from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import Play
 from groupproof.harness.driver import Limits
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run
-from groupproof.harness.play import Play, Stage
+from groupproof.harness.play import Stage
 from groupproof.harness.rhythm import MEASURING, Rhythm, rhythm_of
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import ReferenceSubject

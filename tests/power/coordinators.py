@@ -13,7 +13,7 @@ from groupproof.coordinator.variants import variant_named
 from groupproof.harness.broker_stage import BrokerStage, World, opened, worlds_of
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.case import Case
-from groupproof.harness.play import Play
+from groupproof.harness.case_result import Play
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.script_judging import judge_script_run
 from groupproof.harness.virtual_time import run_virtually

@@ -220,7 +220,7 @@ def _keep(case: Case, order: Order, found: Candidate, brokers: BrokerSubject | N
     """Write the smallest plan that failed as a schedule, and tell how to have it again."""
     from groupproof.harness.case import plan_of
     from groupproof.harness.replay import Schedule, schedule_to_json
-    from groupproof.harness.report.writing import write_text
+    from groupproof.harness.report.output_folder import write_text
     from groupproof.harness.verdicts import Verdict
 
     subject = found.spec if isinstance(found.spec, str) else tuple(found.spec)

@@ -25,8 +25,8 @@ from groupproof.harness.designs.coordinator_side import CoordinatorSide
 from groupproof.harness.designs.ledger import Ledger
 from groupproof.harness.designs.side import TOPIC, Common, Side
 from groupproof.harness.designs.zookeeper_side import ZooKeeperSide, registered_brokers
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.simulator.zookeeper.growth import CHURNS, grow
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.trace import Recorder, Trace, write_trace
 

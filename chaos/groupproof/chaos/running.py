@@ -21,7 +21,7 @@ from groupproof.harness.cli.campaign import Order, Say
 from groupproof.harness.cli.running import OnHello, Run
 from groupproof.harness.driver import Limits
 from groupproof.harness.play import Stage
-from groupproof.harness.report import SubjectInfo
+from groupproof.harness.report.model import SubjectInfo
 from groupproof.harness.runner import Staged
 from groupproof.harness.verdicts import Finding, Verdict
 

@@ -26,12 +26,13 @@ from groupproof.harness.brokers.filling import fill_topics
 from groupproof.harness.brokers.question import GONE, NotSpoken
 from groupproof.harness.brokers.readiness import create_topics, delete_topics
 from groupproof.harness.canary import Canary
-from groupproof.harness.case import Case, plan_of
+from groupproof.harness.case import Case, plan_of, seed_of
+from groupproof.harness.case_result import Play
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run
 from groupproof.harness.plan import Impair, Plan
-from groupproof.harness.play import COORDINATOR_DEFAULTS, FLOOD, Play, record_origin, seed_of, watch_lags
+from groupproof.harness.play import COORDINATOR_DEFAULTS, FLOOD, record_origin, watch_lags
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import Subject
 from groupproof.harness.tap.addresses import Named

@@ -11,16 +11,17 @@ import trio
 
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.canary import Canary
-from groupproof.harness.case import Case, script_of
+from groupproof.harness.case import Case, script_of, seed_of
+from groupproof.harness.case_result import Play
+from groupproof.harness.common_versions import unspoken
 from groupproof.harness.ground import Ground, GroundKeeper, World, opened, world_of, worlds_of
 from groupproof.harness.lag import LAG_MS_MAX
-from groupproof.harness.needs import needs_of, unspoken
-from groupproof.harness.play import Play, seed_of
+from groupproof.harness.needs import needs_of
 from groupproof.harness.rulings import Judgement
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.script_judging import has_failed, judge_script_run
 from groupproof.harness.script_names import GROUP_PREFIX, Names
 from groupproof.harness.scripted import STEPS_S, perform
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Recorder, Trace
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from groupproof.harness.plan import Plan
 from groupproof.harness.script import Script
 from groupproof.harness.verdicts import Finding, Level
 
-__all__ = ["Case", "Judge", "plan_of", "script_of"]
+__all__ = ["Case", "Judge", "plan_of", "script_of", "seed_of"]
 
 Judge = Callable[[Evidence], Iterable[Finding]]
 """Reads the evidence of one run and says what it shows; pure. It may raise `NotReached`: the case is then INCONCLUSIVE."""
@@ -54,3 +55,8 @@ def script_of(case: Case) -> Script:
     if not isinstance(case.plan, Script):
         raise TypeError(f"{case.id} is a case of the {case.side} side")
     return case.plan
+
+
+def seed_of(seed: int, case: str) -> int:
+    """Return the seed of a case in a run: the same seed gives the same schedule, whatever else is selected."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{case}".encode()).digest()[:8], "big")

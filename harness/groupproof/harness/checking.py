@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from groupproof.harness.case import Case, Judge
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.fleet_results import results_of
 from groupproof.harness.folds.fleet import Fleet, InOrder
 from groupproof.harness.rejudging import rejudged, split
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.tap.coordinator_side import ANSWERED
 from groupproof.harness.trace_files import stream, traces_in
 from groupproof.protocol.trace import Observation, Trace

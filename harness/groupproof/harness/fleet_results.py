@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.folds.live import GroupTold, Sighting
 from groupproof.harness.live import case_in, case_of, judgement_of
 from groupproof.harness.rulings import RUNS, Judgement, rule_on
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Finding, Proof, Verdict, worst
 
 __all__ = ["LAWS", "results_of"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.needs import unheard_of
 from groupproof.harness.rulings import Ruling
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Goodbye, Verdict
 
 __all__ = ["lack_of", "unimplemented"]

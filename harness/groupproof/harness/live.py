@@ -11,15 +11,14 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.case import Case, Judge
+from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.folds.live import MEMBERSHIP
 from groupproof.harness.levels import capped
 from groupproof.harness.members import told_apart
 from groupproof.harness.plan import Plan
-from groupproof.harness.play import Play
 from groupproof.harness.report.places import case_place
 from groupproof.harness.rulings import Judgement, rule_on
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Finding, Goodbye, Level, Verdict, worst
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api

@@ -7,16 +7,14 @@ must be (`JoinGroup>=5`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from typing import Final
 
 from groupproof.harness.case import Case, plan_of, script_of
 from groupproof.harness.script import Ask
 from groupproof.protocol.spec.releases import RELEASES
 from groupproof.protocol.vocabulary import Api, api_named
-from groupproof.protocol.wire import VERSIONS
 
-__all__ = ["CORE_APIS", "common_versions", "is_core", "needs_of", "unheard_of", "unspoken"]
+__all__ = ["CORE_APIS", "is_core", "needs_of", "read_need", "unheard_of"]
 
 CORE_APIS = frozenset(
     {
@@ -33,11 +31,6 @@ CORE_APIS = frozenset(
 )
 """What every coordinator of the classic protocol speaks, in some version; a case that needs no more can be on its level's required list."""
 
-Ranges = Mapping[Api, tuple[int, int]]
-
-_NAMING_UNTIL = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}
-"""The newest versions that call topics by their names, as scripts do; from the next on they go by ids."""
-
 _NEED = re.compile(r"(?P<api>\w+)(?:(?P<how>>=|=)(?P<version>\d+))?")
 
 
@@ -50,50 +43,15 @@ def needs_of(case: Case) -> frozenset[str]:
 
 def is_core(case: Case) -> bool:
     """Tell whether a coordinator of the classic protocol must be able to take the case, whatever its age."""
-    return all(not need.group("how") and api_named(need.group("api")) in CORE_APIS for need in map(_read, needs_of(case)))
+    return all(not need.group("how") and api_named(need.group("api")) in CORE_APIS for need in map(read_need, needs_of(case)))
 
 
-def unspoken(needs: Iterable[str], ranges: Ranges, readable: Ranges | None = None) -> list[str]:
-    """Return the needs that are not met by a broker that speaks `ranges`, in words.
-
-    `readable` are the ranges without the newest versions that it offers and cannot be spoken to by: only who insists on one has it.
-    """
-    readable = ranges if readable is None else readable
-    missing = [need for need in sorted(needs) if not _is_met(_read(need), ranges if "=" in need.replace(">=", "") else readable)]
-    absent = {need for need in missing if not _read(need).group("how")}
-    return [_said(need, ranges, readable) for need in missing if need in absent or _read(need).group("api") not in absent]
-
-
-def common_versions(api: Api, ranges: Ranges) -> tuple[int, int] | None:
-    """Return the oldest and the newest version that both sides speak and a script can be said in, or None."""
-    if api not in ranges:
-        return None
-    (our_oldest, our_newest), (oldest, newest) = VERSIONS[api], ranges[api]
-    common = max(our_oldest, oldest), min(our_newest, newest, _NAMING_UNTIL.get(api, newest))
-    return common if common[0] <= common[1] else None
-
-
-def _read(need: str) -> re.Match[str]:
+def read_need(need: str) -> re.Match[str]:
+    """Return the need's parts, `api`, `how` and `version`; raise `ValueError` for what is none."""
     found = _NEED.fullmatch(need)
     if found is None:
         raise ValueError(f"{need!r} is no need: write JoinGroup, JoinGroup=5 or JoinGroup>=5")
     return found
-
-
-def _is_met(need: re.Match[str], ranges: Ranges) -> bool:
-    common = common_versions(api_named(need.group("api")), ranges)
-    if common is None or not need.group("how"):
-        return common is not None
-    version = int(need.group("version"))
-    return common[1] >= version and (need.group("how") == ">=" or common[0] <= version)
-
-
-def _said(need: str, ranges: Ranges, readable: Ranges) -> str:
-    api = api_named(_read(need).group("api"))
-    theirs, newest = ranges.get(api), readable.get(api, (0, 0))[1]
-    wanted = need.replace(">=", " v").replace("=", " v") + (" or newer" if ">=" in need else "")
-    told = f"v{theirs[0]} to v{theirs[1]}" if theirs else "nothing of it"
-    return f"{wanted} (its ApiVersions say {told}{f', yet nothing newer than v{newest} works' if theirs and newest < theirs[1] else ''})"
 
 
 _STATIC_SINCE: Final = (2, 3)

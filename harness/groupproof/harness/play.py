@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -14,8 +13,9 @@ import trio
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.actor import Actor
 from groupproof.harness.canary import Canary
-from groupproof.harness.case import Case, plan_of
+from groupproof.harness.case import Case, plan_of, seed_of
 from groupproof.harness.case_names import NAMES, drawn
+from groupproof.harness.case_result import Play
 from groupproof.harness.driven import DrivenReference
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.impaired import Impairments
@@ -28,26 +28,15 @@ from groupproof.harness.receipts import watch_receipts
 from groupproof.harness.rhythm import Rhythm
 from groupproof.harness.rulings import Judgement
 from groupproof.harness.subjects import Subject
-from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Recorder, Trace
 
-__all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Play", "Stage", "record_origin", "seed_of", "watch_lags"]
+__all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Stage", "record_origin", "watch_lags"]
 
 COORDINATOR_DEFAULTS: Mapping[str, Any] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 """What every case's coordinator has, unless its plan says otherwise: real time is dear."""
 
 FLOOD = 2_000
 """From this many observations on a run is slowed down: the longest case of a client that pauses between its requests has a quarter of it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Play:
-    """What a run leaves behind; with `trouble`, what ended it from outside, nothing is said of the subject."""
-
-    trace: Trace
-    stderr: Mapping[str, list[str]]
-    duration_s: float
-    trouble: Trouble | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,8 +160,3 @@ def watch_lags(canary: Canary | None, recorder: Recorder) -> Callable[[], None]:
             recorder.record("event", who="kit", body={"name": "lag", "source": source, "lag_ms": round(lag_ms, 1)})
 
     return canary.listen(record)
-
-
-def seed_of(seed: int, case: str) -> int:
-    """Return the seed of a case in a run: the same seed gives the same schedule, whatever else is selected."""
-    return int.from_bytes(hashlib.sha256(f"{seed}/{case}".encode()).digest()[:8], "big")

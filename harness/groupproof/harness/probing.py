@@ -12,7 +12,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.harness.brokers.question import GONE, Asker
-from groupproof.harness.needs import common_versions
+from groupproof.harness.common_versions import common_versions
 from groupproof.harness.whereabouts import NOBODY, Node, Whereabouts
 from groupproof.protocol.framing import FramingError
 from groupproof.protocol.vocabulary import Api

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from groupproof.harness.case import Case
-from groupproof.harness.report import CaseReport
+from groupproof.harness.report.model import CaseReport
 from groupproof.harness.runner import Progress as Stage
 from groupproof.harness.verdicts import Goodbye, Verdict
 

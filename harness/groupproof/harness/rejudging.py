@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from groupproof.harness.case import Case, Judge
+from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.fuzzing.drawn_case import drawn_case
 from groupproof.harness.live import judge_live
 from groupproof.harness.plan import plan_from_json
-from groupproof.harness.play import Play
 from groupproof.harness.rulings import rule_on
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
 from groupproof.harness.tap.coordinator_side import ANSWERED, judge_answers
 from groupproof.harness.tap.sides import judge_sides, upstream_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Protocol
 
@@ -17,19 +17,15 @@ import trio
 
 from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case
-from groupproof.harness.extras import absence
+from groupproof.harness.case_length import length_ms
+from groupproof.harness.case_result import CaseResult, Play, unfinished
 from groupproof.harness.pace import Pace
-from groupproof.harness.plan import Arm, Await, Command, Pass, Step
-from groupproof.harness.play import Play
-from groupproof.harness.rulings import RUNS, Judgement, Ruling, rule_on
-from groupproof.harness.script import Pass as ScriptPass
-from groupproof.harness.script import Script
-from groupproof.harness.troubles import KitFailure, Trouble
-from groupproof.harness.verdicts import Goodbye, Verdict
-from groupproof.protocol.faults import Hold
+from groupproof.harness.rulings import RUNS, Judgement, rule_on
+from groupproof.harness.trouble_search import trouble_in
+from groupproof.harness.troubles import Trouble
 from groupproof.protocol.trace import Trace
 
-__all__ = ["BLURRED_MAX", "CaseResult", "Progress", "Runner", "Staged", "length_ms", "trouble_in", "unfinished"]
+__all__ = ["BLURRED_MAX", "Progress", "Runner", "Staged"]
 
 
 BLURRED_MAX = 2
@@ -42,17 +38,6 @@ class Progress(Enum):
     STARTED = "started"
     REPEATED = "repeated"
     DONE = "done"
-
-
-@dataclass(slots=True, kw_only=True)
-class CaseResult:
-    """A case that was reached: its runs, the first of which is the one shown, and the ruling. `trouble` is not the subject's."""
-
-    case: Case
-    ruling: Ruling
-    plays: list[Play] = field(default_factory=list)
-    duration_s: float = 0.0
-    trouble: Trouble | None = None
 
 
 Say = Callable[[Progress, Case, CaseResult | None], None]
@@ -172,56 +157,3 @@ class Runner:
             return play, self._stage.judge(case, play.trace)
         # In real time the cases beside it go on while a long trace is judged.
         return play, await trio.to_thread.run_sync(self._stage.judge, case, play.trace)
-
-
-def unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:
-    """Return the result of a case that could not be carried through: no verdict on the subject, whoever is to blame."""
-    ruling = Ruling(
-        verdict=Verdict.INCONCLUSIVE,
-        goodbye=Goodbye.NONE,
-        stability="0/1",
-        expected="",
-        observed=str(trouble),
-        fingerprint="",
-        receipts=0,
-        findings=(),
-    )
-    return CaseResult(case=case, ruling=ruling, plays=plays, trouble=trouble)
-
-
-def trouble_in(error: BaseException, case: Case | None = None) -> Trouble:
-    """Return the trouble inside `error`, looking into groups; a package that is missing is the environment's, anything else the kit's own failure."""
-    found = list(_leaves(error))
-    for leaf in found:
-        if isinstance(leaf, Trouble):
-            return leaf
-    if (absent := absence(found)) is not None:
-        absent.__cause__ = error
-        return absent
-    first = found[0] if found else error
-    where = f" in {case.id}" if case is not None else ""
-    failure = KitFailure(f"groupproof itself failed{where}: {type(first).__name__}: {first}")
-    failure.__cause__ = error
-    return failure
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for each in error.exceptions for leaf in _leaves(each)]
-    return [] if isinstance(error, trio.Cancelled) else [error]
-
-
-def length_ms(case: Case) -> int:
-    """Estimate how long a case takes: what it lets pass, keeps back and makes its members sleep, and a little for each step that waits."""
-    if isinstance(case.plan, Script):
-        return sum(step.ms if isinstance(step, ScriptPass) else 50 for step in case.plan.steps)
-    handing_over: int = sum(member.settings.get("on_revoked", {}).get("sleep_ms", 0) for member in case.plan.members)
-    return handing_over + sum(_length_ms(step) for step in case.plan.steps)
-
-
-def _length_ms(step: Step) -> int:
-    if isinstance(step, Pass):
-        return step.ms
-    if isinstance(step, Arm) and isinstance(step.fault.action, Hold):
-        return step.fault.action.ms or 0
-    return 100 if isinstance(step, Await | Command) else 50

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from groupproof.protocol.vocabulary import Api, api_named
 
 __all__ = [
+    "STEPS_END",
     "Answered",
     "Ask",
     "Assigned",
@@ -35,6 +36,9 @@ __all__ = [
     "script_from_json",
     "script_to_json",
 ]  # fmt: skip
+
+STEPS_END = "the end of the steps"
+"""What a trace names as waited for where a script was given up."""
 
 
 @dataclass(frozen=True, slots=True)

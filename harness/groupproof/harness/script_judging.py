@@ -30,8 +30,7 @@ from groupproof.harness.judging import judge_run
 from groupproof.harness.oracle import judge_of, transitions
 from groupproof.harness.plan import Plan
 from groupproof.harness.rulings import Judgement
-from groupproof.harness.script import Script
-from groupproof.harness.scripted import STEPS_END
+from groupproof.harness.script import STEPS_END, Script
 from groupproof.harness.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.trace import Observation, Trace
 

@@ -22,6 +22,7 @@ from groupproof.harness.brokers.cluster import CannotStop
 from groupproof.harness.brokers.question import GONE, Asker, NotSpoken
 from groupproof.harness.oracle.slowness import slowness_of
 from groupproof.harness.script import (
+    STEPS_END,
     Answered,
     Ask,
     Closed,
@@ -41,7 +42,7 @@ from groupproof.harness.whereabouts import Node, NoSuchBroker, Whereabouts, beat
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["STEPS_END", "IsLost", "perform"]
+__all__ = ["IsLost", "perform"]
 
 SETTLE_S = 0.02
 """How long a request has a start over what makes sure that it was taken up."""
@@ -55,7 +56,6 @@ PATIENCE = 4
 PATIENCE_S = 10.0
 BARRIER_S = 10.0
 STEPS_S = 120.0
-STEPS_END = "the end of the steps"
 
 
 IsLost = Callable[[Trace], Awaitable[bool]]

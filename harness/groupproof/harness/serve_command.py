@@ -17,12 +17,12 @@ from groupproof.coordinator.serve import CannotListen, Serving, serve
 from groupproof.coordinator.settings import UnknownSetting
 from groupproof.coordinator.variant import REFERENCE
 from groupproof.coordinator.variants import variant_named
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.grade import grade_of
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
 from groupproof.harness.pauses import rare_pauses
-from groupproof.harness.report import RunInfo, RunSummary, SubjectInfo, SuiteInfo
-from groupproof.harness.runner import CaseResult
+from groupproof.harness.report.model import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.signals import mind_signals
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.harness.version import release

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from groupproof.harness.case import Case
-from groupproof.harness.runner import length_ms
+from groupproof.harness.case_length import length_ms
 from groupproof.harness.troubles import WrongUsage
 
 __all__ = ["Share", "dealt", "share_of"]

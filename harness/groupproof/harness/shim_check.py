@@ -18,12 +18,12 @@ from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.conversation import ShimGone
 from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, bootstrap_of
 from groupproof.harness.play import COORDINATOR_DEFAULTS
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.shim_memory import RunShim
 from groupproof.harness.shim_paces import RECORDS, TOPICS, Bench, commands, cooperates, end_of_stdin, refusals, settings, sigterm
 from groupproof.harness.shim_process import Program
 from groupproof.harness.shim_talk import ANSWER_S, Stop, Talk, Watched, WatchedMember, WatchedShim, told
 from groupproof.harness.subjects import CANNOT_RUN, HELLO_S
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment, BrokenShim
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder

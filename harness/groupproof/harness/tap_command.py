@@ -17,13 +17,13 @@ from groupproof.coordinator.interception import Interception
 from groupproof.harness.brokers.properties import Security
 from groupproof.harness.brokers.security import Connector
 from groupproof.harness.network import Address, bootstrap_of
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.serve_command import OBSERVATIONS_MAX, Served
 from groupproof.harness.signals import mind_signals
 from groupproof.harness.tap.hub import Hub, TcpDoors
 from groupproof.harness.tap.sides import judge_sides
 from groupproof.harness.tap.unjudged import Unjudged
 from groupproof.harness.tap.upstream import Met, meet_upstream
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.faults import Fault
 from groupproof.protocol.trace import Observation, Recorder, Trace, write_trace

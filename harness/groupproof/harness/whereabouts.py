@@ -14,7 +14,7 @@ import trio
 
 from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.question import GONE, Asker, NotSpoken, Ranges
-from groupproof.harness.needs import common_versions, unspoken
+from groupproof.harness.common_versions import common_versions, unspoken
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 

@@ -14,10 +14,10 @@ from tests.harness.virtual import played
 from tests.power.coordinators import played as played_by_coordinator
 
 from groupproof.harness.case import Case, script_of
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.catalogue import CASES
 from groupproof.harness.checking import check_files
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.scripts import CASES as COORDINATOR_CASES
 from groupproof.harness.suites import CASES as CLIENT_CASES
 from groupproof.harness.troubles import WrongUsage

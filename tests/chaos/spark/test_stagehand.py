@@ -9,7 +9,7 @@ import trio
 
 from groupproof.chaos.spark.backstage import BackstageOrder
 from groupproof.chaos.spark.stagehand import running_backstage
-from groupproof.harness.runner import trouble_in
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 
 

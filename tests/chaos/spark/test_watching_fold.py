@@ -9,11 +9,11 @@ import pytest
 from tests.harness.folds.fleets import planted_fleet
 
 from groupproof.chaos.spark.watching_fold import Alert, Watched, buckets_of
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.catalogue import CASES
 from groupproof.harness.checking import check_files
 from groupproof.harness.fleet_results import results_of
 from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.runner import CaseResult
 from groupproof.protocol.trace import Observation, Trace, write_trace
 
 SECOND_NS = 1_000_000_000

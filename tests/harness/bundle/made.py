@@ -25,7 +25,8 @@ from groupproof.harness.cli.campaign import Campaign, Order
 from groupproof.harness.cli.running import Run
 from groupproof.harness.cli.running_coordinator import CoordinatorRun
 from groupproof.harness.expectations import load
-from groupproof.harness.report import RunSummary, write_report
+from groupproof.harness.report.model import RunSummary
+from groupproof.harness.report.writing import write_report
 from groupproof.harness.subjects import ReferenceSubject
 
 __all__ = ["CLOSE", "REJOIN", "Files", "altered_by", "client", "coordinator", "edited", "packed", "rehashed", "unpacked", "verified"]

@@ -10,8 +10,8 @@ from tests.harness.bundle.made import CLOSE, REJOIN, client, unpacked
 from groupproof.harness.bundle import packing
 from groupproof.harness.bundle.manifest import Given
 from groupproof.harness.bundle.packing import check_bundle, expectation_names, write_bundle
-from groupproof.harness.report import write_report
 from groupproof.harness.report.places import case_place
+from groupproof.harness.report.writing import write_report
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 
 

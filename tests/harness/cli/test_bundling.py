@@ -10,7 +10,7 @@ from tests.harness.cli.test_certifying import OPTIONS
 
 from groupproof.harness.cli.bundling import check_bundling, given_of, pack_outcome
 from groupproof.harness.cli.campaign import Outcome
-from groupproof.harness.report import write_report
+from groupproof.harness.report.writing import write_report
 from groupproof.harness.sharding import Share
 from groupproof.harness.troubles import WrongUsage
 

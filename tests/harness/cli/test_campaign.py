@@ -8,11 +8,12 @@ import trio
 
 from groupproof.harness.candidates import candidate
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.cli.campaign import BROKEN_MAX, Campaign, Order, info_of
 from groupproof.harness.contract_lines import Hello
-from groupproof.harness.report import SubjectInfo
+from groupproof.harness.report.model import SubjectInfo
 from groupproof.harness.rulings import Ruling
-from groupproof.harness.runner import CaseResult, Progress
+from groupproof.harness.runner import Progress
 from groupproof.harness.script import Script
 from groupproof.harness.troubles import BrokenEnvironment, Trouble
 from groupproof.harness.verdicts import Goodbye, Level, Verdict

@@ -10,7 +10,7 @@ from groupproof.harness.candidates import Candidate, candidate
 from groupproof.harness.case import Case
 from groupproof.harness.cli.running import BROKEN_MAX, Order, Run
 from groupproof.harness.expectations import Expectations, Known
-from groupproof.harness.report import CaseReport
+from groupproof.harness.report.model import CaseReport
 from groupproof.harness.runner import Progress
 from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import BrokenEnvironment

@@ -13,7 +13,7 @@ from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.cli.campaign import BROKEN_MAX, Order
 from groupproof.harness.cli.running_coordinator import CoordinatorRun, expectations_of
-from groupproof.harness.report import CaseReport
+from groupproof.harness.report.model import CaseReport
 from groupproof.harness.runner import Progress
 from groupproof.harness.scripts import CASES
 from groupproof.harness.troubles import BrokenEnvironment

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from groupproof.harness.baseline import Change, Delta
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.cli.running import Outcome
 from groupproof.harness.cli.summary import print_summary
 from groupproof.harness.expectations import Known, Settled
-from groupproof.harness.report import RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.report.model import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.rulings import Ruling
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.sharding import Share
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Goodbye, Verdict

@@ -9,7 +9,7 @@ from groupproof.harness.designs.comparison import Row
 from groupproof.harness.designs.coordinator_side import CoordinatorSide
 from groupproof.harness.designs.ledger import Ledger
 from groupproof.harness.designs.side import TOPIC, Common
-from groupproof.harness.runner import trouble_in
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment
 
 PARTITIONS = 8

@@ -11,7 +11,7 @@ from groupproof.harness.expectations import Expectations
 from groupproof.harness.pytest_plugin.commission import Commission
 from groupproof.harness.pytest_plugin.shares import About, Standing, Told
 from groupproof.harness.pytest_plugin.wishes import Wishes
-from groupproof.harness.report import SubjectInfo
+from groupproof.harness.report.model import SubjectInfo
 from groupproof.harness.rulings import Ruling
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.verdicts import Finding, Goodbye, Verdict

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from tests.harness.pytest_plugin.made import CASE, OTHER, about, told
 
+from groupproof.harness.case_length import length_ms
+from groupproof.harness.case_result import Play
 from groupproof.harness.catalogue import cases_of
-from groupproof.harness.play import Play
 from groupproof.harness.pytest_plugin.shares import ENDED, Ended, Folder, dealt
-from groupproof.harness.runner import length_ms
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
 

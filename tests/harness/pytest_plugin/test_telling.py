@@ -9,7 +9,7 @@ from tests.harness.pytest_plugin.made import CASE, told
 
 from groupproof.harness.pytest_plugin.engine import Result
 from groupproof.harness.pytest_plugin.telling import Kind, Saying, framed, saying_of
-from groupproof.harness.report import CaseReport
+from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.words import Line
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Goodbye, Verdict

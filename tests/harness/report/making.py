@@ -13,13 +13,14 @@ from packaging.specifiers import SpecifierSet
 
 from groupproof.clients.shim import run_shim
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.expectations import Known, Settled
 from groupproof.harness.grade import grade_of
 from groupproof.harness.plan import Member, Plan, Start
-from groupproof.harness.play import Play, Stage
+from groupproof.harness.play import Stage
 from groupproof.harness.report.model import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.rulings import Ruling
-from groupproof.harness.runner import CaseResult, Runner
+from groupproof.harness.runner import Runner
 from groupproof.harness.subjects import ReferenceSubject
 from groupproof.harness.suites import CASES
 from groupproof.harness.verdicts import Finding, Goodbye, Level, Verdict

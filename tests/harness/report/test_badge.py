@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from tests.harness.report.making import a_case, a_result, known, summary_of
 
@@ -47,3 +50,11 @@ def test_excuses_are_told_and_doubts_take_the_green_away() -> None:
     assert (excused["message"], excused["color"]) == ("passed, 1 excused", "brightgreen")
     assert (stale["message"], stale["color"]) == ("passed, stale expectations", "orange")
     assert (interrupted["message"], interrupted["color"]) == ("passed, interrupted", "orange")
+
+
+def test_a_badge_is_made_without_what_runs_cases() -> None:
+    program = "import sys, groupproof.harness.report.badge; print(*sys.modules)"
+
+    modules = set(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split())
+
+    assert not modules & {"trio", "kio", "groupproof.coordinator.cluster", "groupproof.harness.runner"}

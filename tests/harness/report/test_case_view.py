@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from tests.harness.report.making import REBALANCE, a_case, a_result, known, played
 
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run
 from groupproof.harness.report.case_view import CaseView, case_view, shown_of
 from groupproof.harness.report.model import CaseReport
 from groupproof.harness.rulings import rule_on
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Finding, Goodbye, Proof, Verdict
 from groupproof.protocol.spec.requirements import Requirement
 from groupproof.protocol.trace import Observation, Trace

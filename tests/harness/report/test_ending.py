@@ -9,10 +9,10 @@ from tests.harness.report_of import report
 
 from groupproof.harness.baseline import Baseline, Wanted
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.grade import grade_of
 from groupproof.harness.report.ending import ending_of, held_against
 from groupproof.harness.report.model import RunSummary
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.sharding import Share
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict

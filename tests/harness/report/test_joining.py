@@ -9,11 +9,11 @@ import pytest
 from tests.harness.report.making import BY_ID, REBALANCE, SHARED, known, played, summary_of
 
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.report.joining import Joined, join, sets_of
 from groupproof.harness.report.model import RunSummary, SuiteInfo
 from groupproof.harness.report.reading import read_report
 from groupproof.harness.report.writing import write_report
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.sharding import Share
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure, Trouble, WrongUsage
 from groupproof.harness.verdicts import Verdict

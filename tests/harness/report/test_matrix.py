@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tests.harness.report.making import a_case, a_result, summary_of
 
-from groupproof.harness.report import write_matrix, write_report
-from groupproof.harness.report.matrix import read_columns, rows_of
+from groupproof.harness.case_result import CaseResult
+from groupproof.harness.report.matrix import read_columns, rows_of, write_matrix
 from groupproof.harness.report.meanings import VERDICTS
-from groupproof.harness.runner import CaseResult
+from groupproof.harness.report.writing import write_report
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.harness.verdicts import Goodbye, Verdict
 

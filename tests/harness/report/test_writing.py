@@ -10,8 +10,7 @@ from tests.harness.report.making import BY_ID, REBALANCE, SHARED, a_case, a_resu
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.judging import judge_run
 from groupproof.harness.plan import plan_from_json
-from groupproof.harness.report import check_output, write_report
-from groupproof.harness.report.writing import FILES, write_text
+from groupproof.harness.report.writing import FILES, write_report
 from groupproof.harness.rulings import rule_on
 from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
@@ -134,17 +133,6 @@ def test_a_folder_called_cases_that_is_not_ours_is_left_alone(tmp_path: Path) ->
     assert not (tmp_path / "report.json").exists()
 
 
-def test_a_folder_that_cannot_be_written_to_is_the_environments_fault_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-
-    for output in (tmp_path / "file" / "out", tmp_path / "file", Path("/proc/nowhere")):
-        with pytest.raises(BrokenEnvironment) as told:
-            check_output(output)
-        assert str(output) in str(told.value)
-        assert "choose another --output" in str(told.value)
-        assert "\n" not in str(told.value)
-
-
 def test_a_report_that_breaks_its_own_schema_is_our_fault_and_nothing_is_written(tmp_path: Path) -> None:
     with pytest.raises(KitFailure, match="not as its schema says"):
         write_report(summary_of(a_result(case=a_case("An Odd Id"))), tmp_path / "out")
@@ -165,14 +153,3 @@ def test_a_run_that_reached_nothing_is_reported_too(tmp_path: Path) -> None:
 
     assert json.loads((tmp_path / "report.json").read_text())["grade"] == "NO_VERDICT"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*FILES, "cases"])
-
-
-def test_a_file_is_seen_whole_or_as_it_was(tmp_path: Path) -> None:
-    file = tmp_path / "x.txt"
-    write_text(file, "old")
-
-    with pytest.raises(TypeError):
-        write_text(file, None)  # type: ignore[arg-type]  # a failure half-way, whatever it is
-
-    assert file.read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["x.txt"]

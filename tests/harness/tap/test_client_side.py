@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.harness.judges.story import Story
 
-from groupproof.harness.runner import CaseResult
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.tap.client_side import judge_clients
 from groupproof.harness.tap.unjudged import Unjudged
 from groupproof.harness.verdicts import Verdict

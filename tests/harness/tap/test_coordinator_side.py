@@ -8,7 +8,7 @@ import pytest
 from tests.harness.tap.tapped import Scene, played
 
 from groupproof.coordinator.variants import variant_named
-from groupproof.harness.runner import CaseResult
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.tap.coordinator_side import judge_answers, judge_coordinator
 from groupproof.harness.tap.sides import upstream_of
 from groupproof.harness.tap.unjudged import Unjudged

@@ -26,10 +26,10 @@ from groupproof.coordinator.interception import Interception
 from groupproof.coordinator.serve import CannotListen, Serving, serve
 from groupproof.coordinator.settings import Settings, UnknownSetting
 from groupproof.harness.network import Address
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.tap.fault_words import faults_of
 from groupproof.harness.tap.hub import Hub, TcpDoors
 from groupproof.harness.tap.upstream import meet_upstream
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.protocol.faults import Fault
 from groupproof.protocol.toxics import toxic_from_json

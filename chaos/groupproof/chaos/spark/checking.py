@@ -22,6 +22,7 @@ from groupproof.chaos.spark.misplaced import displaced_in
 from groupproof.chaos.spark.rows import frame_of, readable
 from groupproof.chaos.spark.session import session
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.catalogue import CASES
 from groupproof.harness.checking import TELLS_WHOLE, Checked, files_of, is_whole
 from groupproof.harness.fleet_results import results_of
@@ -29,7 +30,6 @@ from groupproof.harness.folds.live import MEMBERSHIP, GroupFold, told_from_json,
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.rejudging import rejudged, split
 from groupproof.harness.rulings import Judgement, rule_on
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
 from groupproof.protocol.columns import from_batch
 from groupproof.protocol.trace import Observation, Trace

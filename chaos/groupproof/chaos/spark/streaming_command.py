@@ -84,7 +84,7 @@ class _Call:
         from groupproof.clients.store import default_cache
         from groupproof.harness.candidates import check_profile_name
         from groupproof.harness.extras import need
-        from groupproof.harness.report.writing import check_output
+        from groupproof.harness.report.output_folder import check_output
         from groupproof.harness.spark_connector import connector_jars
         from groupproof.harness.tap.fault_words import faults_of
 

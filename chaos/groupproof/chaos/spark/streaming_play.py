@@ -15,8 +15,8 @@ from groupproof.chaos.spark.streaming_ground import opened
 from groupproof.chaos.spark.streaming_query import LOG_LEVEL, RunningQuery
 from groupproof.chaos.spark.streaming_scenarios import Scenario
 from groupproof.harness.brokers.cluster import BrokerSubject
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.signals import mind_signals
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.protocol.typed import GROUP_APIS
 from groupproof.protocol.vocabulary import Api

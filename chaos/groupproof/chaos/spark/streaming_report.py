@@ -14,9 +14,9 @@ from groupproof.chaos.spark.streaming_verdict import Outcome, outcome_of
 from groupproof.harness.catalogue import CASES
 from groupproof.harness.checking import check_files
 from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.report.output_folder import check_folder, write_text
 from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.templates_env import environment
-from groupproof.harness.report.writing import check_folder, write_text
 from groupproof.protocol.schemas import validate
 from groupproof.protocol.trace import write_trace
 

@@ -9,7 +9,7 @@ from typing import Any
 from groupproof.chaos.spark.streaming_course import Played
 from groupproof.chaos.spark.streaming_reads import Given, QueryRead, asked_by, drivers_of, given_by_coordinator, joins_of, who_read
 from groupproof.chaos.spark.streaming_scenarios import Scenario
-from groupproof.harness.runner import CaseResult
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.verdicts import Verdict
 
 __all__ = ["Check", "Outcome", "outcome_of"]

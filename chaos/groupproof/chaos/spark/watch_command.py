@@ -50,7 +50,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     _wait_for(path, idle)
     from groupproof.chaos.spark.session import session, settings_for
     from groupproof.chaos.spark.watching import ALERTS, Watch, Watcher, started, stopped
-    from groupproof.harness.report.writing import check_folder
+    from groupproof.harness.report.output_folder import check_folder
 
     with check_folder(output):
         output.mkdir(parents=True, exist_ok=True)

@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from groupproof.chaos.spark.datasource import FORMAT, register
 from groupproof.chaos.spark.watching_fold import Alert, Watched, buckets_of
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.fleet_results import results_of
 from groupproof.harness.folds.live import told_from_json, told_to_json
-from groupproof.harness.runner import CaseResult
 from groupproof.protocol.columns import from_batch
 
 if TYPE_CHECKING:

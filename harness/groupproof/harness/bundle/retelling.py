@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from groupproof.harness.case import Case
+from groupproof.harness.case import Case, seed_of
 from groupproof.harness.plan import Plan
-from groupproof.harness.play import seed_of
 from groupproof.harness.report.places import PLAN, trace_name
 from groupproof.harness.rulings import RUNS, Judgement, Ruling, rule_on
 from groupproof.harness.script_judging import judge_either

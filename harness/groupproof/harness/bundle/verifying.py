@@ -23,15 +23,14 @@ from groupproof.harness.bundle.retelling import Retold
 from groupproof.harness.bundle.signing import BadSignature, Signature, checked, is_there, signed_by
 from groupproof.harness.bundle.witnesses import contradictions
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult, Play, unfinished
 from groupproof.harness.catalogue import cases_of
 from groupproof.harness.expectations import Expectations, Known, Observed, Settled, load, settle
 from groupproof.harness.grade import grade_of
 from groupproof.harness.lacking import lack_of, unimplemented
-from groupproof.harness.play import Play
-from groupproof.harness.report import RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.report.model import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.report.places import PLAN, case_place, trace_name
 from groupproof.harness.report.writing import schedule_of
-from groupproof.harness.runner import CaseResult, unfinished
 from groupproof.harness.selection import at_level
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure, Trouble, WrongUsage
 from groupproof.harness.version import release

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from groupproof.harness.bundle.retelling import Facts, Retold
-from groupproof.harness.needs import needs_of, unspoken
+from groupproof.harness.common_versions import unspoken
+from groupproof.harness.needs import needs_of
 from groupproof.harness.report.places import case_place
 from groupproof.protocol.vocabulary import Api, api_named
 

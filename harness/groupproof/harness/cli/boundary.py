@@ -57,7 +57,7 @@ def _wrong_usage(error: click.ClickException) -> int:
 
 
 def _failed(error: BaseException) -> int:
-    from groupproof.harness.runner import trouble_in
+    from groupproof.harness.trouble_search import trouble_in
 
     if any(isinstance(leaf, KeyboardInterrupt) for leaf in _leaves(error)):
         _say("interrupted")

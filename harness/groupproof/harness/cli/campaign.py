@@ -21,16 +21,18 @@ from groupproof.harness.baseline import Baseline, Wanted
 from groupproof.harness.canary import Canary
 from groupproof.harness.candidates import Candidate
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.contract_lines import Hello
 from groupproof.harness.expectations import Expectations, Known, Observed, settle
 from groupproof.harness.grade import grade_of, required_of
 from groupproof.harness.hold import Hold
 from groupproof.harness.pauses import set_aside, short_pauses
-from groupproof.harness.report import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.report.ending import ending_of, held_against
-from groupproof.harness.runner import CaseResult, Progress, trouble_in
+from groupproof.harness.report.model import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.runner import Progress
 from groupproof.harness.sharding import Share
 from groupproof.harness.signals import mind_signals
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.verdicts import Verdict
 from groupproof.harness.version import release

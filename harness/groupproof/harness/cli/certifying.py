@@ -176,7 +176,7 @@ class Certification:
         from rich.console import Console
 
         from groupproof.harness.cli.summary import print_summary
-        from groupproof.harness.report import write_report
+        from groupproof.harness.report.writing import write_report
 
         assert self._output is not None
         write_report(outcome.summary, self._output)
@@ -204,6 +204,6 @@ def _loaded(path: Path) -> Any:
 
 
 def _check(output: Path) -> None:
-    from groupproof.harness.report import check_output
+    from groupproof.harness.report.output_folder import check_output
 
     check_output(output)

@@ -14,11 +14,11 @@ from rich.console import Console
 
 from groupproof.harness.candidates import Candidate
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.cli.boundary import INTERRUPTED
 from groupproof.harness.cli.campaign import Order
 from groupproof.harness.cli.running import Run
 from groupproof.harness.progress import watched
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.trace import Trace
 

@@ -21,7 +21,7 @@ from groupproof.harness.datalink.churn import KINDS, drawn
 from groupproof.harness.datalink.measuring import Measured, measured
 from groupproof.harness.datalink.switching import Switched, Switching, play
 from groupproof.harness.datalink.world import Course, Outcome, run
-from groupproof.harness.report import check_output
+from groupproof.harness.report.output_folder import check_output
 from groupproof.harness.selection import nearest
 from groupproof.harness.signals import mind_signals
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage

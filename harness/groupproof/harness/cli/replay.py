@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from groupproof.harness.candidates import Candidate
     from groupproof.harness.case import Case
+    from groupproof.harness.case_result import CaseResult
     from groupproof.harness.cli.running import Outcome
     from groupproof.harness.replay import Schedule
-    from groupproof.harness.runner import CaseResult
 
 __all__ = ["command"]
 
@@ -80,7 +80,7 @@ def _replay(
     from groupproof.harness.cli.running import Order, Run
     from groupproof.harness.hold import Hold
     from groupproof.harness.replay import load_schedule
-    from groupproof.harness.report import check_output
+    from groupproof.harness.report.output_folder import check_output
     from groupproof.harness.script import Script
 
     schedule = load_schedule(file)
@@ -142,7 +142,7 @@ def _candidate(schedule: Schedule, subject: str | None, program: tuple[str, ...]
 
 
 def _told(schedule: Schedule, outcome: Outcome, file: Path, output: Path | None, *, as_json: bool) -> int:
-    from groupproof.harness.report import write_report
+    from groupproof.harness.report.writing import write_report
 
     if output is not None:
         write_report(outcome.summary, output)

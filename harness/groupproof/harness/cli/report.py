@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from groupproof.harness.report import RunSummary
     from groupproof.harness.report.joining import Joined, Named
+    from groupproof.harness.report.model import RunSummary
 
 __all__ = ["command"]
 
@@ -53,9 +53,9 @@ def _joined(shards: list[Named], output: Path, baseline: Path | None) -> tuple[P
     from groupproof.harness.catalogue import cases_of
     from groupproof.harness.cli.campaign import Outcome
     from groupproof.harness.cli.summary import print_summary
-    from groupproof.harness.report import write_report
     from groupproof.harness.report.ending import ending_of
     from groupproof.harness.report.joining import join
+    from groupproof.harness.report.writing import write_report
 
     joined = join(shards)
     run = joined.run if baseline is None else _against(joined.run, baseline)

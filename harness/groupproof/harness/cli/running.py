@@ -14,7 +14,7 @@ from groupproof.harness.contract_lines import Hello
 from groupproof.harness.driver import Limits
 from groupproof.harness.lacking import lack_of, unimplemented
 from groupproof.harness.play import Stage
-from groupproof.harness.report import SubjectInfo
+from groupproof.harness.report.model import SubjectInfo
 from groupproof.harness.rhythm import MEASURING, rhythm_of
 from groupproof.harness.runner import Progress, Runner, Staged
 from groupproof.harness.subjects import jobs_of, warnings_of

@@ -13,7 +13,8 @@ import trio
 
 from groupproof.harness.canary import Canary
 from groupproof.harness.candidates import Candidate, company
-from groupproof.harness.case import Case, plan_of
+from groupproof.harness.case import Case, plan_of, seed_of
+from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.cli.campaign import Campaign, Order, info_of
 from groupproof.harness.contract_lines import Hello
 from groupproof.harness.driver import Limits
@@ -25,10 +26,10 @@ from groupproof.harness.fuzzing.planning import Traits, plan_drawn
 from groupproof.harness.fuzzing.proving import Played, Prover
 from groupproof.harness.fuzzing.themes import Theme, theme_of, themes_of
 from groupproof.harness.plan import Plan
-from groupproof.harness.play import Play, Stage, seed_of
-from groupproof.harness.report import SubjectInfo
+from groupproof.harness.play import Stage
+from groupproof.harness.report.model import SubjectInfo
 from groupproof.harness.rulings import Judgement
-from groupproof.harness.runner import CaseResult, Runner
+from groupproof.harness.runner import Runner
 from groupproof.harness.subjects import Subject
 from groupproof.harness.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Trace

@@ -18,10 +18,11 @@ from groupproof.harness.case import Case, script_of
 from groupproof.harness.catalogue import cases_of
 from groupproof.harness.cli.campaign import Campaign, Order, Say
 from groupproof.harness.ground import Ground, GroundKeeper, World, opened, worlds_of
-from groupproof.harness.report import SubjectInfo
-from groupproof.harness.runner import Runner, trouble_in
+from groupproof.harness.report.model import SubjectInfo
+from groupproof.harness.runner import Runner
 from groupproof.harness.script_names import GROUP_PREFIX
 from groupproof.harness.scripted import STEPS_S
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.protocol.wire import warm
 
 __all__ = ["JOBS", "CoordinatorRun", "expectations_of"]

@@ -11,15 +11,14 @@ import trio
 
 from groupproof.harness.broker_stage import BrokerStage, Ground, World, opened, worlds_of
 from groupproof.harness.brokers.cluster import BrokerSubject
-from groupproof.harness.case import Case, script_of
+from groupproof.harness.case import Case, script_of, seed_of
 from groupproof.harness.cli.running_fuzz import drawn_case, kinds_of
 from groupproof.harness.fuzzing.contrasting import Contrast, contrast, leveled, overlap
 from groupproof.harness.fuzzing.outlook import Ranges
-from groupproof.harness.play import seed_of
-from groupproof.harness.runner import trouble_in
 from groupproof.harness.script import Script
 from groupproof.harness.script_names import GROUP_PREFIX
 from groupproof.harness.scripted import STEPS_S
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.wire import warm

@@ -17,15 +17,15 @@ from groupproof.harness.broker_stage import BrokerStage, Ground, World, opened
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.brokers.known import values_of
 from groupproof.harness.canary import Canary
-from groupproof.harness.case import Case, script_of
+from groupproof.harness.case import Case, script_of, seed_of
+from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.cli.campaign import Campaign, Order
 from groupproof.harness.fuzzing.drawing import Kind, histories
 from groupproof.harness.fuzzing.meeting import Met, answered_count, excused, met_in
 from groupproof.harness.fuzzing.shrinking import shrunk, size_of
-from groupproof.harness.play import Play, seed_of
-from groupproof.harness.report import SubjectInfo
+from groupproof.harness.report.model import SubjectInfo
 from groupproof.harness.rulings import Judgement, Ruling, rule_on
-from groupproof.harness.runner import CaseResult, Runner
+from groupproof.harness.runner import Runner
 from groupproof.harness.script import Ask, Script
 from groupproof.harness.script_judging import judge_script_run
 from groupproof.harness.scripted import STEPS_S

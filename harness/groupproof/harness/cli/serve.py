@@ -13,7 +13,7 @@ from groupproof.harness.cli.options import NEWEST_PROFILE, seed_of
 
 if TYPE_CHECKING:
     from groupproof.coordinator.serve import Serving
-    from groupproof.harness.report import CaseReport, RunSummary
+    from groupproof.harness.report.model import CaseReport, RunSummary
     from groupproof.harness.serve_command import Serve
 
 __all__ = ["command", "report_watched"]
@@ -57,7 +57,7 @@ def command(*, judge: bool, output: Path | None, as_json: bool, **given: Any) ->
     With --judge any application can be put in front of it, unmodified; when it ends, 1 says that a group's members broke the protocol, 2
     that none joined.
     """
-    from groupproof.harness.report import check_output
+    from groupproof.harness.report.output_folder import check_output
     from groupproof.harness.serve_command import Serve, summed_up
 
     if not judge and (output or as_json):
@@ -113,7 +113,7 @@ def _announce(serving: Serving, *, judge: bool, quiet: bool) -> None:
 def report_watched(summary: RunSummary, output: Path, *, as_json: bool, nobody: str = "nobody spoke of a group") -> int:
     """Write the report of what was watched, print a line for each of its groups (`nobody` where there is none), and return the exit code."""
     from groupproof.harness.grade import exit_code
-    from groupproof.harness.report import write_report
+    from groupproof.harness.report.writing import write_report
 
     write_report(summary, output)
     if as_json:

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 from rich.progress import track
 
-from groupproof.harness.report import check_output
+from groupproof.harness.report.output_folder import check_output
 from groupproof.harness.simulator.campaign import outcomes
 from groupproof.harness.simulator.engines import ENGINES, broken
 from groupproof.harness.simulator.file import Recorded, load, to_json

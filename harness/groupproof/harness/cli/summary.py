@@ -13,9 +13,9 @@ from groupproof.harness.cli.campaign import Outcome
 from groupproof.harness.meters.meters import meters_of
 from groupproof.harness.meters.table import rows
 from groupproof.harness.progress import STYLES
-from groupproof.harness.report import CaseReport, RunSummary
 from groupproof.harness.report.cost import is_story
 from groupproof.harness.report.folding import and_more, cause_of, folded
+from groupproof.harness.report.model import CaseReport, RunSummary
 from groupproof.harness.report.places import replay_line
 from groupproof.harness.verdicts import Goodbye, Verdict
 

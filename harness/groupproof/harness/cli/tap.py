@@ -48,7 +48,7 @@ def command(
     written to trace.ndjson in the output folder. With --judge, 1 says on exit that a side broke the protocol, 2 that none joined.
     """
     from groupproof.harness.brokers.kinds import addressed
-    from groupproof.harness.report import check_output
+    from groupproof.harness.report.output_folder import check_output
     from groupproof.harness.tap.fault_words import faults_of
     from groupproof.harness.tap_command import Tap
 

@@ -12,8 +12,7 @@ import click
 from groupproof.harness.cli.root import Group
 
 if TYPE_CHECKING:
-    from groupproof.harness.play import Play
-    from groupproof.harness.runner import CaseResult
+    from groupproof.harness.case_result import CaseResult, Play
 
 __all__ = ["check", "group"]
 

@@ -50,7 +50,7 @@ def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | Non
     if as_json:
         click.echo(text)
     if output is not None:
-        from groupproof.harness.report.writing import check_folder, write_text
+        from groupproof.harness.report.output_folder import check_folder, write_text
 
         with check_folder(output):
             write_text(output / "explanation.json", text + "\n")
@@ -67,8 +67,8 @@ def _show(found: list[Rebalance], trace: Trace) -> None:
 
 def _draw(found: list[Rebalance], trace: Trace, output: Path) -> None:
     from groupproof.harness.diagnosis.picture import picture_of
+    from groupproof.harness.report.output_folder import check_folder, write_text
     from groupproof.harness.report.places import case_place
-    from groupproof.harness.report.writing import check_folder, write_text
 
     for group in dict.fromkeys(each.group for each in found):
         name = case_place(group).rpartition("/")[2]

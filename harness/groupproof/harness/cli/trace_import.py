@@ -26,7 +26,7 @@ def command(files: tuple[Path, ...], output: Path | None, ports: tuple[int, ...]
     tcpdump and Wireshark write them); each plain or compressed by gzip.
     """
     from groupproof.harness.importing.reading import import_files
-    from groupproof.harness.report.writing import write_text
+    from groupproof.harness.report.output_folder import write_text
     from groupproof.protocol.trace import write_trace
 
     trace = import_files(files, ports=ports)

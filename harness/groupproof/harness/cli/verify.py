@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from groupproof.harness.bundle.verifying import Verification
-    from groupproof.harness.report import RunSummary
+    from groupproof.harness.report.model import RunSummary
 
 __all__ = ["command"]
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from groupproof.harness.common_versions import common_versions
 from groupproof.harness.fuzzing.outlook import Ranges
-from groupproof.harness.needs import common_versions
 from groupproof.harness.oracle.comparing import as_told
 from groupproof.harness.script import Ask, Script
 from groupproof.protocol.refusals import error_of

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from groupproof.harness.common_versions import common_versions
 from groupproof.harness.fuzzing.drawer import Drawer
 from groupproof.harness.fuzzing.moves import Actor, asked
 from groupproof.harness.fuzzing.outlook import Outlook, Ranges
 from groupproof.harness.fuzzing.wildness import gone_wild
-from groupproof.harness.needs import common_versions
 from groupproof.harness.oracle.reading import settings_of
 from groupproof.harness.script import Answered, Ask, Cut, Pass, Script, ScriptStep
 from groupproof.protocol.spec import profile

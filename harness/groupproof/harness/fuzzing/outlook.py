@@ -12,7 +12,7 @@ from typing import Final
 
 from groupproof.coordinator.choices import RandomBits
 from groupproof.coordinator.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings
-from groupproof.harness.needs import common_versions
+from groupproof.harness.common_versions import common_versions
 from groupproof.harness.script import Ask, Ref
 from groupproof.harness.script_names import Memory, Names
 from groupproof.protocol.messages import JoinGroupResponse

@@ -13,14 +13,14 @@ import trio
 from groupproof.harness.brokers.kinds import meet, subject_named
 from groupproof.harness.candidates import candidate
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.catalogue import cases_of
 from groupproof.harness.cli.campaign import Campaign, Outcome, Say
 from groupproof.harness.cli.running import Run
 from groupproof.harness.cli.running_coordinator import JOBS, CoordinatorRun, expectations_of
 from groupproof.harness.pytest_plugin.commission import Commission
 from groupproof.harness.pytest_plugin.shares import About, Standing
-from groupproof.harness.report import SubjectInfo
-from groupproof.harness.runner import CaseResult
+from groupproof.harness.report.model import SubjectInfo
 
 __all__ = ["Beside", "Summed", "campaign_of", "summed_up"]
 

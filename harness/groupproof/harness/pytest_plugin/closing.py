@@ -15,7 +15,7 @@ from groupproof.harness.pytest_plugin.campaigns import summed_up
 from groupproof.harness.pytest_plugin.commission import Commission
 from groupproof.harness.pytest_plugin.engine import Alone, Engine
 from groupproof.harness.pytest_plugin.shares import ENDED, About, Ended, Folder, Told
-from groupproof.harness.report import write_report
+from groupproof.harness.report.writing import write_report
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.verdicts import Verdict
 

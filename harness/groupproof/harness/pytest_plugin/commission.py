@@ -17,7 +17,8 @@ from groupproof.harness.cli.certifying import as_folder
 from groupproof.harness.cli.options import NEWEST_PROFILE
 from groupproof.harness.expectations import Expectations, load
 from groupproof.harness.pytest_plugin.wishes import Wishes
-from groupproof.harness.report import SubjectInfo, check_output
+from groupproof.harness.report.model import SubjectInfo
+from groupproof.harness.report.output_folder import check_output
 from groupproof.harness.selection import select
 from groupproof.harness.troubles import WrongUsage
 

@@ -15,8 +15,9 @@ from groupproof.harness.expectations import Expectations, Known, Observed, Settl
 from groupproof.harness.pytest_plugin.campaigns import Beside, campaign_of
 from groupproof.harness.pytest_plugin.commission import Commission
 from groupproof.harness.pytest_plugin.shares import ENDED, About, Ended, Folder, Standing, Told, dealt
-from groupproof.harness.report import CaseReport, SubjectInfo
-from groupproof.harness.runner import Progress, trouble_in
+from groupproof.harness.report.model import CaseReport, SubjectInfo
+from groupproof.harness.runner import Progress
+from groupproof.harness.trouble_search import trouble_in
 from groupproof.harness.troubles import Trouble
 
 __all__ = ["Alone", "Engine", "Result", "Shared"]

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, overload
 
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.evidence import Evidence
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
 from groupproof.harness.pytest_plugin.telling import framed
 from groupproof.harness.pytest_plugin.words import Since, api_meant, place_meant
 from groupproof.harness.report.excerpt import excerpt_of
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.verdicts import Goodbye, Verdict
 from groupproof.protocol.spec.requirements import by_id
 from groupproof.protocol.trace import Observation, Trace, write_trace

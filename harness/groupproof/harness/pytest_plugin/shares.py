@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from groupproof.harness.case import Case
-from groupproof.harness.play import Play
-from groupproof.harness.report import SubjectInfo
+from groupproof.harness.case_length import length_ms
+from groupproof.harness.case_result import CaseResult, Play
+from groupproof.harness.report.model import SubjectInfo
 from groupproof.harness.rulings import Ruling
-from groupproof.harness.runner import CaseResult, length_ms
 from groupproof.harness.troubles import Trouble
 from groupproof.harness.verdicts import Verdict
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from groupproof.harness.pytest_plugin.engine import Result
-from groupproof.harness.report import CaseReport
 from groupproof.harness.report.case_view import shown_of
 from groupproof.harness.report.excerpt import excerpt_of
+from groupproof.harness.report.model import CaseReport
 from groupproof.harness.report.places import replay_line
 from groupproof.harness.report.words import Line
 from groupproof.harness.verdicts import Finding, Goodbye, Verdict

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.report.cost import Cost, cost_of, is_story
 from groupproof.harness.report.excerpt import Excerpt, excerpt_of
 from groupproof.harness.report.grounds import proof_of
@@ -14,7 +15,6 @@ from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.places import METERS, PLAN, STDERR, TIMELINE, case_place, trace_name
 from groupproof.harness.report.timeline_svg import Flag
 from groupproof.harness.rulings import Ruling
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.timeline import Instant
 from groupproof.harness.verdicts import ADVERSE, UNDECIDED, Finding, Goodbye, Verdict
 from groupproof.protocol.spec.requirements import Requirement, UnknownRequirement, by_id

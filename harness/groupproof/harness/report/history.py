@@ -12,10 +12,10 @@ from packaging.version import InvalidVersion, Version
 
 from groupproof.harness.report.matrix import Cell, Column, Row, read_columns, rows_of
 from groupproof.harness.report.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS
+from groupproof.harness.report.output_folder import check_folder, write_text
 from groupproof.harness.report.page import GRADE_COLOURS
 from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.templates_env import render
-from groupproof.harness.report.writing import check_folder, write_text
 from groupproof.harness.verdicts import Verdict
 
 __all__ = ["HISTORY", "Course", "Line", "Move", "Run", "Stack", "courses_of", "write_history"]

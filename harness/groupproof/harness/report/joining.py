@@ -14,16 +14,15 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.catalogue import cases_of
 from groupproof.harness.expectations import Known, Settled
 from groupproof.harness.grade import grade_of
-from groupproof.harness.play import Play
 from groupproof.harness.rejudging import read_traces
 from groupproof.harness.report.model import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.report.places import STDERR, case_place, trace_name
 from groupproof.harness.report.reading import folder_of, title_of
 from groupproof.harness.rulings import Ruling, rule_on
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.script_judging import judge_either
 from groupproof.harness.sharding import Share
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure, WrongUsage

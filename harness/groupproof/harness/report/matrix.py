@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupproof.harness.report.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS, grade_word
+from groupproof.harness.report.output_folder import check_folder, write_text
 from groupproof.harness.report.page import GRADE_COLOURS
 from groupproof.harness.report.palette import VERDICT_COLOURS
 from groupproof.harness.report.reading import folder_of, read_report, title_of
 from groupproof.harness.report.templates_env import render
-from groupproof.harness.report.writing import check_folder, write_text
 from groupproof.harness.troubles import WrongUsage
 from groupproof.harness.verdicts import Verdict
 

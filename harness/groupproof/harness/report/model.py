@@ -8,11 +8,11 @@ from typing import Any
 
 from groupproof.harness.baseline import Delta, Present
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.expectations import Known, Settled
 from groupproof.harness.grade import Counted, totals_of
 from groupproof.harness.report.grounds import deciding, grounds_of
 from groupproof.harness.report.places import replay_line, trace_place
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.sharding import Share
 from groupproof.harness.troubles import KitFailure
 from groupproof.harness.verdicts import Verdict

@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,28 +20,22 @@ from groupproof.harness.report.cost import figures_of, is_story
 from groupproof.harness.report.junit import junit
 from groupproof.harness.report.markdown import summary
 from groupproof.harness.report.model import CaseReport, RunSummary
+from groupproof.harness.report.output_folder import MARK, check_folder, check_output, write_text
 from groupproof.harness.report.page import page
 from groupproof.harness.report.places import CASES, METERS, PLAN, REPLAY, STDERR, TIMELINE, case_place, replay_line, trace_name
 from groupproof.harness.report.timeline_svg import Drawing, draw
 from groupproof.harness.script_judging import with_transitions
 from groupproof.harness.timeline import timeline_of
-from groupproof.harness.troubles import BrokenEnvironment, KitFailure
+from groupproof.harness.troubles import KitFailure
 from groupproof.protocol.schemas import SchemaError, validate
 from groupproof.protocol.trace import write_trace
 
-__all__ = ["FILES", "check_folder", "check_output", "schedule_of", "write_report", "write_text"]
+__all__ = ["FILES", "schedule_of", "write_report"]
 
 FILES: Final = ("report.html", "junit.xml", "badge.json", "summary.md", "report.json")
 """The files of a report beside its cases, in the order in which they are written."""
 
-_MARK = "README.txt"
 _MARK_TEXT = "Written by groupproof, one folder a case; the next report that is written here replaces this folder.\n"
-
-
-def check_output(output: Path) -> None:
-    """Make the folder, and raise `BrokenEnvironment` when a report can't be written there: before a run rather than after it."""
-    with check_folder(output), tempfile.NamedTemporaryFile(dir=output, prefix=".groupproof-"):
-        _check_cases(output)
 
 
 def write_report(run: RunSummary, output: Path) -> None:
@@ -67,40 +59,6 @@ def write_report(run: RunSummary, output: Path) -> None:
             write_text(output / name, makers[name]())
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file by way of a temporary one beside it, so that nobody ever sees half of it."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", errors="surrogateescape", newline="", dir=path.parent, prefix=".groupproof-", delete=False
-    ) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.chmod(file.name, 0o644)
-            os.replace(file.name, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(file.name)
-            raise
-
-
-@contextmanager
-def check_folder(output: Path) -> Iterator[None]:
-    """Make the folder for the body, and turn what the file system has to say meanwhile into `BrokenEnvironment`, one line for a person."""
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename and str(error.filename) != str(output) else ""
-        raise BrokenEnvironment(f"can't write the report to {output}{where}: {error.strerror or error}; choose another --output") from error
-
-
-def _check_cases(output: Path) -> None:
-    """Refuse a folder `cases` that no report has written: it would be replaced."""
-    cases = output / CASES
-    if cases.exists() and not (cases / _MARK).is_file():
-        raise BrokenEnvironment(f"{cases} was not written by groupproof, and a report would replace it; choose another --output")
-
-
 def _write_cases(run: RunSummary, output: Path) -> tuple[list[CaseView], dict[str, str]]:
     """Write the folders of all cases beside the old ones, then change over; return what the page needs of them."""
     fresh = Path(tempfile.mkdtemp(dir=output, prefix=".groupproof-"))
@@ -113,7 +71,7 @@ def _write_cases(run: RunSummary, output: Path) -> tuple[list[CaseView], dict[st
             if picture is not None:
                 pictures[each.case.id] = picture
         (fresh / CASES).mkdir(exist_ok=True)
-        (fresh / CASES / _MARK).write_text(_MARK_TEXT)
+        (fresh / CASES / MARK).write_text(_MARK_TEXT)
         _change_over(fresh, output / CASES)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

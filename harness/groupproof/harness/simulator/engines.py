@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
 from groupproof.harness.oracle.tolerance import Tolerance
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.simulator.pair import in_virtual_time, over_sockets
 from groupproof.harness.simulator.running import run
 from groupproof.harness.simulator.schedule import Schedule

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.judges import UNIVERSAL
 from groupproof.harness.live import judge_live
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.tap.unjudged import Unjudged
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api

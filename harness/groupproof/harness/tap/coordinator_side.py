@@ -11,13 +11,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.case import Case
+from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.oracle import read
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.plan import Plan
-from groupproof.harness.play import Play
 from groupproof.harness.report.places import case_place
 from groupproof.harness.rulings import Judgement, rule_on
-from groupproof.harness.runner import CaseResult
 from groupproof.harness.tap.passing import STOPPED
 from groupproof.harness.tap.unjudged import Unjudged
 from groupproof.harness.verdicts import Finding, Level, Proof, Verdict, worst

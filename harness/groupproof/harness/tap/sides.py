@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from groupproof.harness.runner import CaseResult
+from groupproof.harness.case_result import CaseResult
 from groupproof.harness.tap.client_side import judge_clients
 from groupproof.harness.tap.coordinator_side import judge_coordinator
 from groupproof.harness.tap.unjudged import Unjudged

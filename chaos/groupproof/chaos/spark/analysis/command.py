@@ -58,7 +58,7 @@ def _analyzed(files: tuple[Path, ...], output: Path, cluster: str, conf: dict[st
     from groupproof.chaos.spark.analysis.page import page_of
     from groupproof.chaos.spark.analysis.sources import sources_of
     from groupproof.chaos.spark.session import session
-    from groupproof.harness.report.writing import check_folder, write_text
+    from groupproof.harness.report.output_folder import check_folder, write_text
 
     sources_of(files)  # what is no trace is told before Spark is started
     with check_folder(output):
