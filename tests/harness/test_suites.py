@@ -11,6 +11,7 @@ import pytest
 from tests.harness.virtual import judged
 from tests.harness.waits import silent_ms
 
+from groupproof.harness.actor import DEFAULTS
 from groupproof.harness.case import Case, plan_of
 from groupproof.harness.judged import unjudged_in
 from groupproof.harness.judges.claim import Timed, tolerated_ms
@@ -91,6 +92,13 @@ def test_a_plan_refers_to_marks_and_faults_that_come_before(case: Case) -> None:
 def test_a_members_poll_deadline_is_no_shorter_than_its_session(case: Case) -> None:
     for member in plan_of(case).members:
         assert member.settings.get("max_poll_interval_ms", 30_000) >= member.settings.get("session_timeout_ms", 6_000), "librdkafka refuses that"
+
+
+@every_case
+def test_a_members_poll_is_shorter_than_its_session(case: Case) -> None:
+    for member in plan_of(case).members:
+        told = {**DEFAULTS, **member.settings}
+        assert told["poll_timeout_ms"] < told["session_timeout_ms"], "kafkajs sends no Heartbeat while it waits for records"
 
 
 @every_case
