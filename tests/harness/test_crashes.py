@@ -75,6 +75,14 @@ def test_the_end_of_a_process_that_others_shared_says_nothing_of_this_case() -> 
     assert told(ended(1, shared=True)).shared_ends == ("exited with status 1: nothing on stderr",)
 
 
+def test_a_process_of_many_that_ends_while_one_of_them_closes_was_not_asked_to() -> None:
+    shared = told(ended(1, commanded=True, shared=True, stderr=("NetworkError: Client is closed",)))
+
+    assert (shared.is_blurred, shared.shared_ends) == (True, ("exited with status 1: NetworkError: Client is closed",))
+    assert not told(ended(0, commanded=True, shared=True)).is_blurred
+    assert not told(ended(1, commanded=True)).is_blurred
+
+
 def test_a_shared_process_that_is_killed_from_outside_has_not_crashed() -> None:
     killed = told(ended(-9, shared=True))
 

@@ -25,7 +25,7 @@ _SIGNAL_STATUS: Final = 128
 
 def crash_in(case: Case, trace: Trace) -> Judgement | None:
     """Return the judgement on a run in which a shim's process ended uncommanded; None where none did."""
-    crash = next((seen for seen in _exits(trace) if not seen.body["commanded"] and not seen.body.get("gave_up")), None)
+    crash = next((seen for seen in _exits(trace) if _is_unasked(seen) and not seen.body.get("gave_up")), None)
     if crash is None:
         return None
     how, words = str(crash.body["how"]), _last_words(crash)
@@ -72,6 +72,11 @@ def has_crashed_closing(ended: Observation) -> bool:
     """Tell whether a process that was asked to end did so by a crash; our own SIGTERM, which asks as well, makes none."""
     status = ended.body.get("status")
     return bool(ended.body["commanded"] and not ended.body["shared"] and status and signal_from_outside(ended) is None)
+
+
+def _is_unasked(ended: Observation) -> bool:
+    """Tell whether nobody asked for the end. A process of many members is not asked to end where one of them is told to close."""
+    return not ended.body["commanded"] or bool(ended.body["shared"] and ended.body.get("status"))
 
 
 def _exits(trace: Trace) -> Iterator[Observation]:
