@@ -224,6 +224,15 @@ def test_what_was_handed_over_in_a_rebalance_is_not_the_goodbyes() -> None:
     assert verdict(story) is Goodbye.CLEAN
 
 
+def test_what_was_consumed_before_a_rebalance_that_ends_after_the_close_is_not_the_goodbyes() -> None:
+    story = close(auto_committing())
+    hand_over(story)
+    story.see("event", who="shim", client="m0", body={"name": "partitions_assigned"}, partitions=(("t", 0),))
+    story.leave()
+
+    assert verdict(story) is Goodbye.CLEAN
+
+
 @pytest.mark.parametrize(
     ("status", "reason"),
     [

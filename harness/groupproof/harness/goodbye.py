@@ -159,7 +159,7 @@ def _follow_event(departure: _Departure, seen: Observation) -> None:
     if name == "records_consumed" and not departure.is_closed:
         for each in seen.body.get("partitions", ()):
             departure.consumed[each["topic"], each["partition"]] = int(each.get("maxOffset", -1)) + 1
-    elif name in ("partitions_revoked", "partitions_lost") and not departure.is_closed:
-        # What is handed over while closing is still to be committed first.
+    elif name == "partitions_assigned" or (name in ("partitions_revoked", "partitions_lost") and not departure.is_closed):
+        # What is handed over while closing is still to be committed first. What is assigned anew is read from where the group had committed.
         for place in seen.partitions:
             departure.consumed.pop(place, None)
