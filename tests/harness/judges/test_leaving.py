@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judges.story import Story, findings, verdict
+from tests.harness.judges.story import ID, Story, findings, verdict
 
 from groupproof.harness.evidence import NotReached
-from groupproof.harness.judges.leaving import closes, gives_its_place_up, leaves, leaves_once, sends_none, stays_in_time
+from groupproof.harness.judges.leaving import closes, gives_its_place_up, leaves, leaves_once, leaves_others_alone, sends_none, stays_in_time
 from groupproof.harness.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -74,6 +74,17 @@ def test_a_request_that_must_not_come_is_as_grave_as_the_case_says(gravity: Verd
 
     story.at(1_100).beat()
     assert verdict(judge, story) is gravity
+
+
+def test_a_rebalance_that_a_member_made_is_told_of_the_others_and_not_of_itself() -> None:
+    judge = leaves_others_alone("a0", after="restart", requirement="STATIC-16")
+    story = Story().member("a0").member().mark("restart")
+    story.join(member=ID)
+    assert verdict(judge, story) is Verdict.OK
+
+    story.join(client="a0", member="a0-2")
+    (costs,) = findings(judge, story)
+    assert (costs.verdict, costs.observed) == (Verdict.NON_STRICT, "Another member had to join again.")
 
 
 @pytest.mark.parametrize(("moves", "expected"), [((), Verdict.OK), (("leave",), Verdict.FAILED), (("join",), Verdict.NON_STRICT)])

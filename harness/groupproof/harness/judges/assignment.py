@@ -148,9 +148,10 @@ def follower_assigns_nothing(client: str, *, requirement: str = "CLIENT-12", aft
     return judge
 
 
-def holds_partitions(client: str, count: int, *, requirement: str, after: str | None = None) -> Judge:
-    """Judge that the newest assignment put in `client`'s hands has `count` partitions."""
-    claim = Claim(requirement=requirement, expected=f"The client is assigned {count} partitions in the end.")
+def holds_partitions(client: str, count: int, *, requirement: str, after: str | None = None, whom: str = "The client") -> Judge:
+    """Judge that the newest assignment put in `client`'s hands has `count` partitions. `whom`: a member that is none of the subject's is called so."""
+    claim = Claim(requirement=requirement, expected=f"{whom} is assigned {count} partitions in the end.")
+    failed = f"{'It' if whom == 'The client' else whom} was assigned another number of partitions."
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         answers = synced(ev, client, after, ev.closing)
@@ -159,7 +160,7 @@ def holds_partitions(client: str, count: int, *, requirement: str, after: str | 
         if len(answers[-1].partitions) == count:
             yield claim.ok("It was.", answers[-1])
         else:
-            yield claim.failed("It was assigned another number of partitions.", answers[-1], detail=str(answers[-1].partitions))
+            yield claim.failed(failed, answers[-1], detail=str(answers[-1].partitions))
 
     return judge
 

@@ -12,7 +12,7 @@ from groupproof.harness.judges.reading import accepted, moment, newest
 from groupproof.harness.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "sends_none", "stays_in_time", "syncs_no_more"]
+__all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "leaves_others_alone", "sends_none", "stays_in_time", "syncs_no_more"]
 
 CLOSE_MS = 5_000
 """Within which a close ends, with an answer to its LeaveGroup or without."""
@@ -88,6 +88,17 @@ def sends_none(client: str, api: Api, *, after: str, requirement: str, gravity: 
         since = moment(ev, after)
         sent = [each for each in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, each) > grace_ms]
         yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
+
+    return judge
+
+
+def leaves_others_alone(other: str, *, after: str, requirement: str) -> Judge:
+    """Judge that a member beside the client need not join again: what the client did made no rebalance. One that it made costs the others: NON_STRICT."""
+    claim = Claim(requirement=requirement, expected="No other member has to join again.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        joined = next(iter(ev.requests(Api.JOIN_GROUP, other, after, ev.closing)), None)
+        yield claim.ok("None had to.") if joined is None else claim.tolerated("Another member had to join again.", joined)
 
     return judge
 

@@ -65,7 +65,7 @@ CASES: tuple[Case, ...] = (
             ],
         ),
         gives_its_place_up("m0", after="stopped", within_ms=_POLL_MS + _TICK_MS),
-        holds_partitions("a0", 2, after="stopped", requirement="ASSIGN-11"),
+        holds_partitions("a0", 2, after="stopped", requirement="ASSIGN-11", whom="The other member"),
         needs=["pause", "poll-deadline"],
     ),
     case(

@@ -7,7 +7,7 @@ from typing import Any
 from groupproof.harness.case import Case
 from groupproof.harness.judges.commits import commit_fails
 from groupproof.harness.judges.fields import names_its_instance, starts_in_generation
-from groupproof.harness.judges.leaving import sends_none
+from groupproof.harness.judges.leaving import leaves_others_alone, sends_none
 from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins, stays_out, surfaces
 from groupproof.harness.plan import Member, Plan
 from groupproof.harness.steps import (
@@ -183,7 +183,7 @@ _COURSE: tuple[Case, ...] = (
             steps=[*joined("a0", "m0"), passing(300), mark("restart"), close("m0"), *start("m1"), stable("m1", after="restart"), passing(700)],
         ),
         starts_in_generation("m1", of="m0", requirement="STATIC-16"),
-        sends_none("a0", Api.JOIN_GROUP, after="restart", requirement="STATIC-16", gravity=Verdict.NON_STRICT),
+        leaves_others_alone("a0", after="restart", requirement="STATIC-16"),
         needs=["static"],
     ),
     case(
@@ -198,7 +198,7 @@ _COURSE: tuple[Case, ...] = (
             steps=[*joined("a0", "m0"), passing(300), mark("restart"), kill("m0"), *start("m1"), stable("m1", after="restart"), passing(700)],
         ),
         starts_in_generation("m1", of="m0", requirement="STATIC-16"),
-        sends_none("a0", Api.JOIN_GROUP, after="restart", requirement="STATIC-16", gravity=Verdict.NON_STRICT),
+        leaves_others_alone("a0", after="restart", requirement="STATIC-16"),
         needs=["static"],
         isolated=True,
     ),
