@@ -7,6 +7,7 @@ import pytest
 from groupproof.harness.case import Case
 from groupproof.harness.grade import Counted, exit_code, grade_of, required_of, totals_of
 from groupproof.harness.plan import Plan
+from groupproof.harness.suites import CASES
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure, Trouble
 from groupproof.harness.verdicts import Goodbye, Level, Verdict
 
@@ -37,6 +38,12 @@ def test_totals_name_every_verdict_and_leave_previews_out() -> None:
 def test_features_that_a_client_may_lack_are_not_on_the_required_list() -> None:
     assert required_of(CATALOGUE, "info") == [A, B]
     assert required_of([*CATALOGUE, case("i/classic/i", level=Level.INFO)], "must") == [A, B]
+
+
+def test_a_client_without_callbacks_and_without_a_second_subscription_can_be_complete() -> None:
+    needed = {capability for each in required_of(CASES, "info") for capability in each.needs}
+
+    assert needed == {"classic", "commit", "pause"}
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,11 @@ from groupproof.protocol.spec.releases import RELEASES
 
 __all__ = ["CORE_CAPABILITIES", "Counted", "exit_code", "grade_of", "required_of", "totals_of"]
 
-CORE_CAPABILITIES = frozenset({"classic", "commit", "pause", "on-revoked", "resubscribe"})
-"""What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list."""
+CORE_CAPABILITIES = frozenset({"classic", "commit", "pause"})
+"""What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list.
+
+A callback that a rebalance waits for, and a subscription that can be changed, are features: kafkajs has neither, @platformatic/kafka no callback.
+"""
 
 _OLDEST = min(RELEASES, key=RELEASES.__getitem__)
 """What its brokers do not know no client need show."""
