@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from groupproof.clients.store import ProvisionError, Say, entry
 
 __all__ = ["Launch", "ProvisionError", "level0_arguments", "provision"]
 
-SHIMS = Path(__file__).parent / "shims"
+SHIMS = Path(str(files("groupproof.clients"))) / "shims"
 
 # A member's JVM lives for seconds and is one of many: quick to start and small beats fast.
 JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx512m")

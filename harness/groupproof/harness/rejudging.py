@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from groupproof.harness.case_result import CaseResult, Play
 from groupproof.harness.fuzzing.drawn_case import drawn_case
 from groupproof.harness.live import judge_live
 from groupproof.harness.plan import plan_from_json
+from groupproof.harness.plugins import RECORDED_CASES, plugin, plugin_names
 from groupproof.harness.rulings import rule_on
 from groupproof.harness.script_judging import judge_either
 from groupproof.harness.tap.coordinator_side import ANSWERED, judge_answers
@@ -74,9 +74,9 @@ def _made_of(trace: Trace) -> Case | None:
 def _case_of(name: str, origin: Mapping[str, Any]) -> Case:
     if origin["kind"] == "drawn":
         return drawn_case(name, plan_from_json(origin["plan"]))
-    # Scenarios are a layer above, and are asked by name.
-    recorded = importlib.import_module("groupproof.chaos.recorded")
-    case: Case = recorded.case_made_of(name, {key: value for key, value in origin.items() if key != "name"})
+    if (kind := str(origin["kind"])) not in plugin_names(RECORDED_CASES):
+        raise ValueError(f"nothing here knows a case of the kind {kind!r}")
+    case: Case = plugin(RECORDED_CASES, kind)(name, {key: value for key, value in origin.items() if key != "name"})
     return case
 
 

@@ -10,6 +10,7 @@ import click
 import pytest
 from tests.harness.cli.calling import Call
 
+from groupproof.harness.cli import root as tree
 from groupproof.harness.cli.root import root
 
 COMMANDS = [
@@ -52,6 +53,16 @@ def test_every_command_has_help(words: list[str], groupproof: Call) -> None:
 
     assert called.code == 0
     assert called.out.startswith(f"Usage: groupproof {' '.join(words)} ")
+
+
+def test_a_command_of_a_package_above_is_listed_where_it_is_installed(monkeypatch: pytest.MonkeyPatch, groupproof: Call) -> None:
+    monkeypatch.setattr(tree, "plugin_names", lambda group: frozenset({"chaos", "bench"}))
+    called = groupproof("--help")
+
+    listed = [name for name in COMMANDS if name not in ("load", "compare", "analyze")]
+    assert root.list_commands(click.Context(root)) == [*listed, "bench"]
+    assert "  load " not in called.out
+    assert "no command is called 'load'" in groupproof("load").err
 
 
 def test_a_wrong_name_is_answered_with_the_nearest_right_ones(groupproof: Call) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from pathlib import Path
@@ -115,9 +114,9 @@ def _replay(
 
 
 def _of_scenario(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: str | None, say: Any) -> Outcome:
-    # Scenarios are a layer above, and are asked by name.
-    replaying = importlib.import_module("groupproof.chaos.replaying")
-    outcome: Outcome = replaying.outcome_of(schedule, subject, program, None if shim_level is None else int(shim_level), say)
+    from groupproof.harness.plugins import REPLAYS, plugin
+
+    outcome: Outcome = plugin(REPLAYS, "chaos")(schedule, subject, program, None if shim_level is None else int(shim_level), say)
     return outcome
 
 

@@ -5,38 +5,52 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Mapping
+from typing import Final, cast
 
 import click
 
-__all__ = ["Group", "root"]
+from groupproof.harness.plugins import COMMANDS, plugin, plugin_names
+
+__all__ = ["PLUGIN", "Group", "root"]
 
 _HERE = "groupproof.harness.cli"
 
+PLUGIN: Final = ""
+"""Stands for where a command is that a package above registers (`plugins`)."""
+
 
 class Group(click.Group):
-    """A group whose commands are named by module and attribute, in full where they are not this package's own; a wrong name is answered with the nearest right ones."""
+    """A group whose commands are named by module and attribute, in full where they are not this package's own, or as plugins of the group `plugins`.
 
-    def __init__(self, name: str, commands_at: Mapping[str, str], help_: str) -> None:
+    A plugin that has no place here comes last; one that has, and is not installed, is not listed. A wrong name is answered with the nearest right ones.
+    """
+
+    def __init__(self, name: str, commands_at: Mapping[str, str], help_: str, *, plugins: str | None = None) -> None:
         super().__init__(name, help=help_)
         self._at = dict(commands_at)
+        self._plugins = plugins
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._at)
+        found = frozenset() if self._plugins is None else plugin_names(self._plugins)
+        return [name for name, where in self._at.items() if where != PLUGIN or name in found] + sorted(found - self._at.keys())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        where = self._at.get(cmd_name)
-        if where is None:
-            return None
+        where = self._at.get(cmd_name, PLUGIN)
+        if where == PLUGIN:
+            known = self._plugins is not None and cmd_name in plugin_names(self._plugins)
+            return cast(click.Command, plugin(str(self._plugins), cmd_name)) if known else None
         module, _, attribute = where.partition(":")
         full = module if "." in module else f"{_HERE}.{module}"
         command: click.Command = getattr(importlib.import_module(full), attribute)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self._at and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], self._at, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(self._at)}"
-            raise click.UsageError(f"no command is called {args[0]!r}; {hint}", ctx)
+        if args and self._at.get(args[0], PLUGIN) == PLUGIN and not args[0].startswith("-"):
+            known = self.list_commands(ctx)
+            if args[0] not in known:
+                near = difflib.get_close_matches(args[0], known, n=3, cutoff=0.5)
+                hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+                raise click.UsageError(f"no command is called {args[0]!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -56,13 +70,13 @@ root = Group(
         "fuzz": "fuzz:group",
         "replay": "replay:command",
         "simulate": "simulate:command",
-        "chaos": "groupproof.chaos.commands:group",
+        "chaos": PLUGIN,
         "serve": "serve:command",
         "datalink": "datalink:group",
         "tap": "tap:command",
-        "load": "groupproof.chaos.spark.load_command:command",
-        "compare": "groupproof.chaos.compare_command:command",
-        "analyze": "groupproof.chaos.spark.analysis.command:command",
+        "load": PLUGIN,
+        "compare": PLUGIN,
+        "analyze": PLUGIN,
         "trace": "trace:group",
         "list": "listing:command",
         "explain": "explaining:command",
@@ -74,5 +88,6 @@ root = Group(
         "doctor": "doctor:command",
     },
     "Prove that a client keeps Kafka's group-membership protocol.",
+    plugins=COMMANDS,
 )
 root.params.append(click.Option(["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version and exit."))

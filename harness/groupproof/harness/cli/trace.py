@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from groupproof.harness.cli.root import Group
+from groupproof.harness.cli.root import PLUGIN, Group
+from groupproof.harness.plugins import TRACE_COMMANDS
 
 if TYPE_CHECKING:
     from groupproof.harness.case_result import CaseResult, Play
@@ -22,9 +22,10 @@ group = Group(
         "check": "trace:check",
         "explain": "trace_explain:command",
         "import": "trace_import:command",
-        "watch": "groupproof.chaos.spark.watch_command:command",
+        "watch": PLUGIN,
     },
     "Work on recorded traces, and on what brokers, clients and networks recorded.",
+    plugins=TRACE_COMMANDS,
 )
 
 
@@ -75,23 +76,21 @@ def _with_meters(files: tuple[Path, ...]) -> list[CaseResult]:
 
 def _checked(files: tuple[Path, ...], engine: str, url: str) -> list[CaseResult]:
     from groupproof.harness.catalogue import CASES
-    from groupproof.harness.checking import check_files
+    from groupproof.harness.checking import Checked, check_files
     from groupproof.harness.judges import UNIVERSAL
+    from groupproof.harness.plugins import CHECK_ENGINES, plugin
     from groupproof.harness.trace_files import need_columns
 
     if engine == "spark":
         need_columns()
-        # Spark is a layer above, and is asked by name.
-        by_spark = importlib.import_module("groupproof.chaos.spark.checking").check_by_spark
-        checked = by_spark(files, url=url)
+        checked: Checked = plugin(CHECK_ENGINES, engine)(files, url=url)
     else:
         checked = check_files(files, CASES, UNIVERSAL)
     if checked.duplicates or checked.displaced:
         click.echo(
             f"{checked.duplicates} observations were there twice, {checked.displaced} out of their place: each counts once, in its place", err=True
         )
-    results: list[CaseResult] = checked.results
-    return results
+    return checked.results
 
 
 def _row(result: CaseResult, *, metered: bool) -> dict[str, Any]:
