@@ -19,7 +19,7 @@ __all__ = ["chosen", "shipped"]
 @cache
 def shipped() -> tuple[Scenario, ...]:
     """Return the shipped scenarios, by name; raise `BadScenario` for one that is wrong."""
-    folder = files("groupproof.chaos") / "scenarios"
+    folder = files("groupproof.chaos") / "scenarios" / "shipped"
     found = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name)
     return tuple(read_scenario(each.name.removesuffix(".toml"), each.read_text("utf-8")) for each in found)
 
