@@ -7,7 +7,7 @@ import trio
 import trio.testing
 
 from groupproof.chaos.forgetting import forget
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.framing import Framer, frame
 from groupproof.protocol.records import Record, read_batches

@@ -13,9 +13,9 @@ import trio.testing
 from groupproof.chaos import moving
 from groupproof.chaos.moving import move_group, offsets_partitions
 from groupproof.coordinator.storage import partition_of
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.known import NOTHING_KNOWN
 from groupproof.harness.driven import NoMachines
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.harness.whereabouts import Whereabouts

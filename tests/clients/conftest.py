@@ -23,8 +23,9 @@ from groupproof.clients.policy import REFERENCE, Policy
 from groupproof.clients.settings import MemberSettings
 from groupproof.clients.shim import run_shim
 from groupproof.coordinator.cluster import Cluster
+from groupproof.harness.broker_address import bootstrap_of
 from groupproof.harness.evidence import Evidence
-from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, bootstrap_of
+from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
 from groupproof.protocol.messages import (
     CommittedPartition,
     CommittedTopic,

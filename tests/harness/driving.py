@@ -12,7 +12,7 @@ import trio
 from groupproof.clients.shim import run_shim
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.actor import Actor
-from groupproof.harness.driven import DrivenReference
+from groupproof.harness.driven_reference import DrivenReference
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.impaired import Impairments
 from groupproof.harness.network import MemoryNetwork

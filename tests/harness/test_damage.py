@@ -11,7 +11,7 @@ import trio.testing
 
 from groupproof.coordinator.cluster import Cluster
 from groupproof.harness.damage import Damage
-from groupproof.harness.driven import DrivenReference
+from groupproof.harness.driven_reference import DrivenReference
 from groupproof.harness.impaired import Receipt
 from groupproof.harness.network import MemoryNetwork
 from groupproof.harness.plan import BreakBroker, Impair

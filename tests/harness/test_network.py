@@ -7,7 +7,7 @@ import trio
 import trio.testing
 from tests.harness.fakes import AlwaysUp
 
-from groupproof.harness.network import CALM_S, LoopbackNetwork, MemoryNetwork, Network, bootstrap_of
+from groupproof.harness.network import CALM_S, LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.troubles import BrokenEnvironment
 
 
@@ -100,7 +100,6 @@ def test_clients_are_told_the_advertised_host() -> None:
         brokers = Echo()
         async with LoopbackNetwork(advertise="kit.example").opened(brokers) as addresses:
             assert [host for host, _ in addresses] == ["kit.example"] * 2
-        assert bootstrap_of([("a", 1), ("b", 2)]) == "a:1,b:2"
 
     trio.run(main)
 

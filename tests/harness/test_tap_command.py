@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from groupproof.harness import tap_command
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.harness.tap import upstream as upstream_module
 from groupproof.harness.tap.fault_words import faults_of
 from groupproof.harness.tap.upstream import Met

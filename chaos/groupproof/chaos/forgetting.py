@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.question import Asker, asking
 from groupproof.harness.brokers.readiness import Connect
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.records import Record, encode_batch
 from groupproof.protocol.vocabulary import Api, error_named

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.impaired import Receipt
-from groupproof.harness.network import Address, Calmed
+from groupproof.harness.network import Calmed
 from groupproof.harness.plan import Impair
 from groupproof.harness.relabelling import Relabelled
 from groupproof.harness.tap.addresses import Named

@@ -17,13 +17,14 @@ import trio
 from groupproof.chaos.toxiproxy import Proxy, Toxiproxy
 from groupproof.clients.consumer import now_ms
 from groupproof.coordinator.cluster import Cluster
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.filling import fill_topics
 from groupproof.harness.designs.comparison import COORDINATOR, ZOOKEEPER, Split
 from groupproof.harness.designs.coordinator_side import CoordinatorSide
 from groupproof.harness.designs.ledger import Ledger
 from groupproof.harness.designs.side import GROUP, TOPIC, Common, until_stable
 from groupproof.harness.designs.zookeeper_side import ZooKeeperSide, registered_brokers
-from groupproof.harness.network import Address, LoopbackNetwork
+from groupproof.harness.network import LoopbackNetwork
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Toxic, down, latency, timeout
 from groupproof.protocol.trace import Recorder

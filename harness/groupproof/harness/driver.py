@@ -13,12 +13,13 @@ from typing import Any
 import trio
 
 from groupproof.harness.actor import DEFAULTS, Actor, subscription_of
+from groupproof.harness.broker_address import bootstrap_of
 from groupproof.harness.conditions import describe, watch
 from groupproof.harness.contract_lines import Answer
 from groupproof.harness.conversation import ShimGone
 from groupproof.harness.damage import Damage
 from groupproof.harness.driven import DrivenCluster
-from groupproof.harness.network import Network, bootstrap_of
+from groupproof.harness.network import Network
 from groupproof.harness.plan import (
     Append,
     Arm,

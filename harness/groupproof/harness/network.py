@@ -16,6 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import trio
 import trio.testing
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.ports import reserve_port
 from groupproof.harness.impaired import Impairments, Receipt
 from groupproof.harness.plan import Impair
@@ -24,7 +25,6 @@ from groupproof.harness.streams import Wrapped
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure
 
 __all__ = [
-    "Address",
     "Brokers",
     "Calmed",
     "Entrance",
@@ -33,10 +33,7 @@ __all__ = [
     "MemoryNetwork",
     "NamingEntrance",
     "Network",
-    "bootstrap_of",
 ]
-
-Address = tuple[str, int]
 
 BACKLOG = 128
 
@@ -99,11 +96,6 @@ class InProcessNetwork(Network, Protocol):
     """Opens an address for each broker of a cluster in this process, for as long as the context lasts."""
 
     def opened(self, brokers: Brokers) -> AbstractAsyncContextManager[list[Address]]: ...
-
-
-def bootstrap_of(addresses: Sequence[Address]) -> str:
-    """Return the addresses as `bootstrap.servers` writes them."""
-    return ",".join(f"{host}:{port}" for host, port in addresses)
 
 
 class LoopbackNetwork:

@@ -16,7 +16,7 @@ from groupproof.harness.canary import Canary
 from groupproof.harness.case import Case, plan_of, seed_of
 from groupproof.harness.case_names import NAMES, drawn
 from groupproof.harness.case_result import Play
-from groupproof.harness.driven import DrivenReference
+from groupproof.harness.driven_reference import DrivenReference
 from groupproof.harness.driver import Driver, Limits
 from groupproof.harness.impaired import Impairments
 from groupproof.harness.judges import UNIVERSAL

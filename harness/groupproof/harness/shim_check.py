@@ -15,8 +15,9 @@ from typing import Final
 import trio
 
 from groupproof.coordinator.cluster import Cluster
+from groupproof.harness.broker_address import bootstrap_of
 from groupproof.harness.conversation import ShimGone
-from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, bootstrap_of
+from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.play import COORDINATOR_DEFAULTS
 from groupproof.harness.shim_memory import RunShim
 from groupproof.harness.shim_paces import RECORDS, TOPICS, Bench, commands, cooperates, end_of_stdin, refusals, settings, sigterm

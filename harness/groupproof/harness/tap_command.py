@@ -14,9 +14,9 @@ from typing import Final, TextIO
 import trio
 
 from groupproof.coordinator.interception import Interception
+from groupproof.harness.broker_address import Address, bootstrap_of
 from groupproof.harness.brokers.properties import Security
 from groupproof.harness.brokers.security import Connector
-from groupproof.harness.network import Address, bootstrap_of
 from groupproof.harness.serve_command import OBSERVATIONS_MAX, Served
 from groupproof.harness.signals import mind_signals
 from groupproof.harness.tap.hub import Hub, TcpDoors

@@ -14,7 +14,7 @@ import trio
 from groupproof.chaos.spark.backstage import Backstage, BackstageOrder, is_kept
 from groupproof.chaos.spark.churn_plan import Strike
 from groupproof.chaos.spark.sealing import NoRoom
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.protocol.columns import read_parquet
 from groupproof.protocol.framing import Framer, frame
 from groupproof.protocol.trace import Observation

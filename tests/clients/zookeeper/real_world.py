@@ -15,8 +15,8 @@ from tests.coordinator.zookeeper.scenes import Seen
 
 from groupproof.clients.store import default_cache
 from groupproof.clients.zookeeper.kazoo_session import KazooSession
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.zookeeper import RunningZooKeeper, provision_zookeeper, running_zookeeper
-from groupproof.harness.network import Address
 from groupproof.protocol.zookeeper import Answer, Create, Exists, Operation, SessionState
 
 __all__ = ["NEEDS_JAVA", "RealClient", "RealWorld", "real_zookeeper"]

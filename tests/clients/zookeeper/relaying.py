@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import trio
 
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 
 __all__ = ["Relay", "relayed"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import trio
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers import filling
 from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.filling import fill_topics, grow_topic
 from groupproof.harness.brokers.question import asking
 from groupproof.harness.brokers.readiness import Connect, create_topics
 from groupproof.harness.brokers.reference import ReferenceBrokers
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.records import read_batches

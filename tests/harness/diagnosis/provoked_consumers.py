@@ -22,8 +22,8 @@ from groupproof.clients.provision import provision
 from groupproof.clients.registry import resolve
 from groupproof.clients.store import default_cache
 from groupproof.coordinator.interception import Interception
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.apache_kafka import ApacheKafka
-from groupproof.harness.network import Address
 from groupproof.harness.tap.hub import Hub, TcpDoors
 from groupproof.protocol.trace import Recorder, Trace, write_trace
 

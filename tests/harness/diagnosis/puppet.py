@@ -9,7 +9,7 @@ from typing import Any
 
 import trio
 
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.protocol.framing import Framer, frame
 from groupproof.protocol.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 from groupproof.protocol.vocabulary import Api, ErrorCode

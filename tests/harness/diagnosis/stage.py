@@ -18,8 +18,8 @@ from tests.harness.diagnosis.puppet import Puppet
 
 from groupproof.clients.provision import Launch
 from groupproof.harness.actor import subscription_of
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.cluster import RunningCluster
-from groupproof.harness.network import Address
 from groupproof.harness.plan import Member
 
 __all__ = ["Host", "Stage", "hosted"]

@@ -14,9 +14,9 @@ from groupproof.clients.shim import run_shim
 from groupproof.coordinator.interception import Interception
 from groupproof.coordinator.variant import REFERENCE, Variant
 from groupproof.harness.actor import subscription_of
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.reference import ReferenceBrokers
-from groupproof.harness.network import Address
 from groupproof.harness.plan import Member
 from groupproof.harness.tap.hub import Hub, Route, Serve
 from groupproof.harness.tap.upstream import meet_upstream

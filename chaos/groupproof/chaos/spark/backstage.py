@@ -25,7 +25,7 @@ from groupproof.clients.store import default_cache
 from groupproof.coordinator.interception import Interception
 from groupproof.coordinator.serve import CannotListen, Serving, serve
 from groupproof.coordinator.settings import Settings, UnknownSetting
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.harness.tap.fault_words import faults_of
 from groupproof.harness.tap.hub import Hub, TcpDoors
 from groupproof.harness.tap.upstream import meet_upstream

@@ -21,8 +21,8 @@ from groupproof.chaos.spark.load_order import Chosen, LoadOrder, task_orders
 from groupproof.chaos.spark.load_shown import Figures, Shown, figures_of
 from groupproof.chaos.spark.sittings import COORDINATOR, MEMBERS, TAP, Sitting
 from groupproof.chaos.spark.stagehand import Stagehand, running_backstage
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.cluster import BrokerSubject, RunningCluster
-from groupproof.harness.network import Address
 from groupproof.harness.signals import mind_signals
 from groupproof.harness.troubles import BrokenEnvironment, Trouble
 

@@ -14,7 +14,7 @@ import trio
 
 from groupproof.chaos.spark.backstage import BackstageOrder
 from groupproof.chaos.spark.channel import Lines
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.harness.troubles import BrokenEnvironment, KitFailure, Trouble, WrongUsage
 
 __all__ = ["Stagehand", "running_backstage"]

@@ -13,11 +13,11 @@ import trio
 
 from groupproof.coordinator.interception import Interception
 from groupproof.coordinator.serve import Serving, serve
+from groupproof.harness.broker_address import Address, bootstrap_of
 from groupproof.harness.brokers.cluster import BrokerSubject
 from groupproof.harness.brokers.filling import fill_topics
 from groupproof.harness.brokers.question import CLIENT_ID
 from groupproof.harness.brokers.readiness import Connect
-from groupproof.harness.network import Address, bootstrap_of
 from groupproof.harness.tap.hub import Hub, TcpDoors
 from groupproof.harness.tap.upstream import meet_upstream
 from groupproof.protocol.trace import Observation, Recorder, Trace

@@ -11,6 +11,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.clients.store import Say
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
 from groupproof.harness.brokers.guessing import Guess, guessed
 from groupproof.harness.brokers.known import BY_HAND, NOTHING_KNOWN, Known, differing, known_by_itself
@@ -20,7 +21,6 @@ from groupproof.harness.brokers.readiness import Connect, create_topics, delete_
 from groupproof.harness.brokers.security import Connector
 from groupproof.harness.brokers.told import settings_told, unmet_among
 from groupproof.harness.driven import NoMachines
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.spec.profiles import NEWEST
 

@@ -12,6 +12,7 @@ import trio
 from packaging.version import Version
 
 from groupproof.clients.store import Say
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.cluster import RunningCluster
 from groupproof.harness.brokers.docker_kafka import Image, provision_docker
 from groupproof.harness.brokers.folders import Folders, folders
@@ -23,7 +24,6 @@ from groupproof.harness.brokers.releases import releases
 from groupproof.harness.brokers.running_kafka import RunningKafka
 from groupproof.harness.brokers.slow_disk import provision_library
 from groupproof.harness.brokers.told import unmet_by
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.spec.profiles import profile_of
 

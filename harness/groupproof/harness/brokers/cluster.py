@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import trio
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.known import Known
 from groupproof.harness.driven import Machines
-from groupproof.harness.network import Address
 from groupproof.protocol.faults import Move
 
 __all__ = ["Address", "BrokerSubject", "CannotStop", "RunningCluster", "Steered"]

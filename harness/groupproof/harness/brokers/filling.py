@@ -7,9 +7,9 @@ from typing import Final
 
 import trio
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.question import GONE, NotSpoken, asking
 from groupproof.harness.brokers.readiness import Connect, controller_of
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.records import Record, encode_batch
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition, error_named

@@ -13,6 +13,7 @@ from typing import Final
 import trio
 
 from groupproof.clients.store import Say, default_cache
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.address import AddressedBrokers
 from groupproof.harness.brokers.apache_kafka import ApacheKafka
 from groupproof.harness.brokers.cluster import BrokerSubject
@@ -23,7 +24,6 @@ from groupproof.harness.brokers.librdkafka_mock import LibrdkafkaMock
 from groupproof.harness.brokers.properties import Security, parse_properties, security_of
 from groupproof.harness.brokers.reference import ReferenceBrokers
 from groupproof.harness.brokers.releases import releases
-from groupproof.harness.network import Address
 from groupproof.harness.refuting import refutations
 from groupproof.harness.script_names import GROUP_PREFIX, topic_named
 from groupproof.harness.troubles import WrongUsage

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.ports import LOOPBACK
-from groupproof.harness.network import Address
 
 __all__ = ["CONTROLLER_ID", "Layout", "Node", "rendered", "zookeeper_properties"]
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 import trio
 
 from groupproof.coordinator.storage import partition_of
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.question import GONE, Asker, NotSpoken, asking
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 

@@ -14,10 +14,11 @@ from groupproof.coordinator.cluster import Cluster
 from groupproof.coordinator.settings import Settings, UnknownSetting
 from groupproof.coordinator.variant import REFERENCE, Variant
 from groupproof.coordinator.variants import UnknownVariant, variant_named
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.cluster import BrokerSubject, CannotStop, RunningCluster
 from groupproof.harness.brokers.known import BY_HAND, Known, differing
-from groupproof.harness.driven import ReferenceMachines
-from groupproof.harness.network import Address, MemoryNetwork
+from groupproof.harness.driven_reference import ReferenceMachines
+from groupproof.harness.network import MemoryNetwork
 from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
 from groupproof.harness.version import release
 from groupproof.protocol.faults import Move

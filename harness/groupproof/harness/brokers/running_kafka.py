@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 import trio
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.cluster import CannotStop
 from groupproof.harness.brokers.folders import Folders
 from groupproof.harness.brokers.known import NOTHING_KNOWN
@@ -17,7 +18,6 @@ from groupproof.harness.brokers.ports import LOOPBACK
 from groupproof.harness.brokers.process import BrokerProcess, Command
 from groupproof.harness.brokers.readiness import wait_until_coordinating, wait_until_up
 from groupproof.harness.brokers.slow_disk import WRITE_MS, control_of, slow_down
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["BREAKS", "MENDED_S", "Distribution", "RunningKafka"]

@@ -11,12 +11,12 @@ from typing import Any
 
 import trio
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.cluster import CannotStop, RunningCluster
 from groupproof.harness.brokers.known import NOTHING_KNOWN
 from groupproof.harness.brokers.process import BrokerProcess, Command
 from groupproof.harness.brokers.readiness import wait_until_coordinating, wait_until_up
 from groupproof.harness.driven import NoMachines
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["Taken", "argument", "running_program"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.question import GONE, NotSpoken, asking
 from groupproof.harness.brokers.readiness import Connect
-from groupproof.harness.network import Address
 from groupproof.protocol.vocabulary import Api, error_named
 
 __all__ = ["settings_told", "unmet_among", "unmet_by"]

@@ -20,12 +20,12 @@ from packaging.specifiers import SpecifierSet
 
 from groupproof.clients.installers import NoSuchRelease, copy_pinned, java_release, java_tool
 from groupproof.clients.store import ProvisionError, Say, entry
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.folders import Folders, folders
 from groupproof.harness.brokers.images import contained, has_image, sweep, wants_containers
 from groupproof.harness.brokers.layout import rendered, zookeeper_properties
 from groupproof.harness.brokers.ports import LOOPBACK, reserve_port
 from groupproof.harness.brokers.process import BrokerProcess, Command, guarded
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["Provided", "RunningZooKeeper", "provision_zookeeper", "running_zookeeper", "zookeeper_at_hand", "zookeeper_release"]

@@ -6,6 +6,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ JOBS = 64
 CLUSTERS_MAX = 2
 """How many clusters are up at once where they are processes of this machine."""
 
-_EXPECTED = Path(__file__).parent.parent / "expected_of_coordinators"
+_EXPECTED = Path(str(files("groupproof.harness"))) / "expected_of_coordinators"
 
 
 def expectations_of(subject: BrokerSubject) -> Path | None:

@@ -21,9 +21,10 @@ from groupproof.clients.datalink.tasks import Board, Task
 from groupproof.coordinator.cluster import Cluster
 from groupproof.coordinator.variant import REFERENCE
 from groupproof.coordinator.variants import variant_named
+from groupproof.harness.broker_address import Address
 from groupproof.harness.datalink.ledger import Ledger, Overlap
 from groupproof.harness.datalink.pacing import drifting
-from groupproof.harness.network import Address, Entrance, LoopbackNetwork, MemoryNetwork
+from groupproof.harness.network import Entrance, LoopbackNetwork, MemoryNetwork
 from groupproof.harness.simulator.randomness import Streams
 from groupproof.harness.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder, Trace

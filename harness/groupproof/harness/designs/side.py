@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 import trio
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.designs.ledger import Ledger
-from groupproof.harness.network import Address
 
 __all__ = ["GROUP", "TOPIC", "Common", "ConnectOf", "Side", "until_stable"]
 

@@ -29,10 +29,10 @@ from groupproof.clients.zookeeper.outputs import (
 from groupproof.clients.zookeeper.paths import BROKERS, TOPICS, broker_data, broker_path, consumer_id, parent_of, topic_data, topic_path
 from groupproof.clients.zookeeper.settings import ConsumerSettings
 from groupproof.clients.zookeeper.streams import Record
+from groupproof.harness.broker_address import Address
 from groupproof.harness.designs.ledger import Ledger
 from groupproof.harness.designs.side import GROUP, TOPIC, Common, ConnectOf
 from groupproof.harness.diagnosis.watching import WATCHED
-from groupproof.harness.network import Address
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import TopicPartition

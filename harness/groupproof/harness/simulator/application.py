@@ -13,7 +13,7 @@ from groupproof.clients.consumer import Consumer, ConsumerError
 from groupproof.clients.outputs import Callback
 from groupproof.clients.policy import Policy
 from groupproof.clients.settings import MemberSettings
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["Application"]

@@ -21,8 +21,9 @@ from groupproof.coordinator.cluster import Cluster
 from groupproof.coordinator.interception import Interception
 from groupproof.coordinator.variant import REFERENCE as REFERENCE_COORDINATOR
 from groupproof.coordinator.variants import variant_named
+from groupproof.harness.broker_address import Address
 from groupproof.harness.impaired import Impairments
-from groupproof.harness.network import Address, LoopbackNetwork, MemoryNetwork, Network
+from groupproof.harness.network import LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.plan import Impair
 from groupproof.harness.simulator.application import Application
 from groupproof.harness.simulator.faults import APPEND_ERRORS

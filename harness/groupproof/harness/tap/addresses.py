@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
-    from groupproof.harness.network import Address
+    from groupproof.harness.broker_address import Address
 
 __all__ = ["Named", "named_in", "with_addresses"]
 

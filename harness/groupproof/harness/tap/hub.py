@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 import trio
 
 from groupproof.coordinator.interception import Interception
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.harness.tap.addresses import named_in, with_addresses
 from groupproof.harness.tap.insight import Insight
 from groupproof.harness.tap.link import TapLink

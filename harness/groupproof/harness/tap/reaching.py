@@ -9,7 +9,7 @@ from typing import Final
 
 import trio
 
-from groupproof.harness.network import Address
+from groupproof.harness.broker_address import Address
 from groupproof.harness.troubles import BrokenEnvironment
 
 __all__ = ["CONNECT_S_MAX", "Connect", "Reaching", "Unreached"]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from groupproof.harness.broker_address import Address
 from groupproof.harness.brokers.guessing import matching_profile
 from groupproof.harness.brokers.question import GONE, NotSpoken, asking
 from groupproof.harness.brokers.readiness import Connect, wait_until_up
 from groupproof.harness.brokers.told import settings_told
-from groupproof.harness.network import Address
 from groupproof.harness.tap.addresses import Named, named_in
 from groupproof.harness.troubles import BrokenEnvironment
 from groupproof.protocol.vocabulary import Api, error_named
