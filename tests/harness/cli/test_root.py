@@ -56,7 +56,7 @@ def test_every_command_has_help(words: list[str], groupproof: Call) -> None:
 
 
 def test_a_command_of_a_package_above_is_listed_where_it_is_installed(monkeypatch: pytest.MonkeyPatch, groupproof: Call) -> None:
-    monkeypatch.setattr(tree, "plugin_names", lambda group: frozenset({"chaos", "bench"}))
+    monkeypatch.setattr(tree, "plugin_names", lambda group: frozenset({"chaos", "datalink", "bench"}))
     called = groupproof("--help")
 
     listed = [name for name in COMMANDS if name not in ("load", "compare", "analyze")]

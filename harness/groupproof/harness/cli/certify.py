@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["client", "coordinator", "group"]
 
-group = Group("certify", {"client": "certify:client", "coordinator": "certify:coordinator"}, "Certify a client or a coordinator.")
+group = Group(
+    "certify",
+    {"client": "groupproof.harness.cli.certify:client", "coordinator": "groupproof.harness.cli.certify:coordinator"},
+    "Certify a client or a coordinator.",
+)
 
 
 @click.command(cls=ProgramCommand)

@@ -10,7 +10,7 @@ from groupproof.harness.cli.root import Group
 
 __all__ = ["group", "update"]
 
-group = Group("expect", {"update": "expect:update"}, "Keep the file of known failures.")
+group = Group("expect", {"update": "groupproof.harness.cli.expect:update"}, "Keep the file of known failures.")
 
 
 @click.command()

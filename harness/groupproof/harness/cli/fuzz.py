@@ -21,7 +21,7 @@ __all__ = ["coordinator", "group", "need_hypothesis"]
 
 group = Group(
     "fuzz",
-    {"client": "fuzz_client:client", "coordinator": "fuzz:coordinator"},
+    {"client": "groupproof.harness.cli.fuzz_client:client", "coordinator": "groupproof.harness.cli.fuzz:coordinator"},
     "Try a client with generated plans, or a coordinator with generated histories.",
 )
 

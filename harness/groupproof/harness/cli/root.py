@@ -13,14 +13,12 @@ from groupproof.harness.plugins import COMMANDS, plugin, plugin_names
 
 __all__ = ["PLUGIN", "Group", "root"]
 
-_HERE = "groupproof.harness.cli"
-
 PLUGIN: Final = ""
-"""Stands for where a command is that a package above registers (`plugins`)."""
+"""Stands for where a command is that a package above, or a wing that an installation can do without, registers (`plugins`)."""
 
 
 class Group(click.Group):
-    """A group whose commands are named by module and attribute, in full where they are not this package's own, or as plugins of the group `plugins`.
+    """A group whose commands are named by module and attribute, or as plugins of the group `plugins`.
 
     A plugin that has no place here comes last; one that has, and is not installed, is not listed. A wrong name is answered with the nearest right ones.
     """
@@ -40,8 +38,7 @@ class Group(click.Group):
             known = self._plugins is not None and cmd_name in plugin_names(self._plugins)
             return cast(click.Command, plugin(str(self._plugins), cmd_name)) if known else None
         module, _, attribute = where.partition(":")
-        full = module if "." in module else f"{_HERE}.{module}"
-        command: click.Command = getattr(importlib.import_module(full), attribute)
+        command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
@@ -65,27 +62,27 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: object) -> N
 root = Group(
     "groupproof",
     {
-        "certify": "certify:group",
-        "diff": "diff:command",
-        "fuzz": "fuzz:group",
-        "replay": "replay:command",
-        "simulate": "simulate:command",
+        "certify": "groupproof.harness.cli.certify:group",
+        "diff": "groupproof.harness.cli.diff:command",
+        "fuzz": "groupproof.harness.cli.fuzz:group",
+        "replay": "groupproof.harness.cli.replay:command",
+        "simulate": "groupproof.harness.cli.simulate:command",
         "chaos": PLUGIN,
-        "serve": "serve:command",
-        "datalink": "datalink:group",
-        "tap": "tap:command",
+        "serve": "groupproof.harness.cli.serve:command",
+        "datalink": PLUGIN,
+        "tap": "groupproof.harness.cli.tap:command",
         "load": PLUGIN,
         "compare": PLUGIN,
         "analyze": PLUGIN,
-        "trace": "trace:group",
-        "list": "listing:command",
-        "explain": "explaining:command",
-        "expect": "expect:group",
-        "shim": "shim:group",
-        "report": "report:command",
-        "summary": "summarising:command",
-        "verify": "verify:command",
-        "doctor": "doctor:command",
+        "trace": "groupproof.harness.cli.trace:group",
+        "list": "groupproof.harness.cli.listing:command",
+        "explain": "groupproof.harness.cli.explaining:command",
+        "expect": "groupproof.harness.cli.expect:group",
+        "shim": "groupproof.harness.cli.shim:group",
+        "report": "groupproof.harness.cli.report:command",
+        "summary": "groupproof.harness.cli.summarising:command",
+        "verify": "groupproof.harness.cli.verify:command",
+        "doctor": "groupproof.harness.cli.doctor:command",
     },
     "Prove that a client keeps Kafka's group-membership protocol.",
     plugins=COMMANDS,

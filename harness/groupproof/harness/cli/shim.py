@@ -13,7 +13,7 @@ __all__ = ["check", "group"]
 
 _BROKEN = 4
 
-group = Group("shim", {"check": "shim:check"}, "Help to write a shim.")
+group = Group("shim", {"check": "groupproof.harness.cli.shim:check"}, "Help to write a shim.")
 
 
 @click.command(cls=ProgramCommand)

@@ -19,9 +19,9 @@ __all__ = ["check", "group"]
 group = Group(
     "trace",
     {
-        "check": "trace:check",
-        "explain": "trace_explain:command",
-        "import": "trace_import:command",
+        "check": "groupproof.harness.cli.trace:check",
+        "explain": "groupproof.harness.cli.trace_explain:command",
+        "import": "groupproof.harness.cli.trace_import:command",
         "watch": PLUGIN,
     },
     "Work on recorded traces, and on what brokers, clients and networks recorded.",
