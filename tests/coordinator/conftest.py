@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 import pytest
@@ -48,6 +49,7 @@ from groupproof.protocol.messages import (
 )
 from groupproof.protocol.spec import On, profiles, rows
 from groupproof.protocol.spec.admin_releases import ADMIN_INPUTS
+from groupproof.protocol.spec.cells import State
 from groupproof.protocol.spec.requirements import requirements
 from groupproof.protocol.subscription import Subscription, encode_subscription
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -249,7 +251,7 @@ class Scene:
         assert view is not None, f"there is no group {group}"
         return view
 
-    def state(self, group: str = "g") -> GroupState | None:
+    def state(self, group: str = "g") -> State:
         view = self.coordinator.view(group)
         return None if view is None else view.state
 
@@ -262,7 +264,7 @@ class Scene:
     def rules(self) -> list[str]:
         return [applied.rule for applied in self.applied]
 
-    def path(self) -> list[GroupState]:
+    def path(self) -> list[StrEnum]:
         """Return the states that the group came into, in order."""
         return [transition.after for transition in self.transitions]
 

@@ -5,6 +5,7 @@ Time is that of trio's MockClock.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
 
 import pytest
@@ -20,7 +21,7 @@ from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, GroupState
 
 
-def _state(stage: Stage) -> tuple[GroupState, int] | None:
+def _state(stage: Stage) -> tuple[StrEnum, int] | None:
     view = stage.cluster.view("g")
     return None if view is None else (view.state, view.generation)
 

@@ -11,7 +11,7 @@ from groupproof.coordinator.coordinator import Arrival, Coordinator, Reply
 from groupproof.coordinator.engine import Unreachable
 from groupproof.coordinator.versions import accepted
 from groupproof.protocol.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinProtocol, SyncGroupRequest
-from groupproof.protocol.spec import STATES, On, profile
+from groupproof.protocol.spec import STATES, On, State, profile
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 from groupproof.protocol.wire import message_of, read_request, write_request
 
@@ -234,7 +234,7 @@ def test_while_a_rebalance_is_prepared_heartbeats_and_syncs_are_told_so() -> Non
 
 @pytest.mark.requirement("MGR-24")
 def test_awaiting_sync_and_stable_have_one_state_each_before_them() -> None:
-    found = {row.then: set[GroupState | None]() for *_, row in profile("datalink").rules()}
+    found = {row.then: set[State]() for *_, row in profile("datalink").rules()}
     for _, state, row in profile("datalink").rules():
         found[row.then].add(state)
 
@@ -316,7 +316,7 @@ def test_without_it_no_rule_leads_to_dead_or_is_of_it() -> None:
     datalink = profile("datalink")
 
     assert not [row for _, state, row in datalink.rules() if DEAD in (state, row.then)]
-    assert {datalink.unreachable[on, DEAD] for on in On if on in (On.JOIN_GROUP, On.HEARTBEAT)} == {"nothing enters Dead (MGR-32, DISC-19)"}
+    assert {datalink.table.unreachable[on, DEAD] for on in On if on in (On.JOIN_GROUP, On.HEARTBEAT)} == {"nothing enters Dead (MGR-32, DISC-19)"}
     assert [row for _, state, row in profile("datalink-dead").rules() if state is DEAD]
     assert {state for _, state, _ in datalink.rules()} == set(STATES) - {DEAD}
 

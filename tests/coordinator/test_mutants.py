@@ -20,7 +20,7 @@ def test_no_mutant_is_the_profile_itself() -> None:
     same = [
         name
         for name, each in MADE.items()
-        if (found := bent(profile(), each)).cells == profile().cells and found.before_group == profile().before_group
+        if (found := bent(profile(), each)).table.cells == profile().table.cells and found.table.before_group == profile().table.before_group
     ]
 
     assert same == []
@@ -52,6 +52,6 @@ def test_a_rule_leaves_the_group_where_it_is() -> None:
 
 
 def test_a_check_before_the_group_is_left_out() -> None:
-    cell = bent(profile(), MADE["gone/Heartbeat/before/not-coordinator"]).before_group[On.HEARTBEAT]
+    cell = bent(profile(), MADE["gone/Heartbeat/before/not-coordinator"]).table.before_group[On.HEARTBEAT]
 
     assert [row.name for row in cell] == ["not-active", "group-id-empty", "loading"]

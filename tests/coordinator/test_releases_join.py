@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.coordinator.by_release import PARTITION, Table, answers, completing, dead, preparing, situations, stable
 
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.spec.cells import State
+from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Scene
@@ -100,7 +101,7 @@ def _stored(scene: Scene) -> str:
     return "new" if [each.member_id for each in stored.members] == [returned] else "old"
 
 
-def _protocol_changes(scene: Scene) -> GroupState | None:
+def _protocol_changes(scene: Scene) -> State:
     stable(scene, 0, instances=["a", "b", "c"], protocols=TWO)
     for instance in ("a", "b"):
         scene.join(instance=instance, version=5, protocols=("sticky", "range"))

@@ -10,6 +10,7 @@ from tests.coordinator.by_release import Table, answers, completing, dead, leave
 
 from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 from groupproof.protocol.spec import profiles
+from groupproof.protocol.spec.cells import State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _parked_of_the_left(scene: Scene) -> object:
     return parked
 
 
-def _pending_leaves_stable(scene: Scene) -> GroupState | None:
+def _pending_leaves_stable(scene: Scene) -> State:
     stable(scene, 1)
     leave(scene, scene.given_id())
     return scene.state()

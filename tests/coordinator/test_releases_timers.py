@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.coordinator.by_release import PARTITION, Table, answers, leave, said, situations, stable
 
+from groupproof.protocol.spec.cells import State
 from groupproof.protocol.vocabulary import GroupState
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _newcomer_that_heartbeats(scene: Scene) -> object:
     return parked
 
 
-def _newcomer_that_never_syncs(scene: Scene) -> GroupState | None:
+def _newcomer_that_never_syncs(scene: Scene) -> State:
     scene.join(version=2)
     scene.after(3_000)
     scene.after(60_000)
@@ -116,7 +117,7 @@ def _first_generation_delay(scene: Scene) -> object:
     return first
 
 
-def _evicted(scene: Scene) -> GroupState | None:
+def _evicted(scene: Scene) -> State:
     """Let a member that heartbeats be evicted at the join deadline, and its session end after that."""
     leader, absent = stable(scene, rebalance_ms=8_000)
     scene.after(4_000)

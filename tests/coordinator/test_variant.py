@@ -22,11 +22,11 @@ def test_the_reference_is_the_profile_as_it_is() -> None:
 def test_a_row_is_left_out_of_one_cell_alone() -> None:
     gone = Change(on=On.HEARTBEAT, states=(GroupState.STABLE,), name="stranger")
 
-    cells = bent(profile(), Variant(name="x", says="x", rows=(gone,))).cells[On.HEARTBEAT]
+    cells = bent(profile(), Variant(name="x", says="x", rows=(gone,))).table.cells[On.HEARTBEAT]
 
     assert "stranger" not in [row.name for row in cells[GroupState.STABLE]]
-    assert cells[GroupState.EMPTY] == profile().cells[On.HEARTBEAT][GroupState.EMPTY]
-    assert "stranger" in [row.name for row in profile().cells[On.HEARTBEAT][GroupState.STABLE]]
+    assert cells[GroupState.EMPTY] == profile().table.cells[On.HEARTBEAT][GroupState.EMPTY]
+    assert "stranger" in [row.name for row in profile().table.cells[On.HEARTBEAT][GroupState.STABLE]]
 
 
 def test_a_row_that_is_not_there_cannot_be_changed() -> None:
@@ -35,9 +35,9 @@ def test_a_row_that_is_not_there_cannot_be_changed() -> None:
 
 
 def test_fields_of_answers_are_changed_beside_those_that_stay() -> None:
-    fields = bent(profile(), Variant(name="x", says="x", fields={"join_error_generation": 7})).fields
+    fields = bent(profile(), Variant(name="x", says="x", fields={"join_error_generation": 7})).table.fields
 
-    assert fields == {**profile().fields, "join_error_generation": 7}
+    assert fields == {**profile().table.fields, "join_error_generation": 7}
 
 
 def test_timers_are_armed_late_or_never() -> None:

@@ -62,7 +62,7 @@ SHAPES = {frozenset(unreachable(name)): name for name in reversed(profiles())}.v
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_every_cell_of_a_release_comes_up_and_no_other(scene_of: Callable[..., Scene], name: str) -> None:
-    cells = {(on.value, state_name(state)) for on, states in profile(name).cells.items() for state in states}
+    cells = {(on.value, state_name(state)) for on, states in profile(name).table.cells.items() for state in states}
     met: set[tuple[str, str]] = set()
     for cell, courses in _courses().items():
         for course in courses:
@@ -78,7 +78,7 @@ def test_every_cell_of_a_release_comes_up_and_no_other(scene_of: Callable[..., S
 @pytest.mark.parametrize("name", profiles())
 def test_an_impossible_cell_is_refused_by_name(name: str) -> None:
     engine = Engine(profile(name), Settings.of({}, name), Drawn(random.Random(3)))
-    for (on, state), reason in profile(name).unreachable.items():
+    for (on, state), reason in profile(name).table.unreachable.items():
         group = None if state is None else Group(group_id="g", state=state)
         with pytest.raises(Unreachable, match=f"{on.value} came up in {state_name(state)}"):
             engine.apply(Input(on=on, now_ms=0, settings=engine.settings, group_id="g", group=group))

@@ -9,17 +9,17 @@ import pytest
 from groupproof.protocol.spec import Form, On, State, profile, profiles
 from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS, ADMIN_INPUTS
 from groupproof.protocol.spec.deltas import Line
-from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 
 
 def _answers(name: str, on: On, state: State) -> list[object]:
-    return [row.answer if isinstance(row.answer, Form) or row.answer is None else int(row.answer) for row in profile(name).cells[on][state]]
+    return [int(row.answer) if isinstance(row.answer, ErrorCode) else row.answer for row in profile(name).table.cells[on][state]]
 
 
 def _checks(name: str, on: On) -> list[str]:
-    return [row.name for row in profile(name).before_group[on]]
+    return [row.name for row in profile(name).table.before_group[on]]
 
 
 def test_deltas_stand_newest_first_say_what_came_and_touch_only_their_own_inputs_and_what_the_log_refuses() -> None:
@@ -47,7 +47,9 @@ def test_the_order_of_checks_of_a_transactional_commit(name: str, order: list[st
 
 
 def test_3_9_verifies_a_transaction_once_its_group_is_made_and_2_8_does_not() -> None:
-    first = {name: {cell[0].name for cell in profile(name).cells[On.TXN_OFFSET_COMMIT].values()} for name in ("kafka-2.8", "kafka-3.9", "kafka-4.0")}
+    first = {
+        name: {cell[0].name for cell in profile(name).table.cells[On.TXN_OFFSET_COMMIT].values()} for name in ("kafka-2.8", "kafka-3.9", "kafka-4.0")
+    }
 
     assert first["kafka-3.9"] == {"unverified"}
     assert "unverified" not in first["kafka-2.8"] | first["kafka-4.0"]
@@ -71,7 +73,7 @@ def test_a_dead_group_is_25_to_a_transactional_commit_until_2_2(name: str, code:
     ("kafka-4.1", {EMPTY: ["counted-from-commit", "counted-from-empty"], COMPLETING: ["in-use"], STABLE: ["topics-given-up", "in-use"]}),
 ])  # fmt: skip
 def test_from_when_retention_counts(name: str, rules: dict[State, list[str]]) -> None:
-    cells = profile(name).cells[On.RETENTION]
+    cells = profile(name).table.cells[On.RETENTION]
 
     assert {state: [row.name for row in cells[state]] for state in rules} == rules
 

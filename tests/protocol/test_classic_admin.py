@@ -17,7 +17,11 @@ def test_every_input_has_its_checks_before_the_group_and_a_cell_for_each_state()
 
 @pytest.mark.parametrize("state", STATES, ids=state_name)
 def test_only_an_empty_group_is_deleted_and_only_a_missing_or_dead_one_is_not_found(state: State) -> None:
-    deleted = {GroupState.EMPTY: ErrorCode.NONE, GroupState.DEAD: ErrorCode.GROUP_ID_NOT_FOUND, None: ErrorCode.GROUP_ID_NOT_FOUND}
+    deleted: dict[State, ErrorCode] = {
+        GroupState.EMPTY: ErrorCode.NONE,
+        GroupState.DEAD: ErrorCode.GROUP_ID_NOT_FOUND,
+        None: ErrorCode.GROUP_ID_NOT_FOUND,
+    }
     (row,) = ADMIN[On.DELETE_GROUPS][state]
 
     assert row.answer is deleted.get(state, ErrorCode.NON_EMPTY_GROUP)

@@ -32,7 +32,7 @@ EVERY_ROW = [(name, on, state, row) for name in profiles() for on, state, row in
 
 @pytest.mark.parametrize("name", profiles())
 def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str) -> None:
-    cells = {(on, state) for on, states in profile(name).cells.items() for state in states}
+    cells = {(on, state) for on, states in profile(name).table.cells.items() for state in states}
 
     assert cells | set(unreachable(name)) == set(product(On, STATES))
     assert not cells & set(unreachable(name))
@@ -41,7 +41,7 @@ def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str
 
 @pytest.mark.parametrize("name", profiles())
 def test_every_cell_ends_in_its_only_unconditional_row(name: str) -> None:
-    for on, states in profile(name).cells.items():
+    for on, states in profile(name).table.cells.items():
         for state, cell in states.items():
             always = [row.guard is Guard.ALWAYS for row in cell]
             assert always == [False] * (len(cell) - 1) + [True], f"{on.value}/{state_name(state)}"
@@ -49,7 +49,7 @@ def test_every_cell_ends_in_its_only_unconditional_row(name: str) -> None:
 
 @pytest.mark.parametrize("name", profiles())
 def test_no_check_before_the_group_is_unconditional(name: str) -> None:
-    before_group = profile(name).before_group
+    before_group = profile(name).table.before_group
 
     assert set(before_group) == set(REQUESTS)
     assert all(row.guard is not Guard.ALWAYS for cell in before_group.values() for row in cell)
@@ -66,7 +66,7 @@ def test_rule_names_are_unique(name: str) -> None:
 
 def test_every_row_cites_a_requirement_of_the_catalogue() -> None:
     catalogue = {requirement.id for requirement in requirements()}
-    before_group = {row.requirement for name in profiles() for cell in profile(name).before_group.values() for row in cell}
+    before_group = {row.requirement for name in profiles() for cell in profile(name).table.before_group.values() for row in cell}
 
     assert {row.requirement for _, _, _, row in EVERY_ROW} | before_group <= catalogue
 
@@ -130,7 +130,7 @@ def test_leaving_completing_early_aborts_the_parked_syncs() -> None:
 
 def test_every_word_of_the_table_is_used() -> None:
     used = [row for name in known_profiles() for *_, row in rows(name)]
-    used += [row for name in known_profiles() for cell in profile(name).before_group.values() for row in cell]
+    used += [row for name in known_profiles() for cell in profile(name).table.before_group.values() for row in cell]
 
     assert {row.guard for row in used} == set(Guard)
     assert {effect for row in used for effect in (*row.effects, *row.after)} == set(Effect)

@@ -21,17 +21,17 @@ def test_the_relatives_are_profiles_but_no_releases_of_kafka() -> None:
 @pytest.mark.parametrize("name", relatives())
 def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str) -> None:
     table = profile(name)
-    cells = {(on, state) for on, states in table.cells.items() for state in states}
+    cells = {(on, state) for on, states in table.table.cells.items() for state in states}
 
-    assert cells | set(table.unreachable) == set(product(On, STATES))
-    assert not cells & set(table.unreachable)
-    assert set(table.before_group) == set(REQUESTS)
+    assert cells | set(table.table.unreachable) == set(product(On, STATES))
+    assert not cells & set(table.table.unreachable)
+    assert set(table.table.before_group) == set(REQUESTS)
 
 
 @pytest.mark.parametrize("name", relatives())
 def test_every_cell_ends_in_its_only_unconditional_row_and_cites_the_catalogue(name: str) -> None:
     catalogue = {requirement.id for requirement in requirements()}
-    for on, states in profile(name).cells.items():
+    for on, states in profile(name).table.cells.items():
         for state, cell in states.items():
             assert [row.guard is Guard.ALWAYS for row in cell] == [False] * (len(cell) - 1) + [True], f"{on.value}/{state_name(state)}"
     assert {row.requirement for _, _, row in rows(name)} <= catalogue

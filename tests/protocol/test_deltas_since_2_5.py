@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from groupproof.protocol.spec import Effect, Guard, On, profile, rows, rule_name
+from groupproof.protocol.spec.cells import EffectName
 from groupproof.protocol.spec.deltas_since_2_5 import DELTAS_SINCE_2_5, SCALA_ORDER
 from groupproof.protocol.vocabulary import GroupState
 
 STABLE = GroupState.STABLE
 
 
-def _effects(name: str) -> set[Effect]:
+def _effects(name: str) -> set[EffectName]:
     return {effect for _, _, row in rows(name) for effect in (*row.effects, *row.after)}
 
 
@@ -41,7 +42,7 @@ def test_which_profiles_have_an_effect(effect: Effect, having: list[str]) -> Non
     ("kafka-3.9", ["instance-returns-skipping", "instance-returns", "instance-returns-changed"]),
 ])  # fmt: skip
 def test_how_an_instance_returns_to_a_stable_group(name: str, returns: list[str]) -> None:
-    cell = profile(name).cells[On.JOIN_GROUP][STABLE]
+    cell = profile(name).table.cells[On.JOIN_GROUP][STABLE]
 
     assert [row.name for row in cell if row.name.startswith("instance-returns")] == returns
 
@@ -54,6 +55,6 @@ def test_subscriptions_that_cannot_be_read_break_nothing_before_2_7() -> None:
 
 
 def test_a_sync_must_name_its_protocol_from_2_5_on_before_anything_else() -> None:
-    first = {name: profile(name).before_group[On.SYNC_GROUP][0].guard for name in ("kafka-4.1", "kafka-3.9", "kafka-2.8", "kafka-2.4")}
+    first = {name: profile(name).table.before_group[On.SYNC_GROUP][0].guard for name in ("kafka-4.1", "kafka-3.9", "kafka-2.8", "kafka-2.4")}
 
     assert [name for name, guard in first.items() if guard is Guard.PROTOCOL_UNNAMED] == ["kafka-4.1", "kafka-3.9", "kafka-2.8"]

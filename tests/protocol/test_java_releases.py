@@ -28,6 +28,6 @@ def test_what_scala_alone_had_is_not_in_the_new_coordinator() -> None:
     new, old, newest = profile("kafka-3.7-new"), profile("kafka-3.7"), profile("kafka-4.0")
 
     assert new.api_versions == old.api_versions
-    assert new.cells[On.LEAVE_GROUP] == newest.cells[On.LEAVE_GROUP] != old.cells[On.LEAVE_GROUP]
+    assert new.table.cells[On.LEAVE_GROUP] == newest.table.cells[On.LEAVE_GROUP] != old.table.cells[On.LEAVE_GROUP]
     assert contrast(new, old).behaviour
     assert not contrast(new, old).versions

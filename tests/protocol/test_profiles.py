@@ -37,12 +37,12 @@ def test_every_profile_is_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", profiles())
 def test_a_cell_is_there_or_sworn_unreachable_and_never_both(name: str) -> None:
-    cells = {(on, state) for on, states in profile(name).cells.items() for state in states}
+    cells = {(on, state) for on, states in profile(name).table.cells.items() for state in states}
 
     assert not cells & unreachable(name).keys()
-    assert all(cell for states in profile(name).cells.values() for cell in states.values())
+    assert all(cell for states in profile(name).table.cells.values() for cell in states.values())
 
 
 def test_a_profile_is_its_own_table() -> None:
-    assert profile("kafka-4.0").cells[On.JOIN_GROUP] == profile("kafka-4.1").cells[On.JOIN_GROUP]
-    assert profile("kafka-3.9").cells[On.JOIN_GROUP] != profile("kafka-4.0").cells[On.JOIN_GROUP]
+    assert profile("kafka-4.0").table.cells[On.JOIN_GROUP] == profile("kafka-4.1").table.cells[On.JOIN_GROUP]
+    assert profile("kafka-3.9").table.cells[On.JOIN_GROUP] != profile("kafka-4.0").table.cells[On.JOIN_GROUP]

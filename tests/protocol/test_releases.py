@@ -15,12 +15,12 @@ LIVE = (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupSt
 
 
 def _codes(name: str, on: On, state: State) -> list[tuple[str, object]]:
-    return [(row.name, row.answer if not isinstance(row.answer, ErrorCode) else int(row.answer)) for row in profile(name).cells[on][state]]
+    return [(row.name, row.answer if not isinstance(row.answer, ErrorCode) else int(row.answer)) for row in profile(name).table.cells[on][state]]
 
 
 def _named(name: str, on: On) -> set[str]:
     table = profile(name)
-    return {rule_name(on, state, row) for state, cell in table.cells[on].items() for row in cell}
+    return {rule_name(on, state, row) for state, cell in table.table.cells[on].items() for row in cell}
 
 
 def test_deltas_stand_newest_first_and_say_what_came() -> None:
@@ -82,7 +82,7 @@ def test_an_unknown_instance_is_overlooked_before_3_0() -> None:
 
 
 def test_the_order_of_checks_before_the_group() -> None:
-    order = {name: " ".join(row.name for row in profile(name).before_group[On.JOIN_GROUP]) for name in profiles()}
+    order = {name: " ".join(row.name for row in profile(name).table.before_group[On.JOIN_GROUP]) for name in profiles()}
     scala = "group-id-empty not-active loading not-coordinator session-timeout"
     java = "not-active group-id-empty session-timeout loading not-coordinator"
 
@@ -95,7 +95,7 @@ def test_the_order_of_checks_before_the_group() -> None:
 
 @pytest.mark.parametrize(("name", "code"), [("kafka-1.1", None), ("kafka-2.4", 27), ("kafka-4.1", 14)])
 def test_a_sync_while_loading(name: str, code: int | None) -> None:
-    cell = profile(name).before_group[On.SYNC_GROUP]
+    cell = profile(name).table.before_group[On.SYNC_GROUP]
 
     assert next((row.answer for row in cell if row.name == "loading"), None) == code
 
@@ -108,6 +108,6 @@ def test_cells_of_every_state_changed() -> None:
 
 
 def test_error_answers_to_joins_carry_generation_0_before_2_2() -> None:
-    told = {name: profile(name).fields["join_error_generation"] for name in ("kafka-1.1", "kafka-2.4", "kafka-4.1")}
+    told = {name: profile(name).table.fields["join_error_generation"] for name in ("kafka-1.1", "kafka-2.4", "kafka-4.1")}
 
     assert told == {"kafka-1.1": 0, "kafka-2.4": -1, "kafka-4.1": NEWEST_FIELDS["join_error_generation"]}

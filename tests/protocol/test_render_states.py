@@ -42,9 +42,9 @@ def test_a_cell_names_its_rules_and_an_impossible_one_has_its_reason(name: str) 
 
     for on in On:
         for state, told in zip(STATES, rows[on.value], strict=True):
-            assert told == ", ".join(row.name for row in table.cells.get(on, {}).get(state, ()))
+            assert told == ", ".join(row.name for row in table.table.cells.get(on, {}).get(state, ()))
             if not told:
-                reason = table.unreachable[on, state]
+                reason = table.table.unreachable[on, state]
                 assert any(
                     f"| {reason} |" in line and state_name(state) in line for line in impossible.splitlines() if line.startswith(f"| {on.value} |")
                 )

@@ -27,7 +27,7 @@ def test_every_rule_of_the_table_is_a_row_of_its_inputs_section(document: str) -
 
 
 def test_the_rows_of_a_cell_stand_in_the_order_in_which_they_are_asked(document: str) -> None:
-    cell = profile().cells[On.HEARTBEAT][GroupState.STABLE]
+    cell = profile().table.cells[On.HEARTBEAT][GroupState.STABLE]
     after_state = _section(document, "Heartbeat").split("| Stable |")[1].splitlines()
 
     assert [line.split(" | ")[0].strip(" |") or line.split(" | ")[1] for line in after_state[: len(cell)]] == [row.name for row in cell]

@@ -32,6 +32,7 @@ from groupproof.protocol.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from groupproof.protocol.spec.cells import State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["Bounds", "Explored", "explored"]
@@ -87,7 +88,7 @@ class Explored:
 
     ways: list[dict[str, int]] = field(default_factory=list)
     how: list[tuple[int, str]] = field(default_factory=list)
-    states: list[GroupState | None] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
     parked: list[int] = field(default_factory=list)
     is_whole: list[bool] = field(default_factory=list)  # Stable, with every client a member that has synced
     rules: Counter[str] = field(default_factory=Counter)

@@ -40,6 +40,7 @@ from groupproof.protocol.messages import (
     TxnOffsetCommitResponse,
 )
 from groupproof.protocol.spec import Form, On
+from groupproof.protocol.spec.cells import AnswerName, EventKind
 from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
 
 __all__ = ["FORMS", "error_answer", "fetch_answer", "is_too_long", "join_answer", "join_error", "own_assignment", "sync_error"]
@@ -240,7 +241,7 @@ def _every_partition(asked: FetchGroup, error: ErrorCode) -> tuple[FetchedTopic,
     )
 
 
-_PLAIN: Final[Mapping[On, Callable[[Input, ErrorCode], GroupResponse]]] = {
+_PLAIN: Final[Mapping[EventKind, Callable[[Input, ErrorCode], GroupResponse]]] = {
     On.SYNC_GROUP: lambda on, error: sync_error(error),
     On.LEAVE_GROUP: lambda on, error: LeaveGroupResponse(error_code=error),
     On.OFFSET_COMMIT: lambda on, error: _commit_answer(on.commit, lambda _: error),  # repeated for every partition (COMMIT-12)
@@ -250,7 +251,7 @@ _PLAIN: Final[Mapping[On, Callable[[Input, ErrorCode], GroupResponse]]] = {
     On.LIST_GROUPS: lambda on, error: ListGroupsResponse(error_code=error),
 }
 
-FORMS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
+FORMS: Final[Mapping[AnswerName, Callable[[Input], GroupResponse]]] = {
     Form.CURRENT_GENERATION: _current_generation,
     Form.OLD_LEADER: _old_leader,
     Form.SKIP_ASSIGNMENT: _skip_assignment,

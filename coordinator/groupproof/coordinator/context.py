@@ -13,7 +13,8 @@ from groupproof.coordinator.settings import Settings
 from groupproof.coordinator.storage import PartitionState
 from groupproof.coordinator.timers import Timers
 from groupproof.protocol.messages import GroupResponse
-from groupproof.protocol.spec import On, Profile, Row
+from groupproof.protocol.spec import Profile, Row
+from groupproof.protocol.spec.cells import EventKind
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["EffectContext"]
@@ -33,7 +34,7 @@ class EffectContext(Protocol):
         """Apply the row of an input whose group has been looked up."""
         ...
 
-    def consequence(self, on: On, cause: Input) -> Row:
+    def consequence(self, on: EventKind, cause: Input) -> Row:
         """Apply an input that follows from another one, to the same group."""
         ...
 

@@ -244,7 +244,7 @@ class Coordinator:
         if self.transaction_error:
             on.verdict = engine.answer_to(on.on, self.transaction_error)
         if self.settings.transaction_partition_verification_enable and storable(on):
-            on.refusal = on.refusal or ErrorCode(engine.profile.fields["unverified_error"])
+            on.refusal = on.refusal or ErrorCode(engine.profile.table.fields["unverified_error"])
 
     def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
         batch = BATCHES.get(type(message))
@@ -276,7 +276,7 @@ class Coordinator:
         if kind not in _OF_MEMBERS:
             on.offsets = self._offsets(group_id)
             asks_operations = getattr(message, "include_authorized_operations", False)
-            on.operations = engine.profile.fields["group_operations" if asks_operations else "group_operations_unasked"]
+            on.operations = engine.profile.table.fields["group_operations" if asks_operations else "group_operations_unasked"]
         if engine.append_error:
             on.refusal = engine.answer_to(kind, engine.append_error)
         return on

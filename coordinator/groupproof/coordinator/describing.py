@@ -21,6 +21,7 @@ from groupproof.protocol.messages import (
     ListGroupsResponse,
 )
 from groupproof.protocol.spec import Form
+from groupproof.protocol.spec.cells import AnswerName
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["DESCRIPTIONS"]
@@ -100,7 +101,7 @@ def _listed_loading(on: Input) -> ListGroupsResponse:
     return _listed(on, str.lower, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
-DESCRIPTIONS: Final[Mapping[Form, Callable[[Input], GroupResponse]]] = {
+DESCRIPTIONS: Final[Mapping[AnswerName, Callable[[Input], GroupResponse]]] = {
     Form.DESCRIBED_STABLE: _stable,
     Form.DESCRIBED_BY_ASSIGNMENT: _stable_by_assignment,
     Form.DESCRIBED: _rebalancing,

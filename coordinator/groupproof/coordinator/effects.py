@@ -14,6 +14,7 @@ from groupproof.coordinator.storage import StoredGroup
 from groupproof.coordinator.timers import TimerKey
 from groupproof.protocol.messages import LeaveGroupRequest, LeaveMember, LeftMember
 from groupproof.protocol.spec import Effect, On
+from groupproof.protocol.spec.cells import EffectName
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def _forget_group(engine: EffectContext, on: Input) -> None:
     del engine.groups[on.group_id]
 
 
-EFFECTS: Final[Mapping[Effect, Callable[[EffectContext, Input], None]]] = {
+EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Input], None]]] = {
     **JOIN_EFFECTS,
     Effect.PARK_SYNC: _park_sync,
     Effect.MARK_SYNCED: _mark_synced,

@@ -13,6 +13,7 @@ from groupproof.coordinator.members import Member, Parked
 from groupproof.coordinator.timers import TimerKey
 from groupproof.protocol.messages import JoinMember
 from groupproof.protocol.spec import Effect, On
+from groupproof.protocol.spec.cells import EffectName
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _rebalance_timeout_ms(on: Input) -> int:
 
 def refuse_join(engine: EffectContext, parked: Parked, error: ErrorCode, member_id: str) -> None:
     """Answer a parked JoinGroup with an error, in the form of its version."""
-    generation = engine.profile.fields["join_error_generation"]
+    generation = engine.profile.table.fields["join_error_generation"]
     engine.reply(parked.token, join_error(error, member_id, parked.api_version, generation))
 
 
@@ -239,7 +240,7 @@ def evict(engine: EffectContext, group: Group, member_id: str) -> None:
     engine.cancel_session(group, member_id)
 
 
-JOIN_EFFECTS: Final[Mapping[Effect, Callable[[EffectContext, Input], None]]] = {
+JOIN_EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Input], None]]] = {
     Effect.CREATE_GROUP: _create_group,
     Effect.REJECT: _reject,
     Effect.REJECT_MEMBER: _reject_member,

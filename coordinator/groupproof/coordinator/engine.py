@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache, partial
 
 from groupproof.coordinator.answers import FORMS, error_answer
 from groupproof.coordinator.choices import Choices
+from groupproof.coordinator.context import EffectContext
 from groupproof.coordinator.effects import EFFECTS
 from groupproof.coordinator.group import Group
 from groupproof.coordinator.guards import GUARDS
@@ -23,6 +25,7 @@ from groupproof.coordinator.timers import session_of
 from groupproof.coordinator.variant import REFERENCE, Variant, bent
 from groupproof.protocol.messages import GroupResponse, JoinGroupRequest
 from groupproof.protocol.spec import NO_GROUP, REQUESTS, Guard, On, Profile, Row, State, state_name
+from groupproof.protocol.spec.cells import EventKind, Place
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["Engine", "Unreachable"]
@@ -42,13 +45,13 @@ class _Rule:
     row: Row
     name: str
     guard: Callable[[Input], bool]
-    effects: tuple[Callable[[Engine, Input], None], ...]
-    after: tuple[Callable[[Engine, Input], None], ...]
+    effects: tuple[Callable[[EffectContext, Input], None], ...]
+    after: tuple[Callable[[EffectContext, Input], None], ...]
     says: Callable[[Input], GroupResponse] | None  # to a request, at once
     is_told: bool  # a check that changes nothing is not worth an `Applied`
 
 
-def _bind(on: On, where: str, row: Row, variant: Variant, fields: Mapping[str, int]) -> _Rule:
+def _bind(on: EventKind, where: str, row: Row, variant: Variant, fields: Mapping[str, int]) -> _Rule:
     effects = tuple(variant.effects.get(effect, EFFECTS[effect]) for effect in row.effects)
     after = tuple(variant.effects.get(effect, EFFECTS[effect]) for effect in row.after)
     guard = variant.guards.get(row.guard, GUARDS[row.guard])
@@ -69,9 +72,9 @@ class _Table:
     """A release's table, bent by a variant and bound to the functions."""
 
     profile: Profile
-    cells: Mapping[tuple[On, State], tuple[_Rule, ...]]
-    before: Mapping[On, tuple[_Rule, ...]]
-    before_open: Mapping[On, tuple[_Rule, ...]]  # what is left of `before` where the gate is open
+    cells: Mapping[Place, tuple[_Rule, ...]]
+    before: Mapping[EventKind, tuple[_Rule, ...]]
+    before_open: Mapping[EventKind, tuple[_Rule, ...]]  # what is left of `before` where the gate is open
 
 
 @lru_cache(maxsize=64)
@@ -79,10 +82,10 @@ def _table(profile: Profile, variant: Variant) -> _Table:
     """Bind a table once: the oracle makes a thousand machines of one release."""
     profile = bent(profile, variant)
     cells = {
-        (on, state): tuple(_bind(on, state_name(state), row, variant, profile.fields) for row in cell)
-        for on, states in profile.cells.items() for state, cell in states.items()
+        (on, state): tuple(_bind(on, state_name(state), row, variant, profile.table.fields) for row in cell)
+        for on, states in profile.table.cells.items() for state, cell in states.items()
     }  # fmt: skip
-    before = {on: tuple(_bind(on, "before", row, variant, profile.fields) for row in cell) for on, cell in profile.before_group.items()}
+    before = {on: tuple(_bind(on, "before", row, variant, profile.table.fields) for row in cell) for on, cell in profile.table.before_group.items()}
     ajar = _OF_GATE - variant.guards.keys()
     before_open = {on: tuple(rule for rule in rules if rule.row.guard not in ajar) for on, rules in before.items()}
     return _Table(profile, cells, before, before_open)
@@ -122,13 +125,13 @@ class Engine:
                 return True
         return False
 
-    def consequence(self, on: On, cause: Input) -> Row:
+    def consequence(self, on: EventKind, cause: Input) -> Row:
         """Apply an input that follows from another one, to the same group."""
         return self.apply(Input(on=on, now_ms=cause.now_ms, settings=self.settings, group_id=cause.group_id, group=cause.group))
 
-    def answer_to(self, on: On, error: ErrorCode) -> ErrorCode:
+    def answer_to(self, on: EventKind, error: ErrorCode) -> ErrorCode:
         """Return what a request is answered when the log, or the coordinator of its transaction, says `error`."""
-        return ErrorCode(self.profile.appends.get(on, {}).get(error, error))
+        return ErrorCode(self.profile.table.appends.get(on, {}).get(error, error))
 
     def reply(self, token: Hashable, message: GroupResponse) -> None:
         self.out.append(Reply(token=token, message=message))
@@ -171,7 +174,7 @@ class Engine:
         for effect in rule.after:
             effect(self, on)
 
-    def _told(self, on: Input, after: GroupState, rule: str, reason: str) -> None:
+    def _told(self, on: Input, after: StrEnum, rule: str, reason: str) -> None:
         """Move the group and tell of it."""
         group = on.here
         before = group.state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from groupproof.coordinator.members import Members, first_of, leading_protocols
@@ -30,8 +31,8 @@ class Group:
     """A group; `before` is the state it came from, `delay_ms` and `budget_ms` the initial delay that runs and what may follow it."""
 
     group_id: str
-    state: GroupState = EMPTY
-    before: GroupState = DEAD
+    state: StrEnum = EMPTY
+    before: StrEnum = DEAD
     generation: int = 0
     protocol_type: str | None = None
     protocol_name: str | None = None
@@ -42,7 +43,7 @@ class Group:
     since_ms: int = 0  # when it came into its state
     subscriptions: tuple[bytes, ...] | None = None  # what the members of the last generation brought for its protocol; None before the first
 
-    def move_to(self, state: GroupState, now_ms: int) -> None:
+    def move_to(self, state: StrEnum, now_ms: int) -> None:
         """Move along an edge of INV-01; raise `IllegalTransition` for any other."""
         if self.state not in VALID_PREVIOUS_STATES[state]:
             raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")

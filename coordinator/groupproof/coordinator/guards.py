@@ -10,6 +10,7 @@ from groupproof.coordinator.members import chosen_protocol, leading_protocols
 from groupproof.coordinator.subscriptions import breaks_the_reader
 from groupproof.protocol.messages import OffsetDeleteRequest
 from groupproof.protocol.spec import Guard
+from groupproof.protocol.spec.cells import GuardName
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["GUARDS"]
@@ -304,7 +305,7 @@ def _oversized(on: Input) -> bool:
     return len(on.here.members) > on.settings.group_max_size
 
 
-GUARDS: Final[Mapping[Guard, Callable[[Input], bool]]] = {
+GUARDS: Final[Mapping[GuardName, Callable[[Input], bool]]] = {
     Guard.ALWAYS: _always,
     Guard.NOT_ACTIVE: _not_active,
     Guard.GROUP_ID_EMPTY: _group_id_empty,

@@ -10,7 +10,7 @@ from groupproof.coordinator.offsets import Offsets
 from groupproof.coordinator.settings import Settings
 from groupproof.protocol.admin_messages import OPERATIONS_NOT_ASKED
 from groupproof.protocol.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest, TxnOffsetCommitRequest
-from groupproof.protocol.spec import On
+from groupproof.protocol.spec.cells import EventKind
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Input:
     What few inputs have is set when it is known, and until then the class's: every request makes an input, and most need none of it.
     """
 
-    on: On
+    on: EventKind
     now_ms: int
     settings: Settings
     group_id: str

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.coordinator.variant import Variant
-from groupproof.protocol.spec import REQUESTS, Effect, Form, On, Profile, Row, State, rule_name
+from groupproof.protocol.spec import REQUESTS, On, Profile, Row, State, rule_name
+from groupproof.protocol.spec.cells import AnswerName, EffectName, EventKind
 from groupproof.protocol.spec.deltas import Change, applied
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -32,14 +33,14 @@ _OTHER: Final = ErrorCode.UNKNOWN_SERVER_ERROR
 
 def mutants(profile: Profile) -> Iterator[Variant]:
     """Yield every mutant of the profile's table."""
-    for on, cell in profile.before_group.items():
+    for on, cell in profile.table.before_group.items():
         for row in cell:
             yield from _mutants_of(on, None, row, cell, is_before=True)
-    for on, state, row in profile.rules():
-        yield from _mutants_of(on, state, row, profile.cells[on][state], is_before=False)
+    for on, state, row in profile.table.rules():
+        yield from _mutants_of(on, state, row, profile.table.cells[on][state], is_before=False)
 
 
-def _mutants_of(on: On, state: State, row: Row, cell: tuple[Row, ...], *, is_before: bool) -> Iterator[Variant]:
+def _mutants_of(on: EventKind, state: State, row: Row, cell: tuple[Row, ...], *, is_before: bool) -> Iterator[Variant]:
     where = f"{on.value}/before/{row.name}" if is_before else rule_name(on, state, row)
 
     def made(name: str, says: str, *rows: Row) -> Variant:
@@ -64,11 +65,11 @@ def _mutants_of(on: On, state: State, row: Row, cell: tuple[Row, ...], *, is_bef
         yield made(f"without/{where}/{effect.name.lower().replace('_', '-')}", f"The rule {where} does not {effect.value}.", without)
 
 
-def _less(effects: tuple[Effect, ...], effect: Effect) -> tuple[Effect, ...]:
+def _less(effects: tuple[EffectName, ...], effect: EffectName) -> tuple[EffectName, ...]:
     return tuple(each for each in effects if each is not effect)
 
 
-def _other(answer: ErrorCode | Form | None) -> ErrorCode:
+def _other(answer: ErrorCode | AnswerName | None) -> ErrorCode:
     if not isinstance(answer, ErrorCode):
         return ErrorCode.REBALANCE_IN_PROGRESS
     return _OTHER_CODES.get(answer, _OTHER)

@@ -10,6 +10,7 @@ from groupproof.coordinator.inputs import Input
 from groupproof.coordinator.offsets import Committed
 from groupproof.protocol.messages import CommitPartition, OffsetDeleteRequest, TxnOffsetCommitRequest
 from groupproof.protocol.spec import Effect
+from groupproof.protocol.spec.cells import EffectName
 from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _expire(engine: EffectContext, on: Input, since_ms: Callable[[Committed], in
     The coordinator in Java spares partitions with a pending offset, the one in Scala removes what is stored of them; what is pending stays.
     """
     offsets, retention_ms = engine.offsets(on.group_id), engine.settings.offsets_retention_ms
-    spares_pending = bool(engine.profile.fields["expiry_spares_pending"])
+    spares_pending = bool(engine.profile.table.fields["expiry_spares_pending"])
     for (topic, index), committed in tuple(offsets.by_partition.items()):
         due_ms = since_ms(committed) + retention_ms if committed.expires_ms is None else committed.expires_ms
         is_spared = (spares_pending and offsets.is_pending(topic, index)) or (is_kept is not None and is_kept(topic))
@@ -103,7 +104,7 @@ def _delete_records(engine: EffectContext, on: Input) -> None:
     engine.partition(on.group_id).forget(on.group_id)
 
 
-OFFSET_EFFECTS: Final[Mapping[Effect, Callable[[EffectContext, Input], None]]] = {
+OFFSET_EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Input], None]]] = {
     Effect.STORE_OFFSETS: _store_offsets,
     Effect.STORE_PENDING_OFFSETS: _store_pending_offsets,
     Effect.MATERIALISE_OFFSETS: _materialise_offsets,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 from groupproof.protocol.messages import GroupResponse
-from groupproof.protocol.vocabulary import GroupState
 
 __all__ = ["Applied", "Arrival", "GroupView", "MemberView", "Output", "Reply", "Standing", "Transition"]
 
@@ -37,8 +37,8 @@ class Transition:
 
     group_id: str
     generation: int
-    before: GroupState | None
-    after: GroupState
+    before: StrEnum | None
+    after: StrEnum
     rule: str
     reason: str
 
@@ -75,7 +75,7 @@ class MemberView:
 class Standing:
     """How far a group has come; `absent` are the client ids of the members that have nothing parked, `pending` the ids not yet joined."""
 
-    state: GroupState
+    state: StrEnum
     generation: int
     leader: str | None
     absent: tuple[str, ...]
@@ -87,7 +87,7 @@ class GroupView:
     """A group at one instant; members in the order of their joining, `pending` the ids handed out and not yet joined (KIP-394)."""
 
     group_id: str
-    state: GroupState
+    state: StrEnum
     generation: int
     protocol_type: str | None
     protocol_name: str | None

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from groupproof.coordinator.choices import Choices, Drawn, RandomBits
 from groupproof.coordinator.timers import TimerKey, Timers
-from groupproof.protocol.spec import Effect, Form, Guard, On, Profile, Row
+from groupproof.protocol.spec import Profile, Row
+from groupproof.protocol.spec.cells import AnswerName, EffectName, EventKind, GuardName
 from groupproof.protocol.spec.deltas import Change, applied, place
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ class Variant:
     says: str
     breaks: tuple[str, ...] = ()
     rows: tuple[Change, ...] = ()
-    before: Mapping[On, tuple[Row, ...]] = field(default_factory=dict)
-    effects: Mapping[Effect, Callable[[EffectContext, Input], None]] = field(default_factory=dict)
-    guards: Mapping[Guard, Callable[[Input], bool]] = field(default_factory=dict)
-    forms: Mapping[Form, Callable[[Input], GroupResponse]] = field(default_factory=dict)
+    before: Mapping[EventKind, tuple[Row, ...]] = field(default_factory=dict)
+    effects: Mapping[EffectName, Callable[[EffectContext, Input], None]] = field(default_factory=dict)
+    guards: Mapping[GuardName, Callable[[Input], bool]] = field(default_factory=dict)
+    forms: Mapping[AnswerName, Callable[[Input], GroupResponse]] = field(default_factory=dict)
     fields: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, int] = field(default_factory=dict)
     due_ms: Callable[[TimerKey, int], int | None] | None = None
@@ -116,9 +117,11 @@ def bent(profile: Profile, variant: Variant) -> Profile:
     """Return the profile with the variant's changes; raise `ValueError` for a row that the profile does not have."""
     if not (variant.rows or variant.before or variant.fields):
         return profile
-    cells = {on: dict(states) for on, states in profile.cells.items()}
+    table = profile.table
+    cells = {on: dict(states) for on, states in table.cells.items()}
     for change in variant.rows:
         for state in change.states:
             cells[change.on][state] = applied(change, cells[change.on].get(state, ()), where=place(change, state))
-    before = {**profile.before_group, **variant.before}
-    return replace(profile, cells=cells, before_group=before, fields={**profile.fields, **variant.fields})
+    before = {**table.before_group, **variant.before}
+    bent_table = replace(table, cells=cells, before_group=before, fields={**table.fields, **variant.fields})
+    return replace(profile, tables={**profile.tables, table.dialect.name: bent_table})

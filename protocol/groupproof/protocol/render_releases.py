@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupproof.protocol.markdown import generated, table
-from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.spec.contrast import Contrast, contrast
-from groupproof.protocol.spec.java_releases import JAVA_DELTAS
 from groupproof.protocol.spec.profiles import Profile, neighbours, profile, profiles
-from groupproof.protocol.spec.releases import DELTAS
 from groupproof.protocol.spec.verified import verification
 
 __all__ = ["releases_markdown"]
@@ -39,7 +36,7 @@ def _profile(name: str) -> tuple[str, ...]:
 
 def _came(older: Profile, newer: Profile) -> Iterator[str]:
     """Yield what the releases after `older`, up to `newer`, brought, in the words of the deltas."""
-    deltas = [each for each in (*DELTAS, *ADMIN_DELTAS, *JAVA_DELTAS) if each.line in (None, older.line)]
+    deltas = [each for each in (delta for dialect in newer.dialects for delta in dialect.deltas) if each.line in (None, older.line)]
     brought = sorted((each for each in deltas if older.release < each.since <= newer.release), key=lambda each: each.since)
     yield from (f"- {'.'.join(map(str, each.since))}: {each.what}." for each in brought)
     yield from ("",) * bool(brought)

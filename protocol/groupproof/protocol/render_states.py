@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from math import hypot
 from typing import Final
 from xml.sax.saxutils import escape
@@ -35,10 +36,10 @@ The rules behind each arrow are in [the table](classic-group.md); how older rele
 """
 
 
-def moves(profile: Profile) -> dict[tuple[State, GroupState], list[str]]:
+def moves(profile: Profile) -> dict[tuple[State, StrEnum], list[str]]:
     """Return the rules that move a group, by the states they move it between; one that is made without a member is made Empty."""
-    found: dict[tuple[State, GroupState], list[str]] = {}
-    for on, state, row in profile.rules():
+    found: dict[tuple[State, StrEnum], list[str]] = {}
+    for on, state, row in profile.table.rules():
         is_made = state is None and Effect.CREATE_GROUP in row.effects
         then = row.then or (_EMPTY if is_made else None)
         if then is not None and then is not state:
@@ -61,14 +62,14 @@ def states_markdown(profile: Profile) -> str:
 
 
 def _inputs(profile: Profile, on: On) -> tuple[str, ...]:
-    cells = profile.cells.get(on, {})
+    cells = profile.table.cells.get(on, {})
     return (on.value, *(", ".join(row.name for row in cells.get(state, ())) for state in STATES))
 
 
 def _impossible(profile: Profile) -> Iterator[str]:
     """Yield why cells cannot come up: each reason with the inputs and states that it holds for."""
     reasons: dict[str, dict[str, list[str]]] = {}
-    for (on, state), reason in profile.unreachable.items():
+    for (on, state), reason in profile.table.unreachable.items():
         reasons.setdefault(reason, {}).setdefault(on.value, []).append(state_name(state))
     rows = ((on, ", ".join(states), reason) for reason, inputs in reasons.items() for on, states in inputs.items())
     yield from ("## What cannot come up", "", *table(("input", "states", "because"), rows))
@@ -142,13 +143,13 @@ def _border(state: State, towards: _Point) -> _Point:
     return at.towards(towards, 1 / max(across, down))
 
 
-def _arrow(before: State, after: GroupState) -> str:
+def _arrow(before: State, after: StrEnum) -> str:
     bend = _bend(before, after)
     start, end = _border(before, bend), _border(after, bend)
     return f'<path d="M{start.x:.0f} {start.y:.0f}Q{bend.x:.0f} {bend.y:.0f} {end.x:.0f} {end.y:.0f}" marker-end="url(#end)"/>'
 
 
-def _label(before: State, after: GroupState, inputs: list[str]) -> str:
+def _label(before: State, after: StrEnum, inputs: list[str]) -> str:
     """Return the inputs as lines of text around the middle of their arrow."""
     bend, along = _bend(before, after), 0.62 if after is _DEAD else 0.5  # arrows to Dead cross others half-way
     start, end = _border(before, bend), _border(after, bend)

@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Final
 
 from groupproof.protocol.markdown import generated, table
+from groupproof.protocol.spec.cells import AnswerName, EventKind, Row, State, state_name
 from groupproof.protocol.spec.classic_member import REACTIONS, UNREACHABLE, Answer, Phase, Reaction, Reactions
 from groupproof.protocol.spec.profiles import Profile
-from groupproof.protocol.spec.terms import REQUESTS, Form, On, Row, State, state_name
 from groupproof.protocol.vocabulary import ErrorCode, error_named
 
 __all__ = ["answer_words", "effect_words", "group_markdown", "member_markdown"]
@@ -35,23 +35,33 @@ What a client does with each answer, by API and code; the newest Java client's w
 def group_markdown(profile: Profile) -> str:
     """Return the table of `profile`."""
     lines = [generated("spec/classic_group.py"), "", _GROUP_HEAD.format(name=profile.name)]
-    lines += ["## Before the group is looked at", "", *_before_group(profile.before_group)]
-    for on, states in profile.cells.items():
-        lines += [f"## {on.value}", "", *table(_COLUMNS, chain.from_iterable(_cell(on, state, cell) for state, cell in states.items()))]
+    lines += ["## Before the group is looked at", "", *_before_group(profile.table.before_group)]
+    for on, states in profile.table.cells.items():
+        is_request = on in profile.table.dialect.requests
+        rows = chain.from_iterable(_cell(state, cell, is_request=is_request) for state, cell in states.items())
+        lines += [f"## {on.value}", "", *table(_COLUMNS, rows)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _before_group(checks: Mapping[On, tuple[Row, ...]]) -> Iterator[str]:
-    rows = ((on.value, row.name, row.guard.value, answer_words(on, row), row.requirement) for on, cell in checks.items() for row in cell)
+def _before_group(checks: Mapping[EventKind, tuple[Row, ...]]) -> Iterator[str]:
+    rows = ((on.value, row.name, row.guard.value, answer_words(row, is_request=True), row.requirement) for on, cell in checks.items() for row in cell)
     return table(("request", "rule", "when", "answer", "requirement"), rows)
 
 
-def _cell(on: On, state: State, rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
+def _cell(state: State, rows: Iterable[Row], *, is_request: bool) -> Iterator[tuple[str, ...]]:
     """Yield the rows of one cell; the state stands once, so that the cells are seen."""
     for number, row in enumerate(rows):
         then = row.then.value if row.then else ""
         requirement = f"{row.requirement} ({row.note})" if row.note else row.requirement
-        yield ("" if number else state_name(state), row.name, row.guard.value, answer_words(on, row), effect_words(row), then, requirement)
+        yield (
+            "" if number else state_name(state),
+            row.name,
+            row.guard.value,
+            answer_words(row, is_request=is_request),
+            effect_words(row),
+            then,
+            requirement,
+        )
 
 
 def effect_words(row: Row) -> str:
@@ -59,11 +69,11 @@ def effect_words(row: Row) -> str:
     return "; ".join(effect.value for effect in (*row.effects, *row.after))
 
 
-def answer_words(on: On, row: Row) -> str:
+def answer_words(row: Row, *, is_request: bool) -> str:
     """Return what answers a request by `row`: an error code with its name, a form, or `parked`; nothing for an input that is no request."""
     if row.answer is None:
-        return "parked" if on in REQUESTS else ""
-    return row.answer.value if isinstance(row.answer, Form) else _code(row.answer)
+        return "parked" if is_request else ""
+    return row.answer.value if isinstance(row.answer, AnswerName) else _code(row.answer)
 
 
 def _code(code: int) -> str:

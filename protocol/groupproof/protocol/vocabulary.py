@@ -121,7 +121,7 @@ class GroupState(StrEnum):
         return cls.COMPLETING_REBALANCE if value == "AwaitingSync" else None
 
 
-VALID_PREVIOUS_STATES: Final[Mapping[GroupState, frozenset[GroupState]]] = {
+VALID_PREVIOUS_STATES: Final[Mapping[StrEnum, frozenset[StrEnum]]] = {
     GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE}),
     GroupState.PREPARING_REBALANCE: frozenset({GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}),
     GroupState.COMPLETING_REBALANCE: frozenset({GroupState.PREPARING_REBALANCE}),

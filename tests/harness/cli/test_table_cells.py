@@ -38,7 +38,7 @@ def test_what_cannot_come_up_says_why(groupproof: Call) -> None:
     from groupproof.protocol.spec.profiles import profile
     from groupproof.protocol.spec.terms import state_name
 
-    (event, state), reason = next(iter(profile().unreachable.items()))
+    (event, state), reason = next(iter(profile().table.unreachable.items()))
     assert f"cannot come up: {reason}" in groupproof("explain", f"{event.value}/{state_name(state)}").out
 
 

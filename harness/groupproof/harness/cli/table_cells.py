@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groupproof.protocol.spec.profiles import Profile
-    from groupproof.protocol.spec.terms import On, Row, State
+    from groupproof.protocol.spec.cells import EventKind, Row, State
+    from groupproof.protocol.spec.dialect import Table
 
 __all__ = ["cell_lines"]
 
@@ -19,10 +19,10 @@ def cell_lines(name: str, profile_name: str | None) -> list[str] | None:
     """
     from groupproof.harness.troubles import WrongUsage
     from groupproof.protocol.spec.profiles import NEWEST, UnknownProfile, profile
-    from groupproof.protocol.spec.terms import On
+    from groupproof.protocol.spec.registry import dialects
 
     input_name, *rest = name.split("/")
-    event = next((event for event in On if event.value.lower() == input_name.lower()), None)
+    event = next((event for dialect in dialects() for event in dialect.events if event.value.lower() == input_name.lower()), None)
     if event is None:
         return None
     try:
@@ -30,14 +30,18 @@ def cell_lines(name: str, profile_name: str | None) -> list[str] | None:
     except UnknownProfile as unknown:
         raise WrongUsage(str(unknown)) from None
     lines = [f"{event.value} in {found.name}; the first row whose condition holds is the rule"]
-    if found.before_group.get(event):
-        lines += ["", "Before the group is looked at", *_rows(event, found.before_group[event])]
-    for state, rows in _states(found, event, *rest[:1]).items():
-        lines += ["", *_state(found, event, state, _chosen(rows, name, *rest[1:]))]
+    tables = [table for table in found.tables.values() if event in table.dialect.events] or [found.table]
+    for table in tables:
+        if len(tables) > 1:
+            lines += ["", f"Of {table.dialect.group_says}"]
+        if table.before_group.get(event):
+            lines += ["", "Before the group is looked at", *_rows(table, event, table.before_group[event])]
+        for state, rows in _states(found.name, table, event, *rest[:1]).items():
+            lines += ["", *_state(table, event, state, _chosen(rows, name, *rest[1:]))]
     return lines
 
 
-def _states(found: Profile, event: On, state_name: str | None = None) -> Mapping[State, tuple[Row, ...]]:
+def _states(profile_name: str, found: Table, event: EventKind, state_name: str | None = None) -> Mapping[State, tuple[Row, ...]]:
     from groupproof.harness.selection import nearest
     from groupproof.harness.troubles import WrongUsage
     from groupproof.protocol.spec.terms import state_name as name_of
@@ -49,7 +53,7 @@ def _states(found: Profile, event: On, state_name: str | None = None) -> Mapping
     if not chosen:
         known = [name_of(state) for state in states]
         raise WrongUsage(
-            f"{event.value} has no state {state_name!r} in {found.name}{nearest(state_name, known)}; it has {', '.join(known) or 'none'}"
+            f"{event.value} has no state {state_name!r} in {profile_name}{nearest(state_name, known)}; it has {', '.join(known) or 'none'}"
         )
     return chosen
 
@@ -64,21 +68,21 @@ def _chosen(rows: tuple[Row, ...], name: str, rule: str | None = None) -> tuple[
     return chosen
 
 
-def _state(found: Profile, event: On, state: State, rows: tuple[Row, ...]) -> Iterator[str]:
+def _state(found: Table, event: EventKind, state: State, rows: tuple[Row, ...]) -> Iterator[str]:
     from groupproof.protocol.spec.terms import state_name
 
     yield f"{event.value}/{state_name(state)}"
     if not rows:
         yield f"  cannot come up: {found.unreachable[event, state]}"
-    yield from _rows(event, rows)
+    yield from _rows(found, event, rows)
 
 
-def _rows(event: On, rows: tuple[Row, ...]) -> Iterator[str]:
+def _rows(table: Table, event: EventKind, rows: tuple[Row, ...]) -> Iterator[str]:
     from groupproof.protocol.render_tables import answer_words, effect_words
 
     for number, row in enumerate(rows, 1):
         yield f"  {number}. {row.name}: {row.guard.value}"
-        yield f"     answer: {answer_words(event, row) or 'none'}"
+        yield f"     answer: {answer_words(row, is_request=event in table.dialect.requests) or 'none'}"
         if row.effects or row.after:
             yield f"     does: {effect_words(row)}"
         if row.then:

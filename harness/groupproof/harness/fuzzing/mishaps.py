@@ -64,9 +64,10 @@ class Setting:
 def codes_of(api: Api, release: Profile) -> list[int]:
     """Return the errors that a broker of the release may answer `api` with, whatever the group's state; each once, in order."""
     codes: set[int] = {ErrorCode.COORDINATOR_NOT_AVAILABLE} if api is Api.FIND_COORDINATOR else set()
+    table = release.table
     for on in _ON.get(api, ()):
-        rows = [*release.before_group.get(on, ()), *(row for rows in release.cells[on].values() for row in rows)]
-        codes |= {row.answer for row in rows if isinstance(row.answer, int)} | set(release.appends.get(on, {}).values())
+        rows = [*table.before_group.get(on, ()), *(row for rows in table.cells[on].values() for row in rows)]
+        codes |= {row.answer for row in rows if isinstance(row.answer, int)} | set(table.appends.get(on, {}).values())
     return sorted(int(code) for code in (codes | {ErrorCode.GROUP_AUTHORIZATION_FAILED}) - _UNFOUNDED)
 
 

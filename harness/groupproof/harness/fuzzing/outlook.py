@@ -16,8 +16,9 @@ from groupproof.harness.common_versions import common_versions
 from groupproof.harness.script import Ask, Ref
 from groupproof.harness.script_names import Memory, Names
 from groupproof.protocol.messages import JoinGroupResponse
+from groupproof.protocol.spec.cells import State
 from groupproof.protocol.typed import body_of
-from groupproof.protocol.vocabulary import Api, GroupState
+from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import WireError, message_of, read_request, write_request
 
 __all__ = ["STEP_MS", "Outlook", "Ranges", "Taken"]
@@ -64,7 +65,7 @@ class Outlook:
         return self._machine.view(self.memory.names.group("g"))
 
     @property
-    def state(self) -> GroupState | None:
+    def state(self) -> State:
         view = self.view
         return None if view is None else view.state
 

@@ -45,8 +45,9 @@ def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int
 def answers_by_rule(profile: str) -> Mapping[str, Any]:
     """Return what each row says to the request that it is applied to, by the row's name; None where it says nothing itself."""
     rows: dict[str, Row] = {rule_name(on, state, row): row for on, state, row in profile_named(profile).rules()}
-    for on, cell in profile_named(profile).before_group.items():
-        rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
+    for table in profile_named(profile).tables.values():
+        for on, cell in table.before_group.items():
+            rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
     return {name: row.answer for name, row in rows.items()}
 
 

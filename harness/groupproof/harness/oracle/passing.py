@@ -74,7 +74,7 @@ def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:
 
 def shows_dead_group(asked: Exchange, deletions: Iterable[Exchange], profile: Profile) -> bool:
     """Tell whether an answer is a Dead group's, and one of the deletions was still under way: the coordinator in Scala forgets the group only when it has written that."""
-    cells = {on.value: states for on, states in profile.cells.items()}
+    cells = {on.value: states for on, states in profile.table.cells.items()}
     row = cells.get(asked.api.title, {}).get(GroupState.DEAD, (None,))[-1]
     is_under_way = any(each.api in _DELETIONS and (each.answered_ms or each.gone_ms) >= asked.ready_ms for each in deletions)
     is_so_refused = row is not None and isinstance(row.answer, ErrorCode) and error_of(asked.api, asked.answer or {}) == row.answer

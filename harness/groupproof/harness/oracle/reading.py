@@ -20,8 +20,9 @@ from groupproof.harness.oracle.telling import Prediction, finding_of, idle_findi
 from groupproof.harness.oracle.tolerance import Tolerance
 from groupproof.harness.oracle.walking import Divergence, Walked
 from groupproof.harness.verdicts import Finding, Proof, Verdict
-from groupproof.protocol.spec import REQUESTS, api_versions, profiles
+from groupproof.protocol.spec import api_versions, profiles
 from groupproof.protocol.spec import profile as profile_named
+from groupproof.protocol.spec.dialect import Table
 from groupproof.protocol.trace import Observation, Trace
 
 __all__ = ["Reading", "findings_of", "judge_of", "predictions", "read", "settings_of", "transitions"]
@@ -170,10 +171,15 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
 
 def _rules(release: str, history: History) -> tuple[object, ...]:
     """Return all of a release's table that can bear upon the requests of a history."""
-    table, asked = profile_named(release), {each.api.title for each in history.exchanges}
-    cells = {on: states for on, states in table.cells.items() if on not in REQUESTS or on.value in asked}
+    kept_by, asked = profile_named(release), {each.api.title for each in history.exchanges}
+    return tuple(_bearing(table, asked) for table in kept_by.tables.values()), kept_by.defaults, kept_by.line
+
+
+def _bearing(table: Table, asked: Collection[str]) -> tuple[object, ...]:
+    """Return what of a table bears upon requests of the APIs `asked`."""
+    cells = {on: states for on, states in table.cells.items() if on not in table.dialect.requests or on.value in asked}
     checks = {on: rows for on, rows in table.before_group.items() if on.value in asked}
-    return cells, checks, table.fields, table.appends, table.defaults, table.line
+    return table.dialect.name, cells, checks, table.fields, table.appends
 
 
 def _speaks(release: str, history: History) -> bool:

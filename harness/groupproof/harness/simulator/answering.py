@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.coordinator import Reply, Transition
 from groupproof.harness.simulator.simulation import Broken
 from groupproof.protocol.messages import JoinGroupRequest, SyncGroupRequest
+from groupproof.protocol.spec.cells import State
 from groupproof.protocol.vocabulary import GroupState
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class Answering:
         self._answers_the_removed = answers_the_removed
         self._parked: dict[type, dict[str, int]] = {JoinGroupRequest: {}, SyncGroupRequest: {}}
         self._open: int | None = None
-        self._state: GroupState | None = None
+        self._state: State = None
         self._has_moved = False
 
     def taken_up(self, token: int) -> None:
@@ -81,7 +83,7 @@ class Answering:
             parked.clear()
         self._open, self._state = None, None
 
-    def led_in(self, state: GroupState | None) -> None:
+    def led_in(self, state: State) -> None:
         self._state = state
 
     def _park(self, token: int, taken: PendingRequest) -> None:
@@ -92,7 +94,7 @@ class Answering:
             raise Broken("INV-06", f"{taken.request.api.title} is parked in {self._state}")
         self._parked[type(taken.request)][_key(taken, token)] = token
 
-    def _none_left(self, kind: type, but_in: GroupState) -> None:
+    def _none_left(self, kind: type, but_in: StrEnum) -> None:
         parked = self._parked[kind]
         if parked and self._state is not but_in:
             if self._answers_the_removed:

@@ -27,6 +27,7 @@ from groupproof.protocol.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from groupproof.protocol.spec.cells import State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Deadlines:
         self._synced: set[str] = set()
         self._instances: set[str] = set()
         self._restarted: set[str] = set()  # instances that have just joined anew
-        self._state: GroupState | None = None
+        self._state: State = None
         self._prepares_since_ms = self._completes_since_ms = 0
         self._prepared_since_ms = 0  # the join phase that ended last
         self._phase = 0
@@ -81,7 +82,7 @@ class Deadlines:
         if not timeouts.spares_newcomers:
             heap.after(_LOOK_MS, self._look_for_silent)
 
-    def led_by(self, machine: Coordinator, state: GroupState | None) -> None:
+    def led_by(self, machine: Coordinator, state: State) -> None:
         """Begin a tenure: every session starts anew (EMIG-03)."""
         self._machine, self._state = machine, state
         self._members = dict.fromkeys(machine.member_ids(GROUP), self._heap.now_ms)

@@ -21,6 +21,7 @@ from groupproof.protocol.messages import (
     SyncGroupResponse,
 )
 from groupproof.protocol.spec import On
+from groupproof.protocol.spec.cells import State
 from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, ErrorCode, GroupState
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Generations:
     def __init__(self, *, takes_late: bool = False) -> None:
         self._takes_late = takes_late
         self.current = self.stored = self._previous = Generation(0)
-        self.state: GroupState | None = None
+        self.state: State = None
         self._is_led = False
         self._instances: dict[str, str] = {}
         self._given: dict[str, str] = {}

@@ -51,8 +51,8 @@ class Run:
     """One run, made ready."""
 
     def __init__(self, simulation: Simulation, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> None:
-        table = profile(simulation.profile)
-        self.simulation = simulation = settled(simulation, table.release)
+        release = profile(simulation.profile)
+        self.simulation = simulation = settled(simulation, release.release)
         self.plan = drawn(simulation) if plan is None else plan
         streams = Streams(simulation.seed)
         self.heap = Heap()
@@ -62,11 +62,11 @@ class Run:
         timeouts = Timeouts(
             session_ms=_told(simulation.session_timeout_ms), rebalance_ms=_told(simulation.max_poll_interval_ms),
             initial_delay_ms=broker_settings.group_initial_rebalance_delay_ms, newcomer_ms=broker_settings.new_member_join_timeout_ms,
-            bounds_syncs=bool(table.cells.get(On.SYNC_DEADLINE)), spares_newcomers=table.release < _NEWCOMERS_HAVE_SESSIONS,
+            bounds_syncs=bool(release.table.cells.get(On.SYNC_DEADLINE)), spares_newcomers=release.release < _NEWCOMERS_HAVE_SESSIONS,
         )  # fmt: skip
         self.invariants = Invariants(
-            self.heap, timeouts, retention_ms=broker_settings.offsets_retention_ms, answers_the_removed=table.release >= _ANSWERS_THE_REMOVED,
-            takes_late=table.release >= STATIC_SINCE and table.rule(_RETURNS_LATE).then is None,
+            self.heap, timeouts, retention_ms=broker_settings.offsets_retention_ms, answers_the_removed=release.release >= _ANSWERS_THE_REMOVED,
+            takes_late=release.release >= STATIC_SINCE and release.rule(_RETURNS_LATE).then is None,
         )  # fmt: skip
         brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record)
         brokers.topics = {TOPIC: _told(simulation.partitions), OTHER_TOPIC: 2}

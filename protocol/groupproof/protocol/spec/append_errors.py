@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupproof.protocol.spec.cells import EventKind
 from groupproof.protocol.spec.terms import On
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["FIRST_APPENDS", "FIRST_JAVA_APPENDS", "NEWEST_APPENDS", "SCALA_APPENDS", "Appends"]
 
 Answers = Mapping[int, int]
-Appends = Mapping[On, Answers]
+Appends = Mapping[EventKind, Answers]
 
 _UNAVAILABLE: Final[Answers] = dict[int, int].fromkeys(
     (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND),

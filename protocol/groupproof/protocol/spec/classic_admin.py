@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupproof.protocol.spec.cells import Cell, Cells, EventKind, Place
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row, State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -24,7 +25,7 @@ _NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAI
 _LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10")
 _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
 
-ADMIN_BEFORE_GROUP: Final[Mapping[On, tuple[Row, ...]]] = {
+ADMIN_BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
     On.DESCRIBE_GROUPS: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),  # the empty group id is allowed
     On.LIST_GROUPS: (
         _NOT_ACTIVE,
@@ -78,12 +79,10 @@ _DELETE: Final[Mapping[State, tuple[Row, ...]]] = {
     DEAD: _missing("TR-148"),
 }  # fmt: skip
 
-ADMIN: Final[Mapping[On, Mapping[State, tuple[Row, ...]]]] = {
+ADMIN: Final[Cells] = {
     On.DESCRIBE_GROUPS: _DESCRIBE,
     On.LIST_GROUPS: _LIST,
     On.DELETE_GROUPS: _DELETE,
 }
 
-UNREACHABLE_ADMIN: Final[Mapping[tuple[On, State], str]] = {
-    (On.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in GroupState
-}
+UNREACHABLE_ADMIN: Final[Mapping[Place, str]] = {(On.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in GroupState}

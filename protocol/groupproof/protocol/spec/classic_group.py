@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from groupproof.protocol.spec.cells import Cell, Cells, EventKind, Place
 from groupproof.protocol.spec.classic_admin import ADMIN, ADMIN_BEFORE_GROUP, UNREACHABLE_ADMIN
 from groupproof.protocol.spec.classic_offsets import OFFSETS, OFFSETS_BEFORE_GROUP, UNREACHABLE_OFFSETS
 from groupproof.protocol.spec.classic_timers import CONSEQUENCES, TIMERS, UNREACHABLE_TIMERS
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row, State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-__all__ = ["BEFORE_GROUP", "TABLE", "UNNAMED", "UNREACHABLE", "Cells"]
-
-Cells = Mapping[On, Mapping[State, tuple[Row, ...]]]
+__all__ = ["BEFORE_GROUP", "TABLE", "UNNAMED", "UNREACHABLE"]
 
 EMPTY: Final = GroupState.EMPTY
 PREPARING: Final = GroupState.PREPARING_REBALANCE
@@ -54,7 +53,7 @@ _UNNAMED = (Effect.BLANK_MEMBER_ID,)
 _THREAD = "read in GroupCoordinatorService 4.0: an error met on the coordinator's thread is answered without the member id"
 
 # Checked before the group is looked at; when none holds, the group's state decides.
-BEFORE_GROUP: Final[Mapping[On, tuple[Row, ...]]] = {
+BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
     On.JOIN_GROUP: (
         _NOT_ACTIVE, _GROUP_ID, _SESSION_BOUNDS,
         replace(_LOADING, effects=_UNNAMED, note=_THREAD), replace(_LED_ELSEWHERE, effects=_UNNAMED, note=_THREAD),
@@ -339,7 +338,7 @@ TABLE: Final[Cells] = {
     **CONSEQUENCES,
 }
 
-UNREACHABLE: Final[Mapping[tuple[On, State], str]] = {
+UNREACHABLE: Final[Mapping[Place, str]] = {
     (On.LEAVE_ENTRY, DEAD): "a Dead group answers the whole LeaveGroup",
     (On.LEFT, NO_GROUP): "where there is no group nobody was removed",
     (On.LEFT, DEAD): "a Dead group answers the whole LeaveGroup",

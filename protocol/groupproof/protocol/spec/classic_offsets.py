@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupproof.protocol.spec.cells import Cell, Cells, EventKind, Place
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row, State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -28,7 +29,7 @@ _GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_
 _LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10")
 _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
 
-OFFSETS_BEFORE_GROUP: Final[Mapping[On, tuple[Row, ...]]] = {
+OFFSETS_BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
     On.OFFSET_DELETE: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE),
     On.TXN_OFFSET_COMMIT: (
         _NOT_ACTIVE,
@@ -108,14 +109,14 @@ _RETENTION: Final[Mapping[State, tuple[Row, ...]]] = {
     DEAD: (Row("dead", Guard.ALWAYS, None, "TR-146"),),
 }  # fmt: skip
 
-OFFSETS: Final[Mapping[On, Mapping[State, tuple[Row, ...]]]] = {
+OFFSETS: Final[Cells] = {
     On.OFFSET_DELETE: _DELETE,
     On.TXN_OFFSET_COMMIT: _COMMIT,
     On.TXN_MARKER: _MARKER,
     On.RETENTION: _RETENTION,
 }
 
-UNREACHABLE_OFFSETS: Final[Mapping[tuple[On, State], str]] = {
+UNREACHABLE_OFFSETS: Final[Mapping[Place, str]] = {
     (On.TXN_MARKER, NO_GROUP): "a transaction that committed offsets made their group, which holds them",
     (On.RETENTION, NO_GROUP): "timers and consequences need a group",
 }

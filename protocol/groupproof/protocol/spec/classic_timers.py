@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupproof.protocol.spec.cells import Cells, Place
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Guard, On, Row, State
 from groupproof.protocol.vocabulary import GroupState
 
@@ -158,7 +159,7 @@ _UNLOADED: Final[Mapping[State, tuple[Row, ...]]] = {
     DEAD: _unloaded("TR-148"),
 }
 
-TIMERS: Final[Mapping[On, Mapping[State, tuple[Row, ...]]]] = {
+TIMERS: Final[Cells] = {
     On.SESSION_END: _SESSION_END,
     On.INITIAL_DELAY_END: _INITIAL_DELAY_END,
     On.JOIN_DEADLINE: _JOIN_DEADLINE,
@@ -166,7 +167,7 @@ TIMERS: Final[Mapping[On, Mapping[State, tuple[Row, ...]]]] = {
     On.CLEANUP: _CLEANUP,
 }
 
-CONSEQUENCES: Final[Mapping[On, Mapping[State, tuple[Row, ...]]]] = {
+CONSEQUENCES: Final[Cells] = {
     On.JOIN_CHECK: _JOIN_CHECK,
     On.ABSENCE_CHECK: _ABSENCE_CHECK,
     On.APPENDED: _APPENDED,
@@ -179,7 +180,7 @@ _TIMER_ENDS = "the timer ends with the state it belongs to"
 _CHECKED_IN_PREPARING = "only rows that are in PreparingRebalance, or move to it, ask for the check"
 
 # Cells that cannot come up, each with the reason; to meet one is a fault of the machine, never of a peer.
-UNREACHABLE_TIMERS: Final[Mapping[tuple[On, State], str]] = {
+UNREACHABLE_TIMERS: Final[Mapping[Place, str]] = {
     **{(on, NO_GROUP): "timers and consequences need a group" for on in (*TIMERS, *CONSEQUENCES)},
     **{(on, state): _TIMER_ENDS for on in (On.INITIAL_DELAY_END, On.JOIN_DEADLINE) for state in (EMPTY, COMPLETING, STABLE, DEAD)},
     **{(On.SYNC_DEADLINE, state): _TIMER_ENDS for state in (EMPTY, PREPARING, DEAD)},

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from groupproof.protocol.spec.cells import AnswerName, EffectName, EventKind, Row, State, state_name
+from groupproof.protocol.spec.dialect import Table
 from groupproof.protocol.spec.profiles import Profile
-from groupproof.protocol.spec.terms import REQUESTS, Effect, Form, On, Row, State, state_name
 from groupproof.protocol.vocabulary import error_named
 
 __all__ = ["Contrast", "Difference", "contrast"]
@@ -42,22 +43,41 @@ class Contrast:
 def contrast(one: Profile, other: Profile) -> Contrast:
     """Compare two profiles."""
     found: dict[str, dict[_Place, list[str]]] = {}
-    for says, place, rule in (*_orders(one, other), *_cells(one, other)):
+    for says, place, rule in (each for tables in _tables(one, other) for each in (*_orders(*tables), *_cells(*tables))):
         found.setdefault(says, {}).setdefault(place, []).append(rule)
     behaviour = tuple(Difference(says=says, rules=tuple(_places(places))) for says, places in found.items())
     titles = {api.title: api for api in sorted({*one.api_versions, *other.api_versions})}
     versions = {title: (_range(one.api_versions.get(api)), _range(other.api_versions.get(api))) for title, api in titles.items()}
     return Contrast(
-        one=one.name, other=other.name, behaviour=behaviour, fields=_values(one.fields, other.fields),
+        one=one.name, other=other.name, behaviour=behaviour, fields=_values(_fields(one), _fields(other)),
         settings=_values(one.defaults, other.defaults),
         versions=tuple(f"{title}: {mine} | {theirs}" for title, (mine, theirs) in versions.items() if mine != theirs),
     )  # fmt: skip
 
 
-def _orders(one: Profile, other: Profile) -> Iterator[tuple[str, _Place, str]]:
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One profile's table, under the profile's name."""
+
+    name: str
+    table: Table
+
+
+def _tables(one: Profile, other: Profile) -> Iterator[tuple[_Side, _Side]]:
+    """Yield the tables to be compared: of each dialect that both speak; of profiles that have none in common, their first ones."""
+    common = [name for name in one.tables if name in other.tables]
+    pairs = [(one.tables[name], other.tables[name]) for name in common] or [(one.table, other.table)]
+    yield from ((_Side(one.name, mine), _Side(other.name, theirs)) for mine, theirs in pairs)
+
+
+def _fields(release: Profile) -> Mapping[str, int]:
+    return {name: value for table in release.tables.values() for name, value in table.fields.items()}
+
+
+def _orders(one: _Side, other: _Side) -> Iterator[tuple[str, _Place, str]]:
     """Yield the checks before the group where answers or order differ: there the order is the rule."""
-    for on in REQUESTS:
-        mine, theirs = one.before_group[on], other.before_group[on]
+    for on in dict.fromkeys((*one.table.dialect.requests, *other.table.dialect.requests)):
+        mine, theirs = one.table.before_group.get(on, ()), other.table.before_group.get(on, ())
         if [_bare(row) for row in mine] != [_bare(row) for row in theirs]:
             yield f"{one.name} checks: {_checks(mine)}. {other.name}: {_checks(theirs)}", (on.value, _BEFORE), "order"
 
@@ -70,18 +90,18 @@ def _extra(row: Row) -> str:
     return f" ({'; '.join(effect.value for effect in row.effects)})" if row.effects else ""
 
 
-def _cells(one: Profile, other: Profile) -> Iterator[tuple[str, _Place, str]]:
+def _cells(one: _Side, other: _Side) -> Iterator[tuple[str, _Place, str]]:
     """Yield (what differs, where, rule) for every rule that only one has, or that both have otherwise."""
-    for on in On:
-        for state in (None, *dict.fromkeys(state for profile in (one, other) for state in profile.cells.get(on, {}) if state is not None)):
+    for on in dict.fromkeys((*one.table.dialect.events, *other.table.dialect.events)):
+        for state in (None, *dict.fromkeys(state for side in (one, other) for state in side.table.cells.get(on, {}) if state is not None)):
             place = (on.value, state_name(state))
             yield from ((says, place, rule) for says, rule in _cell(one, other, on, state))
 
 
-def _cell(one: Profile, other: Profile, on: On, state: State) -> Iterator[tuple[str, str]]:
-    mine = {row.name: row for row in one.cells.get(on, {}).get(state, ())}
-    theirs = {row.name: row for row in other.cells.get(on, {}).get(state, ())}
-    silent = "parked" if on in REQUESTS else "no answer"
+def _cell(one: _Side, other: _Side, on: EventKind, state: State) -> Iterator[tuple[str, str]]:
+    mine = {row.name: row for row in one.table.cells.get(on, {}).get(state, ())}
+    theirs = {row.name: row for row in other.table.cells.get(on, {}).get(state, ())}
+    silent = "parked" if on in one.table.dialect.requests else "no answer"
     for name in dict.fromkeys((*mine, *theirs)):
         if name not in theirs:
             yield f"only {one.name}: {_sentence(mine[name], silent)}", name
@@ -105,7 +125,7 @@ def _sentence(row: Row, silent: str) -> str:
 def _answer(row: Row, silent: str) -> str:
     if row.answer is None:
         return silent
-    if isinstance(row.answer, Form):
+    if isinstance(row.answer, AnswerName):
         return row.answer.value
     return "0" if row.answer == 0 else f"{int(row.answer)} {error_named(row.answer)}"
 
@@ -123,7 +143,7 @@ def _changes(one: str, mine: Row, other: str, theirs: Row, silent: str) -> str:
     return "; ".join(told) or f"in another order: {'; '.join(effect.value for effect in (*mine.effects, *mine.after))}"
 
 
-def _more(row: Row, than: Row) -> list[Effect]:
+def _more(row: Row, than: Row) -> list[EffectName]:
     others = (*than.effects, *than.after)
     return [effect for effect in (*row.effects, *row.after) if effect not in others]
 

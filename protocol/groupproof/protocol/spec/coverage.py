@@ -104,9 +104,10 @@ def cited() -> Mapping[str, Sequence[str]]:
     """Return the rules of the tables by the requirement that they cite: of all releases of the group, and of the member."""
     found: dict[str, dict[str, None]] = {}
     for name in known_profiles():
-        for on, checks in profile(name).before_group.items():
-            for check in checks:
-                found.setdefault(check.requirement, {})[f"{on.value}/before/{check.name}"] = None
+        for table in profile(name).tables.values():
+            for on, checks in table.before_group.items():
+                for check in checks:
+                    found.setdefault(check.requirement, {})[f"{on.value}/before/{check.name}"] = None
         for on, state, row in profile(name).rules():
             found.setdefault(row.requirement, {})[rule_name(on, state, row)] = None
     for api, reactions in REACTIONS.items():

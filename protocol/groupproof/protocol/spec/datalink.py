@@ -1,8 +1,8 @@
-"""DataLink's Manager as a relative of Kafka's coordinators: what it does otherwise than Kafka 0.10.1, which it was written after.
+"""The dialect of DataLink's Manager, a relative of Kafka's coordinators: what it does otherwise than Kafka 0.10.1, which it was written after.
 
 Read in `GroupCoordinator`, `GroupMetadata` and `SessionHandler` of ucarGroup/DataLink at dd8d26a, and in the design that the catalogue calls
-seed 001. The table of `datalink` is that of the oldest release of Kafka with the deltas here: no initial delay, nothing stored, no offsets,
-an operator who can force a rebalance. `datalink` knows no Dead group (MGR-32, DISC-19); `datalink-dead` is the same with the Dead state that
+seed 001. The table of the dialect is that of classic groups in the oldest release of Kafka with the delta here: no initial delay, nothing stored, no offsets,
+an operator who can force a rebalance. The profile `datalink` knows no Dead group (MGR-32, DISC-19); `datalink-dead` is the same with the Dead state that
 the code has answers for and never enters, and that the design plans (PLAN-04).
 """
 
@@ -12,25 +12,21 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.spec.api_versions import Range
+from groupproof.protocol.spec.cells import Place
+from groupproof.protocol.spec.classic import CLASSIC
 from groupproof.protocol.spec.classic_group import TABLE
 from groupproof.protocol.spec.defaults import NEWEST_DEFAULTS
-from groupproof.protocol.spec.deltas import Change, Delta, Release, gone
+from groupproof.protocol.spec.deltas import Change, Delta, Line, Release, gone
+from groupproof.protocol.spec.dialect import Dialect, Relative, table_of, undone
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Guard, On, Row, State
 from groupproof.protocol.vocabulary import Api, GroupState
 
-__all__ = ["BASE", "DATALINK", "DATALINK_DEAD", "DEFAULTS", "DELTAS_OF", "RELATIVES", "UNREACHABLE_OF", "VERSIONS"]
+__all__ = ["BASE", "DATALINK", "DEFAULTS", "VERSIONS"]
 
-DATALINK: Final = "datalink"
-DATALINK_DEAD: Final = "datalink-dead"
 BASE: Final[Release] = (0, 10, 1)
 """The release of Kafka that DataLink was written after (TIMER-27)."""
 
 _READ: Final = "Read in the sources of ucarGroup/DataLink at dd8d26a, which was written after Kafka 0.10.1.0; not compared with a running Manager."
-RELATIVES: Final[Mapping[str, str]] = {
-    DATALINK: f"{_READ} No group is ever Dead, as the design says.", DATALINK_DEAD: f"{_READ} Dead is as planned: what leaves a Manager goes through it.",
-}  # fmt: skip
-"""What each profile rests on."""
-
 EMPTY: Final = GroupState.EMPTY
 PREPARING: Final = GroupState.PREPARING_REBALANCE
 COMPLETING: Final = GroupState.COMPLETING_REBALANCE
@@ -113,11 +109,9 @@ _WITHOUT_DEAD = Delta(
     ),
 )
 
-DELTAS_OF: Final[Mapping[str, tuple[Delta, ...]]] = {DATALINK: (_MANAGER, _WITHOUT_DEAD), DATALINK_DEAD: (_MANAGER,)}
-
 _NO_DEAD: Final = "nothing enters Dead (MGR-32, DISC-19)"
 _AT_ONCE: Final = "nothing is stored: the leader's assignment is in force at once (MGR-34)"
-_BOTH: Final[Mapping[tuple[On, State], str]] = {
+_BOTH: Final[Mapping[Place, str]] = {
     **{(on, state): "the Manager has no such request" for on in _NOT_SERVED for state in (NO_GROUP, *GroupState)},
     **{(On.INITIAL_DELAY_END, state): "there is no initial delay (IDJ-15)" for state in GroupState},
     **{(On.SYNC_DEADLINE, state): "nothing bounds the wait for a SyncGroup (DISC-14)" for state in GroupState},
@@ -125,7 +119,42 @@ _BOTH: Final[Mapping[tuple[On, State], str]] = {
     **{(On.APPENDED, state): _AT_ONCE for state in (EMPTY, PREPARING, STABLE, DEAD)},
     **{(On.LOADED, state): "the new active Manager starts without groups (MGR-33)" for state in GroupState},
 }
-UNREACHABLE_OF: Final[Mapping[str, Mapping[tuple[On, State], str]]] = {
-    DATALINK: {**_BOTH, **{(on, DEAD): _NO_DEAD for on in On}},
-    DATALINK_DEAD: _BOTH,
-}
+
+_KAFKA: Final = table_of(CLASSIC, BASE, Line.SCALA)
+
+DATALINK: Final = Dialect(
+    name="datalink",
+    group_says="a group of DataLink's workers",
+    states=GroupState,
+    events=CLASSIC.events,
+    requests=CLASSIC.requests,
+    timers=CLASSIC.timers,
+    guards=CLASSIC.guards,
+    otherwise=CLASSIC.otherwise,
+    answers=CLASSIC.answers,
+    effects=CLASSIC.effects,
+    cells=undone(_MANAGER, {**_KAFKA.cells, On.FORCED: {}}),
+    before_group=_KAFKA.before_group,
+    unreachable={**_KAFKA.unreachable, **_BOTH},
+    valid_previous_states=CLASSIC.valid_previous_states,
+    fields=_KAFKA.fields,
+    appends=_KAFKA.appends,
+    relatives=(
+        Relative(
+            name="datalink",
+            release=BASE,
+            says=f"{_READ} No group is ever Dead, as the design says.",
+            api_versions=VERSIONS,
+            defaults=DEFAULTS,
+            deltas=(_WITHOUT_DEAD,),
+            unreachable={(on, DEAD): _NO_DEAD for on in CLASSIC.events},
+        ),
+        Relative(
+            name="datalink-dead",
+            release=BASE,
+            says=f"{_READ} Dead is as planned: what leaves a Manager goes through it.",
+            api_versions=VERSIONS,
+            defaults=DEFAULTS,
+        ),
+    ),
+)

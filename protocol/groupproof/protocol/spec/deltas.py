@@ -1,4 +1,4 @@
-"""A delta: what one release changed in the table of the classic group, written as what held before it.
+"""A delta: what one release changed in the table of a dialect, written as what held before it.
 
 A delta names the release that brought today's rule (`since`) and says what was there instead: other rows of a cell (`was`), another order
 of the checks before the group, words of the table that meant others everywhere (`effects`, `guards`), fields of answers, cells that could
@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from groupproof.protocol.spec.terms import Effect, Guard, On, Row, State, state_name
+from groupproof.protocol.spec.cells import Cell, EffectName, EventKind, GuardName, Row, State, state_name
 
 __all__ = ["Cell", "Change", "Delta", "Effects", "Line", "Release", "applied", "gone", "place", "with_effects", "with_guards"]
 
 Release = tuple[int, ...]
-Cell = tuple[Row, ...]
-Effects = Mapping[Effect, tuple[Effect, ...]]
+Effects = Mapping[EffectName, tuple[EffectName, ...]]
 
 
 class Line(Enum):
@@ -35,7 +34,7 @@ class Change:
     A cell that is left without rows could not come up.
     """
 
-    on: On
+    on: EventKind
     states: tuple[State, ...]
     name: str | None = None
     rows: Cell = ()
@@ -55,15 +54,15 @@ class Delta:
     what: str
     was: tuple[Change, ...] = ()
     effects: Effects = field(default_factory=dict)
-    guards: Mapping[Guard, Guard] = field(default_factory=dict)
-    before_group: Mapping[On, Cell] = field(default_factory=dict)
+    guards: Mapping[GuardName, GuardName] = field(default_factory=dict)
+    before_group: Mapping[EventKind, Cell] = field(default_factory=dict)
     fields: Mapping[str, int] = field(default_factory=dict)
-    appends: Mapping[On, Mapping[int, int]] = field(default_factory=dict)
-    unreachable: Mapping[tuple[On, State], str] = field(default_factory=dict)
+    appends: Mapping[EventKind, Mapping[int, int]] = field(default_factory=dict)
+    unreachable: Mapping[tuple[EventKind, State], str] = field(default_factory=dict)
     line: Line | None = None
 
 
-def gone(on: On, states: tuple[State, ...], *names: str) -> tuple[Change, ...]:
+def gone(on: EventKind, states: tuple[State, ...], *names: str) -> tuple[Change, ...]:
     """Return the changes that say: none of these rows was there."""
     return tuple(Change(on=on, states=states, name=name) for name in names)
 
@@ -92,10 +91,10 @@ def with_effects(row: Row, effects: Effects) -> Row:
     return replace(row, effects=_instead(row.effects, effects), after=_instead(row.after, effects))
 
 
-def with_guards(row: Row, guards: Mapping[Guard, Guard]) -> Row:
+def with_guards(row: Row, guards: Mapping[GuardName, GuardName]) -> Row:
     """Return the row with the guard it had."""
     return replace(row, guard=guards[row.guard]) if row.guard in guards else row
 
 
-def _instead(present: tuple[Effect, ...], effects: Effects) -> tuple[Effect, ...]:
+def _instead(present: tuple[EffectName, ...], effects: Effects) -> tuple[EffectName, ...]:
     return tuple(each for effect in present for each in effects.get(effect, (effect,)))

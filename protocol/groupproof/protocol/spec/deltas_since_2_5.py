@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupproof.protocol.spec.cells import Cell, EventKind
 from groupproof.protocol.spec.classic_group import UNNAMED
 from groupproof.protocol.spec.deltas import Change, Delta, Line, gone
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Form, Guard, On, Row
@@ -28,7 +29,7 @@ def _loading(answer: ErrorCode, requirement: str = "FIND-10", note: str = "") ->
 
 
 # `validateGroupStatus` of the coordinator in Scala, from 2.0 on (JOIN-55); the offset APIs allow the empty group id.
-SCALA_ORDER: Final[Mapping[On, tuple[Row, ...]]] = {
+SCALA_ORDER: Final[Mapping[EventKind, Cell]] = {
     On.JOIN_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE, _SESSION_BOUNDS),
     On.SYNC_GROUP: (
         UNNAMED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from groupproof.protocol.spec.cells import Cell, EventKind
 from groupproof.protocol.spec.deltas import Change, Delta, gone
 from groupproof.protocol.spec.terms import NO_GROUP, Effect, Guard, On, Row
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -30,7 +31,7 @@ _NOT_LOADED = Row(
 _SESSION_BOUNDS = Row("session-timeout", Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, ErrorCode.INVALID_SESSION_TIMEOUT, "JOIN-27")
 
 # Before 2.0 (JOIN-29); only JoinGroup asked for a group id.
-FIRST_ORDER: Final[Mapping[On, tuple[Row, ...]]] = {
+FIRST_ORDER: Final[Mapping[EventKind, Cell]] = {
     On.JOIN_GROUP: (_NOT_ACTIVE, _GROUP_ID, _NOT_LOADED, _SESSION_BOUNDS),
     **dict.fromkeys((On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP, On.OFFSET_COMMIT, On.OFFSET_FETCH), (_NOT_ACTIVE, _NOT_LOADED)),
 }

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from groupproof.protocol.spec.cells import AnswerName, Place, Row, rule_name, state_name
+from groupproof.protocol.spec.dialect import Table
 from groupproof.protocol.spec.profiles import Profile, known_profiles, profile
-from groupproof.protocol.spec.terms import Form, On, Row, State, rule_name, state_name
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["SNAPSHOTS", "printed", "stale", "write"]
@@ -34,9 +35,18 @@ def stale(folder: Path = SNAPSHOTS) -> list[str]:
     return sorted({name for name in known_profiles() if committed.get(name) != printed(name)} | committed.keys() - set(known_profiles()))
 
 
-def _lines(table: Profile) -> Iterator[str]:
-    yield f"# {table.name}: the resolved table. Generated; {REMEDY}"
+def _lines(release: Profile) -> Iterator[str]:
+    yield f"# {release.name}: the resolved table. Generated; {REMEDY}"
     yield "# rule | guard | answer | requirement | effects | then | after"
+    for table in release.tables.values():
+        if len(release.tables) > 1:
+            yield from ("", f"# the dialect {table.dialect.name}")
+        yield from _table(table)
+    yield from (f"default {name} = {value}" for name, value in release.defaults.items())
+    yield from (f"versions {api.title} {oldest}-{newest}" for api, (oldest, newest) in sorted(release.api_versions.items()))
+
+
+def _table(table: Table) -> Iterator[str]:
     for on, checks in table.before_group.items():
         yield from ("", *(_line(f"{on.value}/before/{row.name}", row) for row in checks))
     for on, states in table.cells.items():
@@ -47,8 +57,6 @@ def _lines(table: Profile) -> Iterator[str]:
     yield ""
     yield from (f"field {name} = {value}" for name, value in table.fields.items())
     yield from (f"append {on.value} {told}" for on, answers in table.appends.items() for told in sorted(map(_append, answers.items())))
-    yield from (f"default {name} = {value}" for name, value in table.defaults.items())
-    yield from (f"versions {api.title} {oldest}-{newest}" for api, (oldest, newest) in sorted(table.api_versions.items()))
 
 
 def _append(answer: tuple[int, int]) -> str:
@@ -56,7 +64,7 @@ def _append(answer: tuple[int, int]) -> str:
     return f"{log.name} -> {told.value} {told.name}"
 
 
-def _place(cell: tuple[tuple[On, State], str]) -> tuple[str, str]:
+def _place(cell: tuple[Place, str]) -> tuple[str, str]:
     (on, state), _ = cell
     return on.value, state_name(state)
 
@@ -68,7 +76,7 @@ def _line(name: str, row: Row) -> str:
     return f"{name} | {row.guard.name} | {_answer(row.answer)} | {row.requirement} | {effects} | {then} | {after}"
 
 
-def _answer(answer: ErrorCode | Form | None) -> str:
+def _answer(answer: ErrorCode | AnswerName | None) -> str:
     if answer is None:
         return "-"
     return f"{answer.value} {answer.name}" if isinstance(answer, ErrorCode) else answer.name

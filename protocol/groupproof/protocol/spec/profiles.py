@@ -1,4 +1,4 @@
-"""A profile: the table of one release, with everything else that its brokers fix (versions, default settings, fields of answers)."""
+"""A profile: the tables of one release, one for each dialect that it speaks, with everything else that its brokers fix (versions, default settings)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from groupproof.protocol.spec.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.spec.api_versions import Range, advertised
-from groupproof.protocol.spec.append_errors import NEWEST_APPENDS, Appends
-from groupproof.protocol.spec.classic_group import BEFORE_GROUP, TABLE, UNREACHABLE
-from groupproof.protocol.spec.datalink import BASE, DEFAULTS, DELTAS_OF, UNREACHABLE_OF, VERSIONS
+from groupproof.protocol.spec.cells import EventKind, Place, Row, State
 from groupproof.protocol.spec.defaults import defaults
-from groupproof.protocol.spec.deltas import Cell, Delta, Line, applied, place, with_effects, with_guards
-from groupproof.protocol.spec.java_releases import JAVA_DELTAS
-from groupproof.protocol.spec.releases import DELTAS, NEWEST_FIELDS, OPTIONAL, RELEASES, line_of
-from groupproof.protocol.spec.terms import On, Row, State, rule_name
+from groupproof.protocol.spec.deltas import Line
+from groupproof.protocol.spec.dialect import Dialect, Table, table_of
+from groupproof.protocol.spec.registry import dialect_named, dialects, on_change, relative_named
+from groupproof.protocol.spec.releases import OPTIONAL, RELEASES, line_of
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
@@ -35,32 +32,36 @@ class UnknownProfile(ValueError):
 class Profile:
     """The group protocol as one release keeps it, like none but itself.
 
-    `before_group` holds the checks made before the group is looked at, `cells` the rows by input and state; `unreachable` says why a cell
-    is not there. `line` tells which of Kafka's coordinators it is.
+    `tables` are those of the dialects that it speaks, by name; `table` is the first of them, which of Kafka's releases is the classic one. `line` tells
+    which of Kafka's coordinators it is.
     """
 
     name: str
     release: tuple[int, ...]
     line: Line
-    before_group: Mapping[On, tuple[Row, ...]]
-    cells: Mapping[On, Mapping[State, tuple[Row, ...]]]
-    fields: Mapping[str, int]
-    appends: Appends
+    tables: Mapping[str, Table]
     api_versions: Mapping[Api, Range]
     defaults: Mapping[str, int]
-    unreachable: Mapping[tuple[On, State], str]
 
-    def rules(self) -> Iterator[tuple[On, State, Row]]:
-        """Yield every row of every cell, in the table's order."""
-        for on, states in self.cells.items():
-            for state, cell in states.items():
-                for row in cell:
-                    yield on, state, row
+    @property
+    def table(self) -> Table:
+        return next(iter(self.tables.values()))
+
+    @property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """Return the dialects that the release speaks."""
+        return tuple(table.dialect for table in self.tables.values())
+
+    def rules(self) -> Iterator[tuple[EventKind, State, Row]]:
+        """Yield every row of every cell, dialect by dialect, in the table's order."""
+        for table in self.tables.values():
+            yield from table.rules()
 
     def rule(self, name: str) -> Row:
         """Return the row of that name, such as `Heartbeat/Stable/alive`; raise `KeyError` for a name the profile lacks."""
-        for on, state, row in self.rules():
-            if rule_name(on, state, row) == name:
+        for table in self.tables.values():
+            row = table.rule(name)
+            if row is not None:
                 return row
         raise KeyError(f"{self.name} has no rule {name}")
 
@@ -72,7 +73,7 @@ def profiles() -> tuple[str, ...]:
 
 def relatives() -> tuple[str, ...]:
     """Return the names of the profiles that are no release of Kafka: coordinators of other systems that speak its group protocol."""
-    return tuple(DELTAS_OF)
+    return tuple(relative.name for dialect in dialects() for relative in dialect.relatives)
 
 
 def known_profiles() -> tuple[str, ...]:
@@ -110,40 +111,36 @@ def _after(name: str) -> str:
 
 @lru_cache
 def _resolved(name: str) -> Profile:
-    if name not in known_profiles():
+    found = relative_named(name)
+    if found is not None:
+        dialect, relative = found
+        spoken = (dialect, *map(dialect_named, relative.beside))
+        tables = {
+            each.name: table_of(
+                each, relative.release, Line.SCALA, beside=_others(each, spoken),
+                deltas=relative.deltas if each is dialect else (), unreachable=relative.unreachable if each is dialect else {},
+            )
+            for each in spoken
+        }  # fmt: skip
+        return Profile(
+            name=name, release=relative.release, line=Line.SCALA, tables=tables, api_versions=relative.api_versions, defaults=relative.defaults
+        )
+    if name not in RELEASES:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(known_profiles())}")
-    is_kafka = name in RELEASES
-    release, line = (RELEASES[name], line_of(name)) if is_kafka else (BASE, Line.SCALA)
-    cells = {on: dict(TABLE.get(on, {})) for on in (*TABLE, On.FORCED)}
-    before_group, fields, unreachable, appends = dict(BEFORE_GROUP), dict(NEWEST_FIELDS), dict(UNREACHABLE), dict(NEWEST_APPENDS)
-    for delta in sorted((*DELTAS, *ADMIN_DELTAS, *JAVA_DELTAS, *DELTAS_OF.get(name, ())), key=lambda each: each.since, reverse=True):
-        if delta.since <= release or delta.line not in (None, line):
-            continue
-        _undo(delta, cells)
-        before_group.update(delta.before_group)
-        fields.update(delta.fields)
-        unreachable.update(delta.unreachable)
-        appends.update(delta.appends)
-    unreachable.update(UNREACHABLE_OF.get(name, {}))
-    return Profile(
-        name=name, release=release, line=line, before_group=before_group, fields=fields, appends=appends,
-        cells={on: {state: cell for state, cell in states.items() if cell} for on, states in cells.items() if on in TABLE or any(states.values())},
-        unreachable={where: reason for where, reason in unreachable.items() if not cells.get(where[0], {}).get(where[1])},
-        api_versions=advertised(release) if is_kafka else VERSIONS, defaults=defaults(release) if is_kafka else DEFAULTS,
-    )  # fmt: skip
+    release, line = RELEASES[name], line_of(name)
+    spoken = tuple(dialect for dialect in dialects() if dialect.since is not None and dialect.since <= release)
+    tables = {each.name: table_of(each, release, line, beside=_others(each, spoken)) for each in spoken}
+    return Profile(name=name, release=release, line=line, tables=tables, api_versions=advertised(release), defaults=defaults(release))
 
 
-def _undo(delta: Delta, cells: dict[On, dict[State, Cell]]) -> None:
-    """Bring the cells to what held before the delta: first its changes, then its words, wherever they stand."""
-    for change in delta.was:
-        for state in change.states:
-            cells[change.on][state] = applied(change, cells[change.on].get(state, ()), where=place(change, state))
-    for states in cells.values():
-        for state, cell in states.items():
-            states[state] = tuple(with_guards(with_effects(row, delta.effects), delta.guards) for row in cell)
+on_change(_resolved.cache_clear)
 
 
-def rows(name: str = NEWEST) -> tuple[tuple[On, State, Row], ...]:
+def _others(dialect: Dialect, spoken: tuple[Dialect, ...]) -> tuple[Dialect, ...]:
+    return tuple(each for each in spoken if each is not dialect)
+
+
+def rows(name: str = NEWEST) -> tuple[tuple[EventKind, State, Row], ...]:
     """Return every row of a profile with its input and state."""
     return tuple(profile(name).rules())
 
@@ -153,6 +150,6 @@ def api_versions(name: str = NEWEST) -> dict[Api, Range]:
     return dict(profile(name).api_versions)
 
 
-def unreachable(name: str = NEWEST) -> Mapping[tuple[On, State], str]:
-    """Return the cells of a profile that cannot come up, each with the reason."""
-    return profile(name).unreachable
+def unreachable(name: str = NEWEST) -> Mapping[Place, str]:
+    """Return the cells of a profile's first table that cannot come up, each with the reason."""
+    return profile(name).table.unreachable

@@ -1,4 +1,4 @@
-"""The words of the table: what can come, which condition is asked, what is said, what is done.
+"""The words of the classic dialect: what can come, which condition is asked, what is said, what is done.
 
 A row of the table names its guard, its answer and its effects by these members; `groupproof.coordinator` gives each of them exactly one
 implementation, and a test proves that the two sides match one to one. The values are the sentences that documents print.
@@ -6,20 +6,17 @@ implementation, and a test proves that the two sides match one to one. The value
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum, StrEnum
 from typing import Final
 
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.spec.cells import NO_GROUP, AnswerName, EffectName, EventKind, GuardName, Row, State, rule_name, state_name
+from groupproof.protocol.vocabulary import GroupState
 
 __all__ = ["NO_GROUP", "REQUESTS", "STATES", "Effect", "Form", "Guard", "On", "Row", "State", "rule_name", "state_name"]
 
-State = GroupState | None
-NO_GROUP: Final[State] = None
 STATES: Final[tuple[State, ...]] = (NO_GROUP, *GroupState)
 
 
-class On(StrEnum):
+class On(EventKind):
     """An input of a group: a request of a member, a timer that went off, or the consequence of another input."""
 
     JOIN_GROUP = "JoinGroup"
@@ -57,7 +54,7 @@ REQUESTS: Final = (
 )  # fmt: skip
 
 
-class Guard(Enum):
+class Guard(GuardName):
     """A condition on the input and its group; a pure function in `groupproof.coordinator.guards`."""
 
     ALWAYS = "otherwise"
@@ -128,7 +125,7 @@ class Guard(Enum):
     OVERSIZED = "the group has more than group.max.size members"
 
 
-class Form(Enum):
+class Form(AnswerName):
     """An answer that is more than an error code; a function in `groupproof.coordinator.answers`."""
 
     CURRENT_GENERATION = "0 with the current generation; the leader gets the member list"
@@ -157,7 +154,7 @@ class Form(Enum):
     LISTED_LOADING = "14 with the groups of the other partitions"
 
 
-class Effect(Enum):
+class Effect(EffectName):
     """A change of the group; a function in `groupproof.coordinator.effects`."""
 
     CREATE_GROUP = "create the group: Empty, generation 0"
@@ -219,32 +216,3 @@ class Effect(Enum):
     ANSWER_PARKED = "answer everything parked 16"
     DELETE_RECORDS = "write tombstones for the group and its offsets"
     FORGET_GROUP = "forget the group and its timers"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a cell: when `guard` holds, give `answer`, do `effects`, move to `then` (None: stay), do `after`.
-
-    `answer` is an error code, a form, or None where nothing is said now (the request is parked, or a timer went off). `because` is the
-    reason of a rebalance that the row begins (JOIN-59). `note` names the source where the requirement's sentence is not the whole rule.
-    """
-
-    name: str
-    guard: Guard
-    answer: ErrorCode | Form | None
-    requirement: str
-    effects: tuple[Effect, ...] = field(default=(), kw_only=True)
-    then: GroupState | None = field(default=None, kw_only=True)
-    after: tuple[Effect, ...] = field(default=(), kw_only=True)
-    because: str = field(default="", kw_only=True)
-    note: str = field(default="", kw_only=True)
-
-
-def state_name(state: State) -> str:
-    """Return Kafka's name of `state`, or `none` where there is no group."""
-    return "none" if state is None else state.value
-
-
-def rule_name(on: On, state: State, row: Row) -> str:
-    """Return the stable name of a row, such as `JoinGroup/Stable/leader-rejoins`."""
-    return f"{on.value}/{state_name(state)}/{row.name}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from groupproof.protocol.spec.datalink import RELATIVES
+from groupproof.protocol.spec.registry import relative_named
 from groupproof.protocol.spec.releases import RELEASES
 
 __all__ = ["Verification", "standing", "verification", "verifications"]
@@ -32,8 +32,9 @@ def verification(profile: str) -> Verification | None:
 
 def standing(profile: str) -> str:
     """Return what a profile rests on, as a sentence."""
-    if profile in RELATIVES:
-        return RELATIVES[profile]
+    relative = relative_named(profile)
+    if relative is not None:
+        return relative[1].says
     found = verification(profile)
     if found is None:
         return "Read in the release's sources; not yet compared with one of its brokers."

@@ -1,0 +1,74 @@
+"""What a table of any dialect is made of: the words that it may use, its rows, and the names of its rules.
+
+A dialect has its own enums of words, each a subclass of one here. The value of a word is the sentence that documents print, and of an event its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import Final
+
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["NO_GROUP", "AnswerName", "Cell", "Cells", "EffectName", "EventKind", "GuardName", "Place", "Row", "State", "rule_name", "state_name"]
+
+State = StrEnum | None
+NO_GROUP: Final[State] = None
+
+
+class EventKind(StrEnum):
+    """An event that comes to a group: a request of a member, a timer that went off, or the consequence of another event."""
+
+
+class GuardName(Enum):
+    """A condition on the event and its group; the machine has one pure function for it."""
+
+    _value_: str
+
+
+class AnswerName(Enum):
+    """An answer that is more than an error code; the machine has one function for it."""
+
+    _value_: str
+
+
+class EffectName(Enum):
+    """A change of the group; the machine has one function for it."""
+
+    _value_: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a cell: when `guard` holds, give `answer`, do `effects`, move to `then` (None: stay), do `after`.
+
+    `answer` is an error code, a form, or None where nothing is said now (the request is parked, or a timer went off). `because` is the
+    reason of a rebalance that the row begins (JOIN-59). `note` names the source where the requirement's sentence is not the whole rule.
+    """
+
+    name: str
+    guard: GuardName
+    answer: ErrorCode | AnswerName | None
+    requirement: str
+    effects: tuple[EffectName, ...] = field(default=(), kw_only=True)
+    then: StrEnum | None = field(default=None, kw_only=True)
+    after: tuple[EffectName, ...] = field(default=(), kw_only=True)
+    because: str = field(default="", kw_only=True)
+    note: str = field(default="", kw_only=True)
+
+
+Cell = tuple[Row, ...]
+Cells = Mapping[EventKind, Mapping[State, Cell]]
+Place = tuple[EventKind, State]
+
+
+def state_name(state: State) -> str:
+    """Return Kafka's name of `state`, or `none` where there is no group."""
+    return "none" if state is None else state.value
+
+
+def rule_name(event: EventKind, state: State, row: Row) -> str:
+    """Return the stable name of a row, such as `JoinGroup/Stable/leader-rejoins`."""
+    return f"{event.value}/{state_name(state)}/{row.name}"
