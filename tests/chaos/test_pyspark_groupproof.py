@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
+from tests.project import ROOT
 
 
 def test_spark_finds_a_module_at_the_top_with_the_source_that_it_looks_for() -> None:
@@ -19,4 +19,4 @@ def test_spark_finds_a_module_at_the_top_with_the_source_that_it_looks_for() -> 
 
 
 def test_it_is_in_the_wheel() -> None:
-    assert '"chaos/pyspark_groupproof.py" = "pyspark_groupproof.py"' in (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    assert '"chaos/pyspark_groupproof.py" = "pyspark_groupproof.py"' in (ROOT / "pyproject.toml").read_text("utf-8")

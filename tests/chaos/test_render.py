@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.project import ROOT
+
 from groupproof.chaos.render import page
 from groupproof.chaos.scenario_faults import KINDS
 from groupproof.chaos.scenario_file import read_scenario
 from groupproof.chaos.scenario_shelf import shipped
 
-PAGE = Path(__file__).parents[2] / "docs" / "chaos.md"
+PAGE = ROOT / "docs" / "chaos.md"
 
 
 def test_the_page_is_what_the_code_knows() -> None:

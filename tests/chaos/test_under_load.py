@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
-MATRIX = Path(__file__).parents[2] / "docs" / "chaos-matrix.md"
+MATRIX = ROOT / "docs" / "chaos-matrix.md"
 WORDS = {"OK": "OK", "NON_STRICT": "NON_STRICT", "FAILED, known": "EXCUSED", "FAILED": "FAILED", "–": "UNIMPLEMENTED"}
 CLIENT = "kafka-python"
 UNCLEAR_MAX = 3

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.clients import provision as provisioning
 from groupproof.clients import shim
@@ -145,11 +146,11 @@ def test_level_0_gets_a_flag_without_a_value() -> None:
 
 
 def test_everything_a_shim_needs_at_run_time_ships_with_the_package() -> None:
-    packed = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     shims = provisioning.SHIMS
 
     assert "clients/groupproof" in packed
-    assert shims.is_relative_to(Path(__file__).parents[2] / "clients" / "groupproof")
+    assert shims.is_relative_to(ROOT / "clients" / "groupproof")
     for name in ("kafka-python", "aiokafka", "confluent-kafka", "verifiable-confluent", "java"):
         assert (shims / str(resolve(name).shim)).is_file()
 

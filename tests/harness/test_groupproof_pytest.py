@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from _pytest.config import _iter_rewritable_modules
+from tests.project import ROOT
 
-ROOT = Path(__file__).parents[2]
 NAMES = ("clients", "harness", "coordinator", "chaos")
 
 pytest_plugins = ["pytester"]

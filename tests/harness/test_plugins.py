@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.harness.plugins import CHECK_ENGINES, COMMANDS, RECORDED_CASES, REPLAYS, TRACE_COMMANDS, plugin, plugin_names
 from groupproof.harness.troubles import BrokenEnvironment
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 GROUPS = (CHECK_ENGINES, COMMANDS, RECORDED_CASES, REPLAYS, TRACE_COMMANDS)
 
 

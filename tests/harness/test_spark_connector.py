@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.clients.installers import NoSuchRelease
 from groupproof.clients.store import default_cache
@@ -63,7 +64,7 @@ def test_what_is_pinned_is_for_the_pyspark_of_the_project_and_has_a_client_that_
     wanted = connector()
 
     assert wanted.release.startswith(f"{wanted.pyspark}.")
-    assert f'pyspark=={wanted.pyspark}.*"' in (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    assert f'pyspark=={wanted.pyspark}.*"' in (ROOT / "pyproject.toml").read_text("utf-8")
     assert any(jar.artifact.startswith("org.apache.kafka:kafka-clients:3.") for jar in wanted.jars), "4.0 has no Consumer.poll(long)"
 
 

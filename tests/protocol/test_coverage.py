@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.protocol.spec import coverage
 from groupproof.protocol.spec.coverage import READINGS, Gap, binding_clients, cited, everything, gaps, unaccounted, unexplained, unjudged, witnesses
@@ -68,6 +68,6 @@ def test_the_sections_on_the_coordinator_and_the_consumer_are_proven() -> None:
 
 
 def test_the_readings_are_those_that_the_docs_explain() -> None:
-    explained = (Path(__file__).parents[2] / "docs" / "discrepancies.md").read_text()
+    explained = (ROOT / "docs" / "discrepancies.md").read_text()
 
     assert tuple(re.findall(r"^\| (DISC-\d+) \|", explained, re.MULTILINE)) == READINGS

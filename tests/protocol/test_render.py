@@ -4,12 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.protocol.render import documents, main, requirements_markdown, stale
 from groupproof.protocol.spec.requirements import by_id, requirements
 from groupproof.protocol.vocabulary import Level
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 
 
 def test_the_committed_documents_are_current() -> None:

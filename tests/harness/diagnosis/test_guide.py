@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from tests.harness.diagnosis.recordings import by_group, explained, recorded
+from tests.project import ROOT
 
 from groupproof.harness.diagnosis.advice import ADVICE
 from groupproof.harness.diagnosis.causes import Cause
 from groupproof.harness.diagnosis.telling import epoch_ms_of, tell
 
-GUIDE = (Path(__file__).parents[3] / "docs/explain.md").read_text()
+GUIDE = (ROOT / "docs/explain.md").read_text()
 SECTIONS = re.findall(r"^## (.*)$", GUIDE, re.M)
 
 

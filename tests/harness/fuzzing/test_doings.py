@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from pathlib import Path
+from tests.project import ROOT
 
 from groupproof.harness.fuzzing.doings import ALONE, MEANWHILE, NEEDS, STIRS, Doing
 from groupproof.harness.fuzzing.planning import _DO
 
-CONTRACT = Path(__file__).parents[3] / "docs" / "contract.md"
+CONTRACT = ROOT / "docs" / "contract.md"
 
 
 def test_everything_comes_at_some_time_and_can_be_done() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.harness.fuzzing.drawn_case import PREFIX, drawn_case, head_of, staying, with_healing
 from groupproof.harness.plan import Heal, Mark, Mend, Plan, Thaw
@@ -10,7 +11,7 @@ from groupproof.harness.replay import load_schedule
 from groupproof.harness.steps import answers, breaks, close, command, company, freeze, heal, kill, mend, start, subject, thaw
 from groupproof.protocol.vocabulary import Api
 
-FINDINGS = Path(__file__).parents[3] / "docs" / "findings"
+FINDINGS = ROOT / "docs" / "findings"
 
 STEPS = (
     *start("m0", "m1", "z0"),

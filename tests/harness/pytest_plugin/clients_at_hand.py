@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.clients.provision import ProvisionError, provision
 from groupproof.clients.registry import resolve
@@ -15,7 +16,6 @@ from groupproof.clients.store import default_cache
 
 __all__ = ["ROOT", "pytest_in", "site_of"]
 
-ROOT = Path(__file__).parents[3]
 LONGEST_S = 900
 
 
