@@ -173,6 +173,14 @@ def test_an_assignment_or_a_heartbeat_of_a_standing_membership_is_recovery(does:
     assert after_fault(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), does=does) is expected
 
 
+@pytest.mark.parametrize(("was_one", "again"), [(True, " again"), (False, "")])
+def test_who_was_no_member_before_is_not_said_to_be_one_again(was_one: bool, again: str) -> None:
+    story = (Story().member() if was_one else Story()).mark("error").end(20_000)
+    (found,) = findings(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), story)
+
+    assert (found.expected, found.observed) == (f"The client ends up a member of the group{again}.", f"It never became a member{again}.")
+
+
 @pytest.mark.parametrize(("does", "expected"), [("sync", Verdict.OK), ("beat", Verdict.OK), ("find", Verdict.FAILED)])
 def test_a_member_is_back_when_its_group_answers_it(does: str, expected: Verdict) -> None:
     assert after_fault(comes_back("m0", after="error", requirement="CLIENT-51", within_ms=5_000), does=does) is expected

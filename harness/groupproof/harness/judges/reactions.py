@@ -172,15 +172,16 @@ def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10
 
     A Heartbeat that is answered without error in the generation in which it had synced shows as well that it is one.
     """
-    claim = Claim(requirement=requirement, expected="The client ends up a member of the group again.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
+        again = " again" if synced(ev, client, before=after) else ""
+        claim = Claim(requirement=requirement, expected=f"The client ends up a member of the group{again}.")
         back = next(iter(synced(ev, client, after, ev.closing)), None)
         beat = _stood(ev, client, after)
         if beat is not None and (back is None or beat.seq < back.seq):
             yield claim.ok("It was one all the while.", beat)
             return
-        never, late = "It never became a member again.", "It became a member again late."
+        never, late = f"It never became a member{again}.", f"It became a member{again} late."
         yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
     return Timed(judge, after, within_ms)
