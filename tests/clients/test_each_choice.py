@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.clients import stories
 from tests.clients.stories import AUTO, COOPERATIVE, FIND, JOIN, TWO_TOPICS, Settings, Story
+from tests.project import ROOT
 
 from groupproof.clients.outputs import CallbackKind
 from groupproof.clients.policy import Policy
@@ -69,45 +69,45 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
 """A policy, a story, what it shows of the reference, what it shows of the policy, and the member's settings."""
 
 SHOWN_ELSEWHERE = {
-    "overrides": "test_policy",
-    "versions": "test_connection",
-    "retry_factor": "test_core",
-    "instance_id": "test_core",
-    "joins_from": "test_joining_occasions",
-    "refreshes_metadata_before_join": "test_joining_occasions",
-    "sync_generation": "test_joining_occasions",
-    "takes": "test_joining_occasions",
-    "empty_assignment": "test_joining_occasions",
-    "subscription_version": "test_handover",
-    "ends_subscription_early": "test_handover",
-    "revokes": "test_handover",
-    "cooperative_revokes": "test_handover",
-    "follower_assigns": "test_leading",
-    "leader_assigns": "test_leading",
-    "heartbeats": "test_heartbeats",
-    "heartbeat_right_after_sync": "test_heartbeats",
-    "heartbeat_jitter": "test_heartbeats",
-    "heartbeat_generation": "test_heartbeats",
-    "fetches_offsets": "test_reading",
-    "delivers_while_joining": "test_reading",
-    "reads": "test_reading",
-    "delivers_revoked": "test_reading",
-    "connects_anew": "test_legal_variants_of_go",
-    "leaves_on_own_connection": "test_legal_variants_of_go",
-    "failed_sync": "test_legal_variants_of_go",
-    "commits_while_joining": "test_legal_variants_of_go",
-    "leaves": "test_leaving",
-    "leaves_by_id": "test_leaving",
-    "commit_wavers": "test_choices_of_newcomers",
-    "commits_outlive_membership": "test_choices_of_newcomers",
-    "cooperative_where": "test_choices_of_newcomers",
-    "keeps_outdated_id": "test_choices_of_newcomers",
-    "looks_up_outside_groups": "test_choices_of_newcomers",
-    "rejoins_with": "test_choices_of_newcomers",
-    "subscription_tail": "test_choices_of_newcomers",
-    "subscription_user_data": "test_choices_of_newcomers",
-    "subscriptions_unread": "test_choices_of_newcomers",
-    "heartbeats_after_leave": "test_leaving",
+    "overrides": "tests.clients.test_policy",
+    "versions": "tests.clients.test_connection",
+    "retry_factor": "tests.clients.test_core",
+    "instance_id": "tests.clients.test_core",
+    "joins_from": "tests.clients.test_joining_occasions",
+    "refreshes_metadata_before_join": "tests.clients.test_joining_occasions",
+    "sync_generation": "tests.clients.test_joining_occasions",
+    "takes": "tests.clients.test_joining_occasions",
+    "empty_assignment": "tests.clients.test_joining_occasions",
+    "subscription_version": "tests.clients.test_handover",
+    "ends_subscription_early": "tests.clients.test_handover",
+    "revokes": "tests.clients.test_handover",
+    "cooperative_revokes": "tests.clients.test_handover",
+    "follower_assigns": "tests.clients.test_leading",
+    "leader_assigns": "tests.clients.test_leading",
+    "heartbeats": "tests.clients.test_heartbeats",
+    "heartbeat_right_after_sync": "tests.clients.test_heartbeats",
+    "heartbeat_jitter": "tests.clients.test_heartbeats",
+    "heartbeat_generation": "tests.clients.test_heartbeats",
+    "fetches_offsets": "tests.clients.test_reading",
+    "delivers_while_joining": "tests.clients.test_reading",
+    "reads": "tests.clients.test_reading",
+    "delivers_revoked": "tests.clients.test_reading",
+    "connects_anew": "tests.clients.test_legal_variants_of_go",
+    "leaves_on_own_connection": "tests.clients.test_legal_variants_of_go",
+    "failed_sync": "tests.clients.test_legal_variants_of_go",
+    "commits_while_joining": "tests.clients.test_legal_variants_of_go",
+    "leaves": "tests.clients.test_leaving",
+    "leaves_by_id": "tests.clients.test_leaving",
+    "commit_wavers": "tests.clients.test_choices_of_newcomers",
+    "commits_outlive_membership": "tests.clients.test_choices_of_newcomers",
+    "cooperative_where": "tests.clients.test_choices_of_newcomers",
+    "keeps_outdated_id": "tests.clients.test_choices_of_newcomers",
+    "looks_up_outside_groups": "tests.clients.test_choices_of_newcomers",
+    "rejoins_with": "tests.clients.test_choices_of_newcomers",
+    "subscription_tail": "tests.clients.test_choices_of_newcomers",
+    "subscription_user_data": "tests.clients.test_choices_of_newcomers",
+    "subscriptions_unread": "tests.clients.test_choices_of_newcomers",
+    "heartbeats_after_leave": "tests.clients.test_leaving",
 }
 OF_THE_SHIM = (
     "commits_untold", "goodbye", "lacks", "line_delay_ms", "own_settings", "poll_pause_ms", "start_ms", "tells_assigned", "tells_offsets_committed", "tells_records", "tells_records_from",
@@ -129,4 +129,4 @@ def test_every_choice_of_a_policy_is_shown_here_or_elsewhere() -> None:
     here = {name for policy, *_ in CHOICES for name in _chosen(policy)}
 
     assert sorted([*here, *SHOWN_ELSEWHERE, *OF_THE_SHIM, *OF_THE_CONNECTIONS]) == sorted(each.name for each in fields(Policy))
-    assert [name for name, at in SHOWN_ELSEWHERE.items() if f"{name}=" not in (Path(__file__).parent / f"{at}.py").read_text()] == []
+    assert [name for name, at in SHOWN_ELSEWHERE.items() if f"{name}=" not in (ROOT / f"{at.replace('.', '/')}.py").read_text()] == []
