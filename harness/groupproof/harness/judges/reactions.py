@@ -174,14 +174,16 @@ def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10
     """
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        again = " again" if synced(ev, client, before=after) else ""
-        claim = Claim(requirement=requirement, expected=f"The client ends up a member of the group{again}.")
+        was_one = bool(synced(ev, client, before=after))
+        claim = Claim(requirement=requirement, expected=f"The client ends up a member of the group{' again' if was_one else ', with an assignment'}.")
         back = next(iter(synced(ev, client, after, ev.closing)), None)
         beat = _stood(ev, client, after)
         if beat is not None and (back is None or beat.seq < back.seq):
             yield claim.ok("It was one all the while.", beat)
             return
-        never, late = f"It never became a member{again}.", f"It became a member{again} late."
+        never, late = "It never got an assignment.", "It got its assignment late."
+        if was_one:
+            never, late = "It never became a member again.", "It became a member again late."
         yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
     return Timed(judge, after, within_ms)
