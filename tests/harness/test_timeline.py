@@ -20,21 +20,22 @@ def shim(name: str, *partitions: int) -> dict[str, Any]:
     return {"who": "shim", "client": "m0", "partitions": tuple(("t", each) for each in partitions), "body": {"name": name}}
 
 
-def asks(api: str, number: int = 1) -> dict[str, Any]:
-    return {"kind": "request", "client": "m0", "api": api, "connection": 1, "correlation": number}
+def asks(api: str, number: int = 1, **columns: Any) -> dict[str, Any]:
+    return {"kind": "request", "client": "m0", "api": api, "connection": 1, "correlation": number, **columns}
 
 
 def answers(api: str, number: int = 1, error: int = 0, **columns: Any) -> dict[str, Any]:
     return {"kind": "response", "client": "m0", "api": api, "connection": 1, "correlation": number, "error": error, **columns}
 
 
+OF_A: dict[str, Any] = {"member": "a", "generation": 1}
 START = kit("command", command="subscribe", fields={})
 JOINED = (
     START,
     asks("JoinGroup"),
-    answers("JoinGroup", generation=1, body={"leader": "a", "member_id": "a"}),
-    asks("SyncGroup", 2),
-    answers("SyncGroup", 2),
+    answers("JoinGroup", generation=1, body={"leader": "a", "member_id": "a", "generation_id": 1}),
+    asks("SyncGroup", 2, **OF_A),
+    answers("SyncGroup", 2, **OF_A),
 )
 
 
@@ -56,7 +57,7 @@ def test_a_member_goes_through_kafkas_states() -> None:
 
 
 def test_a_follower_is_not_called_leader() -> None:
-    followed = answers("JoinGroup", generation=1, body={"leader": "b", "member_id": "a"})
+    followed = answers("JoinGroup", generation=1, body={"leader": "b", "member_id": "a", "generation_id": 1})
 
     assert lane_of(START, asks("JoinGroup"), followed, asks("SyncGroup", 2), answers("SyncGroup", 2)).states[-1].note == ""
 
@@ -66,8 +67,8 @@ def test_a_refused_join_leaves_a_member_unjoined() -> None:
 
 
 def test_a_heartbeat_puts_a_member_out_only_by_what_ends_its_membership() -> None:
-    told = lane_of(*JOINED, asks("Heartbeat", 3), answers("Heartbeat", 3, error=27))
-    thrown = lane_of(*JOINED, asks("Heartbeat", 3), answers("Heartbeat", 3, error=25))
+    told = lane_of(*JOINED, asks("Heartbeat", 3), answers("Heartbeat", 3, error=27, **OF_A))
+    thrown = lane_of(*JOINED, asks("Heartbeat", 3), answers("Heartbeat", 3, error=25, **OF_A))
 
     assert states(told)[-1] == "STABLE"
     assert states(thrown)[-1] == "UNJOINED"

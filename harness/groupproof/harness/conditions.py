@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from groupproof.harness.folds.holding import TOLD_BY
+from groupproof.harness.folds.tracker import GroupTracker
 from groupproof.harness.plan import Condition, Seen, Settled, Stable
 from groupproof.harness.settling import Settling
-from groupproof.protocol.trace import ExchangeId, Observation
-from groupproof.protocol.vocabulary import COOPERATIVE, Api, GroupState
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import GroupState
 
 __all__ = ["Watcher", "describe", "marks_of", "watch"]
 
@@ -84,7 +86,7 @@ def _fits(condition: Seen, seen: Observation) -> bool:
     wanted = ((getattr(condition, name), getattr(seen, name)) for name in _COLUMNS)
     if not all(want is None or want == have for want, have in wanted):
         return False
-    return condition.event is None or (seen.who == "shim" and seen.body.get("name") == condition.event)
+    return condition.event is None or (seen.who in TOLD_BY and seen.body.get("name") == condition.event)
 
 
 def _at(body: Mapping[str, Any], path: str) -> Any:
@@ -104,80 +106,25 @@ class _StableWatcher:
     def __init__(self, condition: Stable, subjects: frozenset[str]) -> None:
         self._condition = condition
         self._since = _Since(condition.after)
+        self._since_seq = -1
         self._subjects = subjects
-        self._state: str | None = None
-        self._generation = -1
-        self._asked: dict[ExchangeId, int] = {}
-        self._synced: set[str] = set()
-        self._asking: set[str] = set()
-        self._told: set[str] = set()
-        self._given: dict[str, set[tuple[str, int]]] = {}
-        self._owned: dict[str, set[tuple[str, int]]] = {}
-        self._cooperative = False
+        self._group = GroupTracker()
 
     def feed(self, seen: Observation) -> bool:
         if self._since.feed(seen):
-            self._synced.clear()
-            self._told.clear()
-        self._follow(seen)
-        return self._holds()
+            self._since_seq = seen.seq
+        self._group.follow(seen)
+        is_stable = self._since.is_open and self._group.state == GroupState.STABLE.value
+        return is_stable and all(self._has_synced(name) for name in self._condition.members)
 
-    def _follow(self, seen: Observation) -> None:
-        if seen.kind == "transition":
-            self._state = seen.state_after
-            self._raise_generation(seen.generation)
-        elif seen.kind == "event" and seen.who == "shim":
-            self._follow_event(seen)
-        elif seen.who == "kit" and seen.client is not None and seen.body.get("name") == "hello":
-            self._owned.pop(seen.client, None)  # it begins anew
-        elif seen.api == Api.SYNC_GROUP.title and seen.kind == "request":
-            self._follow_sync(seen)
-        elif seen.kind == "response" and seen.error == 0:
-            self._follow_answer(seen)
-
-    def _raise_generation(self, generation: int | None) -> None:
-        if generation is not None and generation > self._generation:
-            self._generation = generation
-            self._synced.clear()
-            self._asking.clear()
-            self._told.clear()
-
-    def _follow_event(self, seen: Observation) -> None:
-        name, client = seen.body.get("name"), seen.client
-        if client is None:
-            return
-        if name == "partitions_assigned":
-            kept = self._owned.get(client, set()) if self._cooperative else set()  # an eager assignment replaces, a cooperative one adds
-            self._owned[client] = kept | set(seen.partitions)
-            if client in self._asking:
-                self._told.add(client)
-        elif name in ("partitions_revoked", "partitions_lost"):
-            self._owned.setdefault(client, set()).difference_update(seen.partitions)
-
-    def _follow_sync(self, seen: Observation) -> None:
-        self._asked[seen.exchange_id] = -1 if seen.generation is None else seen.generation
-        if seen.client is not None and seen.generation == self._generation:
-            self._asking.add(seen.client)
-
-    def _follow_answer(self, seen: Observation) -> None:
-        if seen.api == Api.JOIN_GROUP.title:
-            self._raise_generation(seen.generation)
-            self._cooperative = seen.body.get("protocol_name") in COOPERATIVE
-        elif seen.api == Api.SYNC_GROUP.title and seen.client is not None:
-            generation = self._asked.get(seen.exchange_id, seen.generation)
-            if generation == self._generation:
-                self._synced.add(seen.client)
-                self._given[seen.client] = set(seen.partitions)
-
-    def _holds(self) -> bool:
-        if not self._since.is_open or self._state != GroupState.STABLE.value:
+    def _has_synced(self, name: str) -> bool:
+        """Tell whether a member has its assignment in the newest generation, and its application knows it; a cooperative one that keeps what it has need
+        not be called."""
+        mine, hands = self._group.members.get(name), self._group.hands
+        if mine is None or mine.assignment is None or mine.generation != self._group.generation or mine.assignment.seq < self._since_seq:
             return False
-        return all(name in self._synced and self._knows(name) for name in self._condition.members)
-
-    def _knows(self, name: str) -> bool:
-        """Tell whether the application of `name` knows its partitions; a cooperative one that keeps what it has need not be called."""
-        kept = self._cooperative and self._owned.get(name, set()) == self._given.get(name)
-        return name not in self._subjects or name in self._told or kept
+        is_told = mine.synced_seq < hands.assigned_seq.get(name, -1) > self._since_seq
+        return name not in self._subjects or is_told or (mine.is_cooperative and hands.now.get(name, {}).keys() == mine.owned)
 
 
 def describe(condition: Condition) -> str:

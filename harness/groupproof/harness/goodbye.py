@@ -12,24 +12,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groupproof.harness.crashes import has_crashed_closing, how_it_ended
+from groupproof.harness.folds.tracker import GroupTracker
 from groupproof.harness.verdicts import Goodbye
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
-from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api, ErrorCode, TopicPartition
+from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 
 __all__ = ["goodbye_of"]
 
-# After these answers the client no longer counts itself a member, or has nobody to say goodbye to.
-_OUT = MEMBERSHIP_ENDS | {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED}
+# After these answers a member has nobody to say goodbye to.
+_UNREACHABLE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED})
 _EARLIER = " #"
 _MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))
 
 
 @dataclass(slots=True)
 class _Departure:
-    """One client's way out."""
+    """One client's way out. `owes_leave` tells whether it is a member, as far as it knows, and knows its coordinator; after its close that begins no more."""
 
     settings: Mapping[str, Any]
-    is_member: bool = False
+    owes_leave: bool = False
+    is_reachable: bool = False
     has_left: bool = False
     is_closed: bool = False
     forced: bool | None = None
@@ -44,13 +46,15 @@ class _Departure:
 def goodbye_of(trace: Trace) -> tuple[Goodbye, str]:
     """Return the verdict and, of UNCLEAN, why."""
     departures: dict[str, _Departure] = {}
+    group = GroupTracker()
     for seen in trace:
+        group.follow(seen)
         if seen.client is None:
             _follow_link(departures, seen)
         elif seen.who == "kit":
             _follow_kit(departures, seen)
         elif seen.client in departures:
-            _follow(departures[seen.client], seen)
+            _follow(departures[seen.client], seen, group)
     found = [each for name, departure in departures.items() for each in _judged(name.partition(_EARLIER)[0], departure)]
     unclean = [why for verdict, why in found if verdict is Goodbye.UNCLEAN]
     if unclean:
@@ -67,7 +71,7 @@ def _judged(name: str, departure: _Departure) -> Iterator[tuple[Goodbye, str]]:
         yield Goodbye.UNCLEAN, f"{name} closed without committing what it had consumed of {lost}"
     elif departure.has_left:
         yield Goodbye.CLEAN, ""
-    elif departure.is_closed and departure.is_member and _leaves(departure):
+    elif departure.is_closed and departure.owes_leave and _leaves(departure):
         yield Goodbye.UNCLEAN, f"{name} closed without a LeaveGroup"
 
 
@@ -78,7 +82,7 @@ def _leaves(departure: _Departure) -> bool:
 
 
 def _lost(departure: _Departure) -> str:
-    if not (departure.is_closed and departure.is_member and departure.settings.get("auto_commit")):
+    if not (departure.is_closed and departure.owes_leave and departure.settings.get("auto_commit")):
         return ""
     committed = dict(departure.committed)
     for unanswered in departure.committing.values():  # the coordinator may have stored it
@@ -91,7 +95,7 @@ def _follow_link(departures: Mapping[str, _Departure], seen: Observation) -> Non
     if seen.who == "link" and seen.body.get("name") == "closed":
         for departure in departures.values():
             if departure.connection == seen.connection and not departure.is_closed:
-                departure.is_member = False
+                departure.is_reachable = departure.owes_leave = False
 
 
 def _follow_kit(departures: dict[str, _Departure], seen: Observation) -> None:
@@ -127,7 +131,7 @@ def _follow_exit(departure: _Departure, seen: Observation) -> None:
         departure.unclean = f"crashed while closing: {how_it_ended(seen)}"
 
 
-def _follow(departure: _Departure, seen: Observation) -> None:
+def _follow(departure: _Departure, seen: Observation, group: GroupTracker) -> None:
     if seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title:
         departure.has_left = True
     elif seen.kind == "request" and seen.api in _MEMBERSHIP:
@@ -135,23 +139,23 @@ def _follow(departure: _Departure, seen: Observation) -> None:
         if seen.offsets:
             departure.committing[seen.exchange_id] = {(topic, partition): offset for topic, partition, offset in seen.offsets}
     elif seen.kind == "response" and seen.api in _MEMBERSHIP:
-        _follow_answer(departure, seen)
+        _follow_answer(departure, seen, is_member=group.is_member(seen.client or ""))
     elif seen.who == "shim":
         _follow_event(departure, seen)
     elif seen.who == "link" and seen.body.get("name") == "closed":
         _follow_link({"": departure}, seen)
 
 
-def _follow_answer(departure: _Departure, seen: Observation) -> None:
+def _follow_answer(departure: _Departure, seen: Observation, *, is_member: bool) -> None:
     committing = departure.committing.pop(seen.exchange_id, {})
     if not seen.error:
         departure.committed.update(committing)
-    if seen.error in _OUT:
-        departure.is_member = False
-    elif seen.error == ErrorCode.NONE and not departure.is_closed:
-        # What comes after the close, such as a late answer to its JoinGroup, obliges a member to nothing more.
-        departure.is_member = True
-        departure.has_left = departure.has_left and seen.api != Api.JOIN_GROUP.title
+    if seen.error in _UNREACHABLE or not seen.error:
+        departure.is_reachable = not seen.error
+    if not seen.error and not departure.is_closed and seen.api == Api.JOIN_GROUP.title:
+        departure.has_left = False
+    # What comes after the close, such as a late answer to its JoinGroup, obliges a member to nothing more.
+    departure.owes_leave = is_member and departure.is_reachable and (departure.owes_leave or not departure.is_closed)
 
 
 def _follow_event(departure: _Departure, seen: Observation) -> None:

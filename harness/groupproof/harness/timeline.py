@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from groupproof.harness.folds.holding import TOLD_BY
+from groupproof.harness.folds.tracker import GroupTracker
 from groupproof.protocol.trace import Observation, Partitions, Trace
-from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, Api, GroupState, MemberState, error_named
+from groupproof.protocol.vocabulary import Api, GroupState, MemberState, TopicPartition, error_named
 
 __all__ = ["GROUP_FRAMES", "Bar", "Instant", "Lane", "Span", "Tick", "Timeline", "listed", "timeline_of"]
 
@@ -90,6 +91,7 @@ def timeline_of(trace: Trace) -> Timeline:
     """Return the picture of a trace; members appear in the order in which they first do, `LANES_MAX` at most."""
     timeline = Timeline(end=_instant(trace[-1]) if trace else Instant(0, 0.0))
     tracks: dict[str, _Track] = {}
+    group = GroupTracker()
     unsent = {seen.exchange_id for seen in trace if seen.who == "link" and seen.body.get("name") == "unsent"}
     for seen in trace:
         if seen.kind == "response" and seen.exchange_id in unsent:
@@ -97,8 +99,9 @@ def timeline_of(trace: Trace) -> Timeline:
         _follow_group(timeline, seen)
         _follow_fault(timeline, seen)
         _follow_mark(timeline, seen)
+        group.follow(seen)
         if seen.client is not None and _is_of_a_member(seen):
-            tracks.setdefault(seen.client, _Track(seen.client)).follow(seen)
+            tracks.setdefault(seen.client, _Track(seen.client)).follow(seen, group)
     timeline.lanes = [track.lane for track in tracks.values()][:LANES_MAX]
     return timeline
 
@@ -156,24 +159,24 @@ def _end(spans: list[Span], seen: Observation) -> None:
 
 
 class _Track:
-    """Follows one member through its own frames and events."""
+    """One member's lane, by what the tracker knows of it and by its own frames and events."""
 
     def __init__(self, name: str) -> None:
         self.lane = Lane(name=name)
-        self._owned: set[tuple[str, int]] = set()
-        self._generation = -1
-        self._cooperates = False
-        self._note = ""
 
-    def follow(self, seen: Observation) -> None:
+    def follow(self, seen: Observation, group: GroupTracker) -> None:
         if seen.who == "kit":
             self._follow_kit(seen)
         elif seen.who in TOLD_BY:
-            self._follow_event(seen)
+            self._follow_event(seen, frozenset(group.hands.now.get(self.lane.name, ())))
         elif seen.kind == "request":
-            self._follow_request(seen)
+            self._tick(seen, "request", str(seen.api))
         else:
-            self._follow_answer(seen)
+            self._tick(seen, "answer", str(seen.api), error_named(seen.error) if seen.error else None)
+        if (mine := group.members.get(self.lane.name)) is not None and seen.kind in ("request", "response"):
+            is_stable = mine.state is MemberState.STABLE
+            label = f"generation {mine.generation}" if is_stable else ""
+            self._enter(mine.state.value, seen, label, "leader" if is_stable and mine.is_leader else "")
 
     def _enter(self, state: str, seen: Observation, label: str = "", note: str = "") -> None:
         states = self.lane.states
@@ -184,10 +187,9 @@ class _Track:
 
     def _leave(self, seen: Observation) -> None:
         _end(self.lane.states, seen)
-        self._own(set(), seen)
+        self._own(frozenset(), seen)
 
-    def _own(self, owned: set[tuple[str, int]], seen: Observation) -> None:
-        self._owned = owned
+    def _own(self, owned: frozenset[TopicPartition], seen: Observation) -> None:
         _end(self.lane.owned, seen)
         if owned:
             self.lane.owned.append(Span(start=_instant(seen), state="owned", label=listed(tuple(owned))))
@@ -217,37 +219,14 @@ class _Track:
         elif command == "resume":
             _end(self.lane.held, seen)
 
-    def _follow_event(self, seen: Observation) -> None:
+    def _follow_event(self, seen: Observation, owned: frozenset[TopicPartition]) -> None:
         name = seen.body.get("name")
-        if name == "partitions_assigned":
-            kept = self._owned if self._cooperates else set()  # an eager assignment replaces, a cooperative one adds
-            self._own(kept | set(seen.partitions), seen)
-        elif name in ("partitions_revoked", "partitions_lost"):
-            self._own(self._owned - set(seen.partitions), seen)
+        if name in ("partitions_assigned", "partitions_revoked", "partitions_lost"):
+            self._own(owned, seen)
         elif name == "shutdown_complete":
             self._leave(seen)
         if name in _TOLD:
             self._tick(seen, "event", str(name), detail=listed(seen.partitions) or str(seen.body.get("error", "")))
-
-    def _follow_request(self, seen: Observation) -> None:
-        self._tick(seen, "request", str(seen.api))
-        if seen.api == Api.JOIN_GROUP.title:
-            self._enter(MemberState.PREPARING_REBALANCE.value, seen)
-        elif seen.api == Api.LEAVE_GROUP.title:
-            self._enter(MemberState.UNJOINED.value, seen)
-
-    def _follow_answer(self, seen: Observation) -> None:
-        self._tick(seen, "answer", str(seen.api), error_named(seen.error) if seen.error else None)
-        if seen.error:
-            if seen.error in MEMBERSHIP_ENDS or seen.api in (Api.JOIN_GROUP.title, Api.SYNC_GROUP.title):
-                self._enter(MemberState.UNJOINED.value, seen)
-        elif seen.api == Api.JOIN_GROUP.title:
-            self._generation = -1 if seen.generation is None else seen.generation
-            self._cooperates = seen.body.get("protocol_name") in COOPERATIVE
-            self._note = "leader" if seen.body.get("leader") and seen.body["leader"] == seen.body.get("member_id") else ""
-            self._enter(MemberState.COMPLETING_REBALANCE.value, seen)
-        elif seen.api == Api.SYNC_GROUP.title:
-            self._enter(MemberState.STABLE.value, seen, f"generation {self._generation}", self._note)
 
 
 def listed(partitions: Partitions) -> str:

@@ -1,12 +1,8 @@
-"""Figures add up over groups and runs, and survive being put away."""
+"""Figures add up over groups and runs."""
 
 from __future__ import annotations
 
-import json
-
-from tests.harness.diagnosis.making import Story
-
-from groupproof.harness.meters.meter import Figures, added, named_in
+from groupproof.harness.meters.meter import Figures, added
 
 
 def _figures(amount: float, longest: float) -> Figures:
@@ -25,18 +21,4 @@ def test_totals_add_up_and_of_peaks_the_greatest_counts() -> None:
 def test_adding_is_the_same_in_any_order_and_grouping() -> None:
     one, two, three = _figures(1, 1), _figures(2, 9), _figures(3, 4)
 
-    assert added([added([one, two]), three]).to_json() == added([three, added([two, one])]).to_json()
-
-
-def test_figures_are_plain_data() -> None:
-    figures = _figures(2, 7)
-
-    assert Figures.from_json(json.loads(json.dumps(figures.to_json()))).to_json() == figures.to_json()
-
-
-def test_partitions_are_read_from_the_column_and_from_the_body() -> None:
-    story = Story()
-    seen = story.told(0, "m0", "partitions_assigned", ("t", 1))
-    column = story.add(0, "event", who="shim", client="m0", partitions=(("t", 2),), body={"name": "partitions_assigned"})
-
-    assert (named_in(seen), named_in(column)) == ({("t", 1)}, {("t", 2)})
+    assert added([added([one, two]), three]) == added([three, added([two, one])])

@@ -14,7 +14,7 @@ from groupproof.harness.folds.reading import partitions_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
 
-__all__ = ["REPORTING_MS", "TOLD_BY", "Hands", "Holding", "told_of"]
+__all__ = ["ENDS", "REPORTING_MS", "TOLD_BY", "Hands", "Holding", "told_of"]
 
 REPORTING_MS: Final = 500
 """How far the report of a callback may lag behind the frames that follow it."""
@@ -23,7 +23,8 @@ TOLD_BY: Final = frozenset({"shim", "member"})
 """Who tells what an application is told."""
 
 _TAKES: Final = frozenset({"partitions_revoked", "partitions_lost"})
-_ENDS: Final = frozenset({("shim", "shutdown_complete"), ("member", "shutdown_complete"), ("kit", "kill"), ("kit", "exit")})
+ENDS: Final = frozenset({*((who, "shutdown_complete") for who in TOLD_BY), ("kit", "kill"), ("kit", "exit"), ("kit", "broken"), ("kit", "hello")})
+"""After these an application has nothing in hand; with a hello its process begins anew."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,11 +50,17 @@ class Holding:
 
 @dataclass(slots=True)
 class Hands:
-    """What every client holds now, and what it held last, partition by partition; an eager assignment replaces all, a cooperative one adds."""
+    """What every client holds now, and what it held last, partition by partition; an eager assignment replaces all, a cooperative one adds.
+
+    `assigned_seq` is each client's newest `partitions_assigned`, `ended_seq` its last end; in `reports` are those whose callbacks are told at all.
+    """
 
     now: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
     last: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
     owners: dict[TopicPartition, dict[str, Holding]] = field(default_factory=dict)
+    reports: set[str] = field(default_factory=set)
+    assigned_seq: dict[str, int] = field(default_factory=dict)
+    ended_seq: dict[str, int] = field(default_factory=dict)
     _cooperative: set[str] = field(default_factory=set)
     _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
 
@@ -67,18 +74,24 @@ class Hands:
 
     def _told(self, seen: Observation, client: str) -> tuple[list[Holding], list[Holding]]:
         name, mine = seen.body.get("name"), self.now.get(client, {})
-        if (seen.who, name) in _ENDS:
+        if (seen.who, name) in ENDS:
+            self.ended_seq[client] = seen.seq
             return [], self._give(client, set(mine), seen)
         if seen.who not in TOLD_BY:
             return [], []
         if name == "partitions_assigned":
+            self.reports.add(client)
+            self.assigned_seq[client] = seen.seq
             partitions = told_of(seen)
             given = [] if client in self._cooperative else self._give(client, set(mine) - partitions, seen)
             return self._take(client, partitions - set(self.now.get(client, {})), seen), given
         if name == "callback_done":
             for each in self._going.pop(client, {}).values():
                 each.done_ms = seen.at_ms
-        return [], self._give(client, told_of(seen), seen) if name in _TAKES else []
+        if name not in _TAKES:
+            return [], []
+        self.reports.add(client)
+        return [], self._give(client, told_of(seen), seen)
 
     def _take(self, client: str, partitions: set[TopicPartition], seen: Observation) -> list[Holding]:
         taken = [Holding(client, partition, seen) for partition in partitions]
@@ -96,6 +109,11 @@ class Hands:
             del self.owners[each.partition][client]
         self._going.setdefault(client, {}).update((each.partition, each) for each in given)
         return given
+
+    def is_away(self, client: str, partition: TopicPartition) -> bool:
+        """Tell whether a partition was taken away, and the application is back from the callback that said so: in the callback it may still commit."""
+        last = self.last.get(client, {}).get(partition)
+        return last is not None and last.done_ms is not None and partition not in self.now.get(client, {})
 
     def of(self, client: str, partition: TopicPartition) -> Iterator[Holding]:
         """Yield the client's newest holdings of a partition: the one that goes on, and the one that ended last."""

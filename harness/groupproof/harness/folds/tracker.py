@@ -7,6 +7,9 @@ Frames come first. What an application says is kept beside them (`hands`), for a
 * JoinGroup's NONE makes a member (JOIN-13), MEMBER_ID_REQUIRED does not (KIP-394).
 * 25 and 82 end the membership that the refused request named, as an accepted LeaveGroup does; 22 ends its generation, and the id goes on
   (CLIENT-47, CLIENT-48, CLIENT-57). The refusal of an older membership's request says nothing of the newer one (CLIENT-64).
+* A client's own state is that of Kafka's `AbstractCoordinator`: its JoinGroup begins a rebalance, one that fails leaves it UNJOINED (CLIENT-64).
+* By the wire a client owns what SyncGroup gave it, until an eager one joins again (CLIENT-62), or the membership ends. Nobody tells a member whose
+  session expired: until it hears, it believes.
 * A group that is made anew counts its generations from 1 again: what was assigned before says nothing any more (INV-04).
 """
 
@@ -17,34 +20,45 @@ from typing import Final
 
 from groupproof.harness.folds.fold import Newest
 from groupproof.harness.folds.holding import REPORTING_MS, TOLD_BY, Hands, Holding
-from groupproof.harness.folds.membership import GENERATIONS_KEPT, Assigned, Assignment, Lives, joins_of
+from groupproof.harness.folds.membership import GENERATIONS_KEPT, Assigned, Assignment, Given, Lives, joins_of
 from groupproof.harness.folds.reading import SLACK_MS, error_of
 from groupproof.protocol.subscription import SubscriptionError, decode_assignment
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import COOPERATIVE, Api, ErrorCode, GroupState, TopicPartition
+from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, Api, ErrorCode, GroupState, MemberState, TopicPartition
 
 __all__ = ["LATE_LINES_MS_MAX", "GroupTracker", "Membership"]
 
 LATE_LINES_MS_MAX: Final = 5_000.0
 """No more than this is allowed to lines that are late."""
 
-_SYNC, _JOIN, _LEAVE = Api.SYNC_GROUP.title, Api.JOIN_GROUP.title, Api.LEAVE_GROUP.title
-_OUT: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
+_SYNC, _JOIN, _LEAVE, _BEAT = Api.SYNC_GROUP.title, Api.JOIN_GROUP.title, Api.LEAVE_GROUP.title, Api.HEARTBEAT.title
+_OUT: Final = MEMBERSHIP_ENDS - {ErrorCode.ILLEGAL_GENERATION}
 _WITH_GENERATION: Final = frozenset(api.title for api in (Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))
 _NAMES_A_MEMBER: Final = _WITH_GENERATION | {_JOIN}
 _NOBODY: Final = frozenset({GroupState.EMPTY.value, GroupState.DEAD.value})
+_NEVER: Final = -1
 
 
 @dataclass(slots=True)
 class Membership:
     """What the frames say of one client. `generation` is -1 where it has none; `assignment` is None until its generation's SyncGroup is answered; `epoch`
-    is the tracker's at its JoinGroup answer."""
+    is the tracker's at its JoinGroup answer. `synced_seq` is its SyncGroup request in this generation, `beat_seq` the last Heartbeat that was answered
+    without an error since, `owned` what it owns as far as it knows."""
 
     member: str = ""
     generation: int = -1
     is_cooperative: bool = False
     epoch: int = 0
     assignment: Assignment | None = None
+    state: MemberState = MemberState.UNJOINED
+    is_leader: bool = False
+    owned: frozenset[TopicPartition] = frozenset()
+    synced_seq: int = _NEVER
+    beat_seq: int = _NEVER
+
+    def end_generation(self) -> None:
+        """Forget the generation and what was owned in it; the member id is kept (CLIENT-47)."""
+        self.generation, self.assignment, self.state, self.owned = -1, None, MemberState.UNJOINED, frozenset()
 
     @property
     def is_member(self) -> bool:
@@ -54,8 +68,9 @@ class Membership:
 @dataclass(slots=True)
 class GroupTracker:
     """Follows one group. `driven` are the clients whose applications the kit commands: each of their client ids is one process, which reads what its
-    group assigns and nothing by hand. `epoch` counts how often the group was made anew: a generation's number is compared within one. `topics` are those of which somebody was assigned a partition, `unreadable` the clients with an assignment that
-    says nothing to the kit: of another protocol type, or no bytes of the consumer protocol."""
+    group assigns and nothing by hand. `state` is the group's by the coordinator's transitions, `generation` its newest. `epoch` counts how often the group
+    was made anew: a generation's number is compared within one. `topics` are those of which somebody was assigned a partition, `unreadable` the clients
+    with an assignment that says nothing to the kit: of another protocol type, or no bytes of the consumer protocol."""
 
     hands: Hands = field(default_factory=Hands)
     lives: Lives = field(default_factory=Lives)
@@ -65,6 +80,8 @@ class GroupTracker:
     topics: set[str] = field(default_factory=set)
     unreadable: set[str] = field(default_factory=set)
     epoch: int = 0
+    state: str | None = None
+    generation: int = -1
     _owners: Newest[int, dict[TopicPartition, set[str]]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
     _newest_generation: int = -1
     _late_ms: dict[str, float] = field(default_factory=dict)
@@ -78,6 +95,8 @@ class GroupTracker:
             pass
         elif seen.kind == "event":
             self._event(seen, seen.client)
+        elif seen.kind == "request":
+            self._asked(seen, seen.client)
         elif seen.kind == "response":
             self._answered(seen, seen.client)
         return self.hands.follow(seen)
@@ -85,6 +104,8 @@ class GroupTracker:
     def _moved(self, seen: Observation) -> None:
         if seen.state_before is None:
             self._begin_anew()
+        self.state = seen.state_after
+        self.generation = max(self.generation, -1 if seen.generation is None else seen.generation)
         if seen.state_after in _NOBODY:
             for member in self.members.values():
                 member.generation, member.assignment = -1, None
@@ -105,6 +126,18 @@ class GroupTracker:
         mine = self.members.get(client)
         return None if mine is None else mine.assignment
 
+    def _asked(self, seen: Observation, client: str) -> None:
+        if (mine := self.members.get(client)) is None and seen.api != _JOIN:
+            return
+        mine = mine or self.members.setdefault(client, Membership())
+        if seen.api == _JOIN:
+            mine.state = MemberState.PREPARING_REBALANCE
+            mine.owned = mine.owned if mine.is_cooperative else frozenset()
+        elif seen.api == _SYNC and seen.generation == mine.generation:
+            mine.synced_seq = seen.seq
+        elif seen.api == _LEAVE:
+            mine.state = MemberState.UNJOINED
+
     def _answered(self, seen: Observation, client: str) -> None:
         mine = self.members.setdefault(client, Membership())
         error = error_of(seen)
@@ -115,21 +148,34 @@ class GroupTracker:
             and seen.api in _WITH_GENERATION
             and (seen.member, seen.generation) == (mine.member, mine.generation)
         ):
-            mine.generation, mine.assignment = -1, None
+            mine.end_generation()
+        elif seen.api == _BEAT and seen.generation == mine.generation:
+            mine.beat_seq = _NEVER if error or mine.assignment is None else seen.seq
         elif seen.api == _LEAVE and not error:
             self.members[client] = Membership()
         elif (given := joins_of(seen)) is not None:
             if 0 <= given.generation < self._newest_generation:
                 self._begin_anew()  # behind a tap nobody tells that the group was made anew
             self._newest_generation = max(given.generation, self._newest_generation)
-            self.members[client] = Membership(given.member, given.generation, given.protocol in COOPERATIVE, self.epoch)
+            self.generation = max(given.generation, self.generation)
+            self._join(given, client, mine)
         elif seen.api == _SYNC and not error:
             self._assign(seen, client, mine)
+        elif error and seen.api in (_JOIN, _SYNC):
+            mine.state = MemberState.UNJOINED
+
+    def _join(self, given: Given, client: str, before: Membership) -> None:
+        is_whole, is_cooperative = given.generation >= 0, given.protocol in COOPERATIVE
+        self.members[client] = Membership(
+            given.member, given.generation, is_cooperative, self.epoch, is_leader=given.is_leader,
+            state=MemberState.COMPLETING_REBALANCE if is_whole else MemberState.UNJOINED, owned=before.owned,
+        )  # fmt: skip
 
     def _assign(self, seen: Observation, client: str, mine: Membership) -> None:
         assigned = self.assigned.setdefault(client, Assigned())
         assigned.follow(seen)
-        mine.assignment = assigned.newest
+        mine.assignment, mine.owned = assigned.newest, frozenset(seen.partitions)
+        mine.state = MemberState.STABLE
         if not seen.partitions and _has_content(seen):
             self.unreadable.add(client)
         self.topics.update(topic for topic, _ in seen.partitions)
@@ -142,7 +188,15 @@ class GroupTracker:
     def _begin_anew(self) -> None:
         self.epoch += 1
         self._owners = Newest(GENERATIONS_KEPT)
-        self._newest_generation = -1
+        self.generation = self._newest_generation = -1
+
+    def is_member(self, client: str) -> bool:
+        return client in self.members and self.members[client].is_member
+
+    def owned(self, client: str) -> frozenset[TopicPartition]:
+        """Return what a client owns as far as it knows, by the frames alone."""
+        mine = self.members.get(client)
+        return frozenset() if mine is None else mine.owned
 
     def was_never_assigned(self, client: str, partition: TopicPartition) -> bool:
         """Tell whether it is certain that no SyncGroup answer ever gave the client this partition."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
-
 from groupproof.harness.meters.meter import Figures
 from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api
@@ -32,13 +29,3 @@ class Heartbeats:
 
     def result(self) -> Figures:
         return self._figures
-
-    def state(self) -> dict[str, Any]:
-        return {"asked": [[*at, ms] for at, ms in self._asked.items()], "figures": self._figures.to_json()}
-
-    @classmethod
-    def resumed(cls, state: Mapping[str, Any]) -> Self:
-        made = cls()
-        made._asked = {(connection, correlation): ms for connection, correlation, ms in state["asked"]}
-        made._figures = Figures.from_json(state["figures"])
-        return made

@@ -1,15 +1,14 @@
-"""What every meter is: a fold whose state is plain data, so that it can be put away, carried on elsewhere, and added up over groups and runs."""
+"""What every meter is: a fold over observations, whose figures add up over groups and runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-from groupproof.harness.judges.reading import partitions_of
 from groupproof.protocol.trace import Observation
 
-__all__ = ["Figures", "Meter", "added", "named_in"]
+__all__ = ["Figures", "Meter", "added"]
 
 
 @dataclass(slots=True)
@@ -32,13 +31,6 @@ class Figures:
     def peak(self, name: str, value: float) -> None:
         self.peaks[name] = max(value, self.peaks.get(name, value))
 
-    def to_json(self) -> dict[str, Any]:
-        return {"totals": dict(self.totals), "peaks": dict(self.peaks), "by_client": {client: dict(mine) for client, mine in self.by_client.items()}}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Figures:
-        return cls(dict(value["totals"]), dict(value["peaks"]), {client: dict(mine) for client, mine in value["by_client"].items()})
-
 
 def added(several: Iterable[Figures]) -> Figures:
     """Return the figures of several groups, runs or meters together."""
@@ -55,11 +47,6 @@ def added(several: Iterable[Figures]) -> Figures:
     return whole
 
 
-def named_in(event: Observation) -> set[tuple[str, int]]:
-    """Return the partitions that an application's event names, in its column or in its body."""
-    return set(event.partitions) | partitions_of(event)
-
-
 class Meter(Protocol):
     """A fold over one group's observations in the order of `seq`."""
 
@@ -69,13 +56,4 @@ class Meter(Protocol):
 
     def result(self) -> Figures:
         """Return what was measured until the last observation; more may follow."""
-        ...
-
-    def state(self) -> dict[str, Any]:
-        """Return everything that the fold knows, as JSON has it."""
-        ...
-
-    @classmethod
-    def resumed(cls, state: Mapping[str, Any]) -> Meter:
-        """Return a meter that goes on where `state` was taken."""
         ...

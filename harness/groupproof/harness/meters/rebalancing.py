@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Final
 
-from groupproof.harness.meters.meter import Figures
+from groupproof.harness.meters.meter import Figures, added
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
@@ -83,23 +82,9 @@ class Rebalancing:
         self._since_ms, self._settled_ms = None, at_ms
 
     def result(self) -> Figures:
-        figures = Figures.from_json(self._figures.to_json())
+        figures = added([self._figures])
         if self._struck_ms is not None and self._detected_ms is not None:
             figures.peak("time_to_detect_ms", self._detected_ms - self._struck_ms)
         if self._mended_ms is not None and self._settled_ms is not None:
             figures.peak("time_to_stable_ms", max(0.0, self._settled_ms - self._mended_ms))
         return figures
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "generation": self._generation, "since_ms": self._since_ms, "struck_ms": self._struck_ms, "detected_ms": self._detected_ms,
-            "mended_ms": self._mended_ms, "settled_ms": self._settled_ms, "is_over": self._is_over, "figures": self._figures.to_json(),
-        }  # fmt: skip
-
-    @classmethod
-    def resumed(cls, state: Mapping[str, Any]) -> Self:
-        made = cls()
-        made._generation, made._since_ms, made._struck_ms = state["generation"], state["since_ms"], state["struck_ms"]
-        made._detected_ms, made._mended_ms, made._settled_ms = state["detected_ms"], state["mended_ms"], state["settled_ms"]
-        made._is_over, made._figures = state["is_over"], Figures.from_json(state["figures"])
-        return made

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
-from typing import Any, Self
 
-from groupproof.harness.meters.meter import Figures
+from groupproof.harness.meters.meter import Figures, added
 from groupproof.protocol.trace import Observation
 
 __all__ = ["Records", "Spans"]
@@ -56,17 +54,7 @@ class Records:
                 self._figures.add("duplicate_records", again, seen.client)
 
     def result(self) -> Figures:
-        figures = Figures.from_json(self._figures.to_json())
+        figures = added([self._figures])
         if figures.totals:
             figures.add("lost_records", sum(spans.missing for spans in self._given.values()))
         return figures
-
-    def state(self) -> dict[str, Any]:
-        return {"given": [[*partition, spans.spans] for partition, spans in self._given.items()], "figures": self._figures.to_json()}
-
-    @classmethod
-    def resumed(cls, state: Mapping[str, Any]) -> Self:
-        made = cls()
-        made._given = {(topic, partition): Spans(spans) for topic, partition, spans in state["given"]}
-        made._figures = Figures.from_json(state["figures"])
-        return made
