@@ -26,7 +26,7 @@ RATIO_MAX: Final = 0.75
 _JOB: Final = "assert spark.range(10).count() == 10; spark.stop()"
 _PROGRAMS: Final = {
     "default": f"from pyspark.sql import SparkSession; spark = SparkSession.builder.master('local[2]').getOrCreate(); {_JOB}",
-    "options": f"from groupproof.chaos.spark import session; session._with_archive = lambda settings, *_: settings; "
+    "options": f"import groupproof.chaos.spark.session as session; session._with_archive = lambda settings, *_: settings; "
     f"spark = session.session('start', master='local[2]'); {_JOB}",
     "tuned": f"from groupproof.chaos.spark.session import session; spark = session('start', master='local[2]'); {_JOB}",
 }

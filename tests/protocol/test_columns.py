@@ -130,7 +130,7 @@ def test_a_file_that_is_gone_is_an_os_error(tmp_path: Path) -> None:
 def test_without_the_extra_one_line_names_it_and_nothing_else_needs_it() -> None:
     program = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        "from groupproof.protocol import columns\n"
+        "import groupproof.protocol.columns as columns\n"
         "try: columns.trace_schema()\n"
         "except columns.MissingArrow as error: print(error)"
     )

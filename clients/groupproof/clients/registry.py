@@ -13,16 +13,20 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 __all__ = [
+    "EXPECTATIONS",
     "Argument", "Environment", "Registered", "UnknownClient", "WrongPairing", "check_profile", "names", "nearest_releases", "registered", "resolve",
 ]  # fmt: skip
 
 _HERE = Path(__file__).parent
+
+EXPECTATIONS: Final = _HERE / "expectations"
+"""The files of known failures, one for each client; some of these clients are not registered."""
 INSTALLED = "installed"
 """As a default release: that of this project itself, whatever it is."""
 
@@ -105,7 +109,7 @@ class Registered:
     @property
     def expectations(self) -> Path:
         """Return the expectations file that ships for this client; all registered clients have one."""
-        return _HERE / "expectations" / f"{self.name}.toml"
+        return EXPECTATIONS / f"{self.name}.toml"
 
     def requires(self) -> tuple[str, ...]:
         return tuple(each.format(release=self.release) for each in self.environment.requires)

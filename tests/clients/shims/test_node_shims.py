@@ -17,6 +17,7 @@ from packaging.specifiers import SpecifierSet
 from tests.project import ROOT
 
 from groupproof.clients.provision import SHIMS
+from groupproof.clients.registry import EXPECTATIONS
 from groupproof.clients.store import default_cache, entry
 from groupproof.harness.suites import CASES
 from groupproof.protocol.schemas import validate
@@ -98,7 +99,7 @@ def test_the_lock_file_pins_the_releases_that_the_package_names() -> None:
 
 @pytest.mark.parametrize(("name", "installed"), [("kafkajs", "kafkajs"), ("platformatic-kafka", "@platformatic/kafka")])
 def test_what_is_known_of_a_client_has_the_contracts_form_a_page_and_its_release(name: str, installed: str) -> None:
-    known = tomllib.loads((SHIMS.parent / "expectations" / f"{name}.toml").read_text("utf-8"))
+    known = tomllib.loads((EXPECTATIONS / f"{name}.toml").read_text("utf-8"))
     validate("expectations", known)
     newest = json.loads((NODE / "package.json").read_text("utf-8"))["dependencies"][installed]
 

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from tests.harness.pytest_plugin.clients_at_hand import ROOT, pytest_in, site_of
 
+from groupproof.clients.registry import EXPECTATIONS
+
 SHIM = ROOT / "clients" / "groupproof" / "clients" / "shims" / "python"
-KNOWN = ROOT / "clients" / "groupproof" / "clients" / "expectations" / "kafka-python.toml"
+KNOWN = EXPECTATIONS / "kafka-python.toml"
 STALE_COMMIT = "rebalance/classic/stale-commit-illegal-generation"
 SOME = ("--groupproof-only", STALE_COMMIT)
 
