@@ -36,6 +36,25 @@ def test_a_subscription_that_cannot_be_read_owns_nothing(blob: bytes) -> None:
     assert request_columns(Api.JOIN_GROUP, body)[1]["partitions"] == ()
 
 
+def test_a_heartbeat_of_a_consumer_group_tells_the_member_s_epoch() -> None:
+    body = {"group_id": "g", "member_id": "m", "instance_id": None, "member_epoch": 4, "topic_partitions": ()}
+
+    who, what = request_columns(Api.CONSUMER_GROUP_HEARTBEAT, body)
+
+    assert who == {"group": "g", "member": "m", "instance": None, "member_epoch": 4}
+    assert what == {"body": body}
+
+
+@pytest.mark.parametrize(("error", "epoch"), [(0, 5), (110, None)])
+def test_the_epoch_that_an_answer_gives_is_told_unless_it_is_an_error(error: int, epoch: int | None) -> None:
+    answer = {"error_code": error, "member_id": "m", "member_epoch": 5 if not error else 0}
+
+    told = response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {"group_id": "g", "member_id": ""}, answer)
+
+    assert (told["member"], told["member_epoch"], told["error"]) == ("m", epoch, error)
+    assert "generation" not in told
+
+
 def test_a_commit_tells_its_offsets() -> None:
     body = {**MEMBER, "topics": ({"name": "t", "partitions": ({"partition_index": 1, "committed_offset": 9},)},)}
 

@@ -29,6 +29,7 @@ observations = st.builds(
     client=texts,
     node=numbers,
     generation=numbers,
+    member_epoch=numbers,
     error=numbers,
     correlation=numbers,
     partitions=st.lists(st.tuples(st.text(max_size=3), st.integers(0, 9)), max_size=2).map(tuple),

@@ -58,6 +58,11 @@ def _who(body: Body) -> Columns:
     }
 
 
+def _epoch_request(body: Body) -> tuple[Columns, Columns]:
+    who = {"group": body.get("group_id"), "member": body.get("member_id"), "instance": body.get("instance_id")}
+    return {**who, "member_epoch": body.get("member_epoch")}, {}
+
+
 def _find_request(body: Body) -> tuple[Columns, Columns]:
     keys = body.get("coordinator_keys") or ()
     return ({"group": keys[0]} if keys and body.get("key_type", 0) == 0 else {}), {}
@@ -131,11 +136,18 @@ _REQUESTS: dict[Api, Callable[[Body], tuple[Columns, Columns]]] = {
     Api.OFFSET_DELETE: _delete_request,
     Api.DESCRIBE_GROUPS: _groups_request,
     Api.DELETE_GROUPS: _groups_request,
+    Api.CONSUMER_GROUP_HEARTBEAT: _epoch_request,
 }
 
 
 def _join_response(body: Body, request: Body) -> Columns:
     return {"member": body.get("member_id") or request.get("member_id"), "generation": body.get("generation_id")}
+
+
+def _epoch_response(body: Body, request: Body) -> Columns:
+    """Tell the member's epoch, which an error does not give."""
+    given = None if body.get("error_code") else body.get("member_epoch")
+    return {"member": body.get("member_id") or request.get("member_id"), "member_epoch": given}
 
 
 def _sync_response(body: Body, request: Body) -> Columns:
@@ -162,6 +174,7 @@ _RESPONSES: dict[Api, Callable[[Body, Body], Columns]] = {
     Api.JOIN_GROUP: _join_response,
     Api.SYNC_GROUP: _sync_response,
     Api.OFFSET_FETCH: _offset_fetch_response,
+    Api.CONSUMER_GROUP_HEARTBEAT: _epoch_response,
 }
 
 _KEPT: dict[Api, tuple[str, ...]] = {

@@ -34,7 +34,7 @@ EXTRA: Final = "groupproof[spark]"
 _TYPES: Final = {
     "seq": "int64", "at_ns": "int64", "run": "string", "case": "string", "seed": "int64", "clock": "string", "who": "string", "node": "int32",
     "connection": "int64", "client": "string", "kind": "string", "api": "string", "version": "int32", "correlation": "int64", "group": "string",
-    "member": "string", "instance": "string", "generation": "int32", "state_before": "string", "state_after": "string", "rule": "string",
+    "member": "string", "instance": "string", "generation": "int32", "member_epoch": "int32", "state_before": "string", "state_after": "string", "rule": "string",
     "error": "int32", "partitions": "partitions", "offsets": "offsets", "fault": "string", "body": "string", "raw": "binary", "detail": "string",
 }  # fmt: skip
 _NEEDED: Final = ("seq", "at_ns", "kind")

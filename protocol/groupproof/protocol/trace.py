@@ -30,6 +30,7 @@ class Observation:
     `who` is coordinator, member, link, shim or kit (the driver of a case); `node` the broker id; `connection` the kit's number of the
     TCP connection; `kind` request (arrival), processed (the coordinator took it up), response (its bytes left), transition, fault,
     timer or event. `member` is the member id on the wire; `client` the client id, which for a case is its member's name (m0, m1, …).
+    `generation` counts a classic group, `member_epoch` is where a member of a consumer group stands in that of its group (KIP-848).
     `body` is the decoded message or the event's own fields.
     """
 
@@ -51,6 +52,7 @@ class Observation:
     member: str | None = None
     instance: str | None = None
     generation: int | None = None
+    member_epoch: int | None = None
     state_before: str | None = None
     state_after: str | None = None
     rule: str | None = None
