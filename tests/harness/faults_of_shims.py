@@ -18,7 +18,7 @@ from groupproof.clients.connection import Connect
 from groupproof.clients.shim import run_shim
 from groupproof.harness.shim_memory import RunShim
 
-__all__ = ["FAULTS", "ShimFault", "run_faulty"]
+__all__ = ["FAULTS", "NOT_ASKED", "ShimFault", "run_faulty"]
 
 Body = dict[str, Any]
 Lines = list[str | Body]
@@ -29,6 +29,11 @@ STATIC = "static/classic/instance-id"
 COOPERATIVE = "cooperative/classic/hand-over"
 COMMIT = "commit/classic/illegal-generation"
 REVOKED = "commit/classic/on-revoked"
+CLOSE = "leave/classic/close"
+SUBSCRIPTION = "join/classic/subscription"
+
+IGNORED = "what the contract does not know is ignored with a warning"
+NOT_ASKED = "no case asks for `{command}`, so that no verdict rests on its answer"
 
 
 class Plain:
@@ -54,7 +59,12 @@ Make = Callable[[], Plain]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShimFault:
-    """`problem` is part of what the check says; `case` and `said` are a case and part of its reason; without a case a run bears it, or can't tell."""
+    """`problem` is part of what the check says; `said` is part of what a run of `case` says, which is BROKEN.
+
+    Where a run says something else, `why` tells the reason: it reads nothing of it, or no frame tells the fault from one of the client's (`twin` is
+    the misbehaviour of the reference member that leaves the same frames and lines, and that has to be caught). `blames` are the cases that then
+    lay it at the client's door: FAILED or NON_STRICT, by findings that say that they rest on the shim's word.
+    """
 
     name: str
     make: Make
@@ -62,6 +72,9 @@ class ShimFault:
     case: str = STEADY
     said: str = ""
     verdict: str = "BROKEN"
+    why: str = ""
+    twin: str = ""
+    blames: tuple[str, ...] = ()
 
 
 def _of(name: str, change: Callable[[Body], Lines]) -> Make:
@@ -198,7 +211,7 @@ FAULTS = (
     ShimFault(name="client-id", make=_hears(lambda c: {**c, "client_id": "somebody"}), problem="client_id: requests came as 'somebody'", said="requests came as"),
     ShimFault(name="session-timeout", make=_hears(lambda c: {**c, "session_timeout_ms": 9_000}), problem="session_timeout_ms: m0 was told 6000", said="m0 was told"),
     ShimFault(name="group", make=_hears(lambda c: {**c, "group": "mine"}), problem="group: m0 speaks for group 'mine'", said="speaks for group"),
-    ShimFault(name="assignor", make=_hears(lambda c: {**c, "assignors": ["roundrobin"]}), problem="assignors: m0 was told ['range']", said="assignors: m0 was told"),
+    ShimFault(name="assignor", make=_hears(lambda c: {**c, "assignors": ["roundrobin"]}), problem="assignors: m0 was told ['range']", said="assignors: m0 was told", blames=(SUBSCRIPTION,)),
     ShimFault(
         name="static-claimed", make=lambda: Claims("instance_id", is_listed=False), problem="instance_id: m0 was told 'i0', its JoinGroup says None", case=STATIC,
         said="its JoinGroup says None",
@@ -209,40 +222,63 @@ FAULTS = (
     ),
     ShimFault(
         name="cooperative-claimed", make=_hears(lambda c: {**c, "assignors": ["range"]}), problem="assignors: m0 was told ['cooperative-sticky']", case=COOPERATIVE,
-        said="was told ['cooperative-sticky']",
+        said="was told ['cooperative-sticky']", blames=(SUBSCRIPTION,),
     ),
     ShimFault(
-        name="auto-commit-claimed", make=_hears(lambda c: {**c, "auto_commit": False}), problem="hello declares auto-commit, and no OffsetCommit came", case="",
+        name="auto-commit-claimed", make=_hears(lambda c: {**c, "auto_commit": False}), problem="hello declares auto-commit, and no OffsetCommit came",
+        case="commit/classic/auto-by-interval", said="the shim claims auto-commit, yet m0 sent no OffsetCommit at all",
+        blames=("commit/classic/auto-before-rejoin", "commit/classic/auto-at-close"),
     ),
     ShimFault(
-        name="on-revoked-claimed", make=_hears(lambda c: _without(c, "on_revoked")), problem="on_revoked asked for 300 ms in partitions_revoked", case="",
+        name="on-revoked-claimed", make=_hears(lambda c: _without(c, "on_revoked")), problem="on_revoked asked for 300 ms in partitions_revoked",
+        case=REVOKED, said="yet came back from it and joined again at once",
     ),
     # What it does not do.
     ShimFault(name="pauses-nothing", make=PausesNothing, problem="pause was answered, and records_consumed came after it", case=BUSY, said="was paused, yet its polls"),
     ShimFault(name="refuses-pause", make=Refuses, problem="although hello declares pause", case=BUSY, said="the shim claims pause, yet answers unimplemented"),
     ShimFault(name="says-yes", make=SaysYes, problem="a command that does not exist", said="a command that does not exist"),
-    ShimFault(name="answers-late", make=AnswersLate, problem="subscribe is answered after the join", case=""),
-    ShimFault(name="swallows-errors", make=Swallows, problem="commit (sync) is answered ok, although each OffsetCommit was refused", case=""),
-    ShimFault(name="unsubscribes-nothing", make=_hears(lambda c: {**c, "command": "resume"}, "unsubscribe"), problem="unsubscribe is answered ok, and no LeaveGroup came", case=""),
-    ShimFault(name="resumes-nothing", make=_hears(lambda c: {**c, "command": "pause"}, "resume"), problem="no records_consumed within 15 s of resume", case=""),
+    ShimFault(name="answers-late", make=AnswersLate, problem="subscribe is answered after the join", case="find/classic/invalid-group-id", said="subscribe was not answered within 30 s"),
+    ShimFault(
+        name="swallows-errors", make=Swallows, problem="commit (sync) is answered ok, although each OffsetCommit was refused",
+        case="commit/classic/offset-metadata-too-large", verdict="FAILED",
+        twin="takes-failed-commit-for-done", blames=("*",),
+        why="a client that takes a refused commit for done gets the same OffsetCommit answered the same, and only the shim hears what it tells its application",
+    ),
+    ShimFault(
+        name="unsubscribes-nothing", make=_hears(lambda c: {**c, "command": "resume"}, "unsubscribe"), problem="unsubscribe is answered ok, and no LeaveGroup came",
+        case="leave/classic/unsubscribe", verdict="NON_STRICT", twin="pretends-to-leave", blames=("leave/classic/unsubscribe*",),
+        why="a client that goes on as a member when it is told to unsubscribe sends the same Heartbeats and Fetches",
+    ),
+    ShimFault(
+        name="resumes-nothing", make=_hears(lambda c: {**c, "command": "pause"}, "resume"), problem="no records_consumed within 15 s of resume",
+        case="poll/classic/stopped-leaves", verdict="FAILED", blames=("poll/classic/stopped-leaves",),
+        why="neither a poll that returns nothing nor one that is not made leaves a frame or a line: a client that never comes back looks the same",
+    ),
     # What it says of what happened.
-    ShimFault(name="never-revoked", make=_of("partitions_revoked", lambda b: []), problem="no partitions_revoked came although another member", case=""),
-    ShimFault(name="no-callback-done", make=_of("callback_done", lambda b: []), problem="before its callback_done", case=""),
+    ShimFault(
+        name="never-revoked", make=_of("partitions_revoked", lambda b: []), problem="no partitions_revoked came although another member",
+        case="rebalance/classic/second-member", verdict="FAILED", twin="never-revokes",
+        blames=("rebalance/*", "cooperative/*", "heartbeat/classic/while-handing-over"),
+        why="a client that lets go of its partitions and calls no callback sends the same JoinGroup, and stops the same Fetches",
+    ),
+    ShimFault(name="no-callback-done", make=_of("callback_done", lambda b: []), problem="before its callback_done", verdict="OK", why="when a callback began is told by its own line; no verdict needs to know that it is over"),
     ShimFault(name="wrong-offsets", make=_of("records_consumed", lambda b: _parts(b, _moved)), problem="were reported with offsets 3 to 22; it holds 0 to 19", case="fetch/classic/nothing-committed", said="never asked for one beyond 20"),
     ShimFault(
-        name="counts-wrong", make=_of("records_consumed", lambda b: [{**b, "count": b["count"] + 1}]), problem="its partitions add up to another number", case="",
+        name="counts-wrong", make=_of("records_consumed", lambda b: [{**b, "count": b["count"] + 1}]), problem="its partitions add up to", said="and its partitions add up to",
     ),
     ShimFault(
         name="committed-off-by-one", make=_answers("committed", lambda b: [{**b, "offsets": [[t, p, o + 1] for t, p, o in b["offsets"]]}]),
-        problem="committed answers [['t', 0, 4], ['t', 1, 5]]", case="",
+        problem="committed answers [['t', 0, 4], ['t', 1, 5]]",
+        verdict="OK", why=NOT_ASKED.format(command="committed"),
     ),
     ShimFault(
         name="position-off-by-one", make=_answers("position", lambda b: [{**b, "offsets": [[t, p, o + 1] for t, p, o in b["offsets"]]}]),
-        problem="position answers [21]", case="",
+        problem="position answers [21]",
+        verdict="OK", why=NOT_ASKED.format(command="position"),
     ),
-    ShimFault(name="event-after-answer", make=EventAfterAnswer, problem="the answer to commit (sync) came before the offsets_committed", case=""),
-    ShimFault(name="half-an-assignment", make=_answers("assignment", lambda b: [{**b, "partitions": b.get("partitions", [])[:2]}] if b.get("ok") else [b]), problem="assignment answers [['t', 0], ['t', 1]]", case=""),
-    ShimFault(name="no-shutdown-complete", make=_of("shutdown_complete", lambda b: []), problem="close was not followed by shutdown_complete", case=""),
+    ShimFault(name="event-after-answer", make=EventAfterAnswer, problem="the answer to commit (sync) came before the offsets_committed", case=COMMIT, verdict="OK", why="the outcome is read from the event or from the answer, whichever comes"),
+    ShimFault(name="half-an-assignment", make=_answers("assignment", lambda b: [{**b, "partitions": b.get("partitions", [])[:2]}] if b.get("ok") else [b]), problem="assignment answers [['t', 0], ['t', 1]]", verdict="OK", why=NOT_ASKED.format(command="assignment")),
+    ShimFault(name="no-shutdown-complete", make=_of("shutdown_complete", lambda b: []), problem="close was not followed by shutdown_complete", case=CLOSE, said="close of m0 was answered ok, and no shutdown_complete came"),
     # What a line is like.
     ShimFault(name="broken-json", make=_of("partitions_assigned", lambda b: ['{"name":"partitions_assigned","partitions":[']), problem="is no JSON", said="is no JSON"),
     ShimFault(
@@ -264,9 +300,9 @@ FAULTS = (
     ShimFault(name="floods", make=Floods, problem="a flood: more than 5000 events", said="a flood: more than 5000 events"),
     ShimFault(name="says-hello-twice", make=_of("startup_complete", lambda b: [b, {"name": "hello", "contract": 1, "client": "x", "version": "1", "language": "x", "capabilities": []}]), problem="hello must be the first line", said="a second hello"),
     # What a run ignores, with a warning.
-    ShimFault(name="unknown-event", make=_of("startup_complete", lambda b: [b, {**b, "name": "ready"}]), problem="event 'ready' is not in the contract", verdict="OK"),
-    ShimFault(name="unknown-field", make=_of("callback_done", lambda b: [{**b, "mood": "good"}]), problem="carries mood, which the contract does not know", verdict="OK"),
-    ShimFault(name="noise", make=_of("startup_complete", lambda b: ["Welcome to my client!", b]), problem="noise on stdout", verdict="OK"),
+    ShimFault(name="unknown-event", make=_of("startup_complete", lambda b: [b, {**b, "name": "ready"}]), problem="event 'ready' is not in the contract", verdict="OK", why=IGNORED),
+    ShimFault(name="unknown-field", make=_of("callback_done", lambda b: [{**b, "mood": "good"}]), problem="carries mood, which the contract does not know", verdict="OK", why=IGNORED),
+    ShimFault(name="noise", make=_of("startup_complete", lambda b: ["Welcome to my client!", b]), problem="noise on stdout", verdict="OK", why=IGNORED),
 )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ def test_an_event_as_the_contract_has_it_passes(name: str, body: dict[str, Any])
         ("records_consumed", {"count": 1, "partitions": [{"partition": 0, "count": 1}]}, "not {topic, partition, minOffset, maxOffset, count}"),
         ("records_consumed", {"count": -1, "partitions": []}, "count is -1, not a count"),
         ("records_consumed", {"count": 1, "partitions": [{**RECORDS, "maxOffset": 1 << 70}]}, "not {topic, partition, minOffset"),
+        ("records_consumed", {"count": 3, "partitions": [RECORDS]}, "count is 3, and its partitions add up to 2"),
         ("offsets_committed", {"success": True, "offsets": [["t", 0, 5]]}, "in offsets there is ['t', 0, 5], not {topic, partition, offset}"),
         ("offsets_committed", {"success": "yes", "offsets": []}, "success is 'yes', not true or false"),
         ("offsets_committed", {"offsets": []}, "event offsets_committed lacks success"),

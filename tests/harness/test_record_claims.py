@@ -38,3 +38,9 @@ def test_a_client_that_asks_for_nothing_more_refutes_nothing() -> None:
 
 def test_a_member_that_joins_anew_may_start_at_an_older_offset() -> None:
     assert reading(("fetch", 0), ("records", 19), ("join", 0), ("fetch", 10)) == []
+
+
+def test_what_was_refuted_before_a_rejoin_stays_so() -> None:
+    assert reading(("fetch", 0), ("records", 22), ("fetch", 20), ("join", 0), ("fetch", 30)) == [
+        "records of t-0 were told up to offset 22, yet m0 never asked for one beyond 20"
+    ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groupproof.harness.record_claims import refuted_records
+from groupproof.harness.setting_claims import refuted_settings
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
 
@@ -41,7 +42,7 @@ class _Asked:
 
 def broken_claims(trace: Trace) -> list[str]:
     """Return each claim that the trace refutes, once, as a sentence."""
-    return list(dict.fromkeys((*_refuted(trace), *refuted_records(trace))))
+    return list(dict.fromkeys((*_refuted(trace), *refuted_records(trace), *refuted_settings(trace))))
 
 
 def unattributed(trace: Trace) -> str | None:

@@ -20,6 +20,7 @@ from groupproof.harness.goodbye import goodbye_of
 from groupproof.harness.lag import lags_in, most_lag_ms, with_lag
 from groupproof.harness.levels import capped
 from groupproof.harness.rulings import Judgement
+from groupproof.harness.shim_word import word_of
 from groupproof.harness.verdicts import ADVERSE, Finding, Grounds, Proof, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
 
@@ -136,7 +137,7 @@ def _grounded(finding: Finding, trace: Trace) -> Finding:
         return finding
     shown = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
     is_reported = finding.proof is not Proof.SAFETY and shown is not None and shown.who == "shim"
-    return replace(finding, grounds=Grounds(lag_ms=most_lag_ms(finding, trace), is_reported=is_reported))
+    return replace(finding, grounds=Grounds(lag_ms=most_lag_ms(finding, trace), is_reported=is_reported, word=word_of(finding, trace)))
 
 
 def _flood_of(case: Case, trace: Trace) -> list[Finding]:

@@ -125,6 +125,8 @@ def check_event(name: str, body: Mapping[str, Any]) -> None:
         _require_items(body, _ITEMS[name], what)
     if name == "offsets_committed":
         _require_outcome(body, what)
+    if name == "records_consumed":
+        _require_sums(body, what)
 
 
 def check_answer(number: int, body: Mapping[str, Any]) -> None:
@@ -138,6 +140,13 @@ def check_answer(number: int, body: Mapping[str, Any]) -> None:
         raise BrokenLine(f"{what}: ok is {_met(body['ok'])}, not true")
     if body.get("outcome") not in (None, UNKNOWN):
         raise BrokenLine(f"{what}: outcome is {_met(body['outcome'])}, not {UNKNOWN!r}")
+
+
+def _require_sums(body: Mapping[str, Any], what: str) -> None:
+    """Refuse a line that contradicts itself: its count is that of its partitions."""
+    there = sum(each["count"] for each in body["partitions"])
+    if body["count"] != there:
+        raise BrokenLine(f"{what}: count is {_met(body['count'])}, and its partitions add up to {there}")
 
 
 def _require_outcome(body: Mapping[str, Any], what: str) -> None:

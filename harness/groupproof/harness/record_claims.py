@@ -6,7 +6,7 @@ up, or counted wrongly, and what rests on them says nothing about the client.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from groupproof.protocol.trace import Observation, Trace
@@ -33,19 +33,23 @@ class _Position:
 def refuted_records(trace: Trace) -> Iterator[str]:
     """Yield a sentence for each client and partition of which records were told that the client's own Fetch requests refute.
 
-    A rejoin begins anew: a member may then start at an older offset that was committed.
+    A rejoin begins anew, with what was refuted before it: a member may then start at an older offset that was committed.
     """
     positions: dict[tuple[str, str, int], _Position] = {}
     for seen in trace:
         if seen.client is None:
             continue
         if seen.kind == "request" and seen.api == _JOIN:
-            for key in [key for key in positions if key[0] == seen.client]:
-                del positions[key]
+            before = {key: positions.pop(key) for key in list(positions) if key[0] == seen.client}
+            yield from _sentences(before)
         elif seen.kind == "request" and seen.api == _FETCH:
             _follow_fetch(positions, seen, seen.client)
         elif seen.who == "shim" and seen.body.get("name") == "records_consumed":
             _follow_records(positions, seen, seen.client)
+    yield from _sentences(positions)
+
+
+def _sentences(positions: Mapping[tuple[str, str, int], _Position]) -> Iterator[str]:
     for (client, topic, partition), position in positions.items():
         if position.is_refuted:
             yield (

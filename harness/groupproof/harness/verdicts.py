@@ -62,11 +62,12 @@ class Wait:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounds:
     """What a finding rests on beside its frames: the `run` of the case, from 1, whose trace its `seq` is of, the most that the kit lagged in the time
-    looked at, and whether the application's events rather than frames tell it."""
+    looked at, whether the application's events rather than frames tell it, and the event or command of the shim's that is believed (`word`)."""
 
     run: int = 1
     lag_ms: float = 0.0
     is_reported: bool = False
+    word: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class Finding:
 
     A judge that yields LIVENESS tells its `wait`: what never came, from the observation on from which it was due, and how things stood at the
     end, from the last observation that could still have changed them. Without it a lag shortly before `seq` leaves the finding undecided.
-    `grounds` are filled in where the run is judged and the case ruled on.
+    `line` is the event that a shim ought to have printed, where its absence decides. `grounds` are filled in where the run is judged and the case ruled on.
     """
 
     verdict: Verdict
@@ -88,6 +89,7 @@ class Finding:
     seq: int | None = None
     detail: str = ""
     wait: Wait | None = None
+    line: str = ""
     grounds: Grounds | None = None
 
 

@@ -122,7 +122,7 @@ def asked(error: int, **told: Any) -> list[str]:
     return [each.observed for each in found(CommitsAreTold, story.end(5_000))]
 
 
-NEVER_ACCEPTED = "The application was told of a commit that the coordinator never accepted."
+NEVER_ACCEPTED = "A commit was reported as done that the coordinator never accepted."
 
 
 @pytest.mark.parametrize(("error", "expected"), [(0, []), (14, [NEVER_ACCEPTED])])

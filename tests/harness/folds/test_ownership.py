@@ -96,8 +96,8 @@ def test_a_client_that_spoke_to_nobody_is_judged_by_others() -> None:
     assert found(CallbacksTellAssignments, story.end(2_000)) == []
 
 
-def overlap(*, late: float, shared: float) -> Story:
-    """Both hold t-1 in generation 2 for `shared` ms by their lines; each line of m0 comes `late` ms late."""
+def overlap(*, late: float, shared: float, reads: bool = False) -> Story:
+    """Both hold t-1 in generation 2 for `shared` ms by their lines; each line of m0 comes `late` ms late, and it may read on."""
     story = Story()
     story.join()
     story.sync(gets=[T0, T1])
@@ -106,6 +106,8 @@ def overlap(*, late: float, shared: float) -> Story:
     story.join("m1", gets=OTHER, generation=2)
     story.sync("m1", member=OTHER, generation=2, gets=[T1])
     story.partitions("assigned", T1, client="m1")
+    if reads:
+        story.at(10_001).said(Api.FETCH, offsets=(("t", 1, 5),))
     story.at(10_000 + shared).partitions("revoked", T1)
     return story.end(20_000)
 
@@ -117,3 +119,16 @@ def test_an_overlap_is_one_beyond_what_the_lines_are_late_and_is_never_proven_by
     findings = found(OwnersNeverOverlap, overlap(late=late, shared=shared))
 
     assert [each.proof for each in findings] == ([Proof.LIVENESS] if is_found else [])
+
+
+@pytest.mark.parametrize(
+    ("reads", "said"),
+    [
+        (True, "Two members of one generation held a partition at once."),
+        (False, "No partitions_revoked came in time for a partition that another member was given."),
+    ],
+)
+def test_who_reads_on_holds_a_partition_and_of_who_does_not_a_line_is_missing(reads: bool, said: str) -> None:
+    findings = found(OwnersNeverOverlap, overlap(late=0, shared=2_000, reads=reads))
+
+    assert [(each.observed, each.line) for each in findings] == [(said, "partitions_revoked")]

@@ -145,6 +145,20 @@ def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile
     assert verdict(revokes_before_joining("m0", after="newcomer"), story.end(3_000)) is expected
 
 
+@pytest.mark.parametrize(
+    ("reads", "said"),
+    [(True, "It joined again with its partitions still in hand."), (False, "It joined again, and no partitions_revoked came first.")],
+)
+def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(reads: bool, said: str) -> None:
+    story = owner().mark("newcomer").at(100)
+    story.join(member=ID, generation=2)
+    if reads:
+        story.said(Api.FETCH, offsets=(("t", 0, 5),))
+    story.end(3_000)
+
+    assert [(each.observed, each.line) for each in findings(revokes_before_joining("m0", after="newcomer"), story)] == [(said, "partitions_revoked")]
+
+
 def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:
     with pytest.raises(NotReached):
         verdict(revokes_before_joining("m0", after="newcomer"), owner().mark("newcomer").end())

@@ -38,6 +38,11 @@ def test_each_proof_has_its_words(found: Finding, words: str) -> None:
             "proven on the wire in 1 of 3 runs, run 2 · 1 receipt · the kit lagged 12 ms at most",
         ),
         ({"findings": [finding(Proof.LIVENESS, wait=WAIT)], "stability": "3/3"}, "never came in 3 of 3 runs · 0 receipts · the kit did not lag"),
+        (
+            {"findings": [finding(grounds=Grounds(word="resume"))]},
+            "proven on the wire in 1 of 1 run · 0 receipts · the kit did not lag · it rests on the shim's word for resume: where that is wrong the shim is "
+            "to blame, see groupproof shim check",
+        ),
         ({"verdict": Verdict.INCONCLUSIVE, "stability": "unstable 2/3"}, "seen in 2 of 3 runs · 0 receipts · the kit did not lag"),
         (
             {"verdict": Verdict.INCONCLUSIVE, "blurs": ("it crashed", "it crashed")},

@@ -81,7 +81,7 @@ class CommitsAreTold(Fold):
         client = told.client or ""
         if client in self._speaks and not all(self._is_accepted(client, told, each) for each in offsets):
             claim = Claim(requirement="CLIENT-69", expected="A commit told as done was accepted by the coordinator.")
-            yield claim.failed("The application was told of a commit that the coordinator never accepted.", told)
+            yield claim.failed("A commit was reported as done that the coordinator never accepted.", told)
 
     def _is_accepted(self, client: str, told: Observation, committed: tuple[str, int, int]) -> bool:
         topic, partition, offset = committed

@@ -8,7 +8,7 @@ the frames prove by themselves is found by `FetchesStayWithOwners`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from groupproof.harness.folds.claim import Claim, elapsed_ms
@@ -49,6 +49,7 @@ class OwnersNeverOverlap(Fold):
         self._group = GroupTracker()
         self._pairs: dict[tuple[str, TopicPartition], list[_Pair]] = {}
         self._waiting: Waiting[_Pair] = Waiting(SLACK_MS)
+        self._read_ms: dict[tuple[str, TopicPartition], float] = {}
         self._closing: Observation | None = None
         self._last: Observation | None = None
 
@@ -58,6 +59,8 @@ class OwnersNeverOverlap(Fold):
         self._last = seen
         if seen.who == "kit" and seen.body.get("name") == "end" and self._closing is None:
             self._closing = seen
+        if seen.client is not None:
+            self._read_ms.update(((seen.client, partition), seen.at_ms) for partition in _read_in(seen))
         taken, given = self._group.follow(seen)
         for holding in given:
             for pair in self._pairs.pop((holding.client, holding.partition), ()):
@@ -99,8 +102,11 @@ class OwnersNeverOverlap(Fold):
         if shared_ms > late_ms and pair.knows and not self._group.lives.are_twins(pair.earlier.client, pair.later.client):
             claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
             detail = f"{pair.later.partition}, {shared_ms:.0f} ms"
-            said = "Two members of one generation held a partition at once."
-            yield claim.failed(said, pair.later.since, detail=detail, proof=Proof.LIVENESS)
+            # Who reads on holds it; of who does not, a line is missing, be it the client's doing or its shim's.
+            reads = self._read_ms.get((pair.earlier.client, pair.earlier.partition), -1.0) > pair.later.since.at_ms
+            missing = "No partitions_revoked came in time for a partition that another member was given."
+            said = "Two members of one generation held a partition at once." if reads else missing
+            yield replace(claim.failed(said, pair.later.since, detail=detail, proof=Proof.LIVENESS), line="partitions_revoked")
 
     def end(self) -> Iterator[Finding]:
         for pair in self._waiting.rest():
@@ -109,6 +115,13 @@ class OwnersNeverOverlap(Fold):
         for pair in list(dict.fromkeys(pair for pairs in self._pairs.values() for pair in pairs)):
             if until is not None:
                 yield from self._over(pair, until)
+
+
+def _read_in(seen: Observation) -> set[TopicPartition]:
+    """Return the partitions that a client asks for, or whose records its application is given."""
+    if seen.kind == "request" and seen.api == _FETCH:
+        return {(topic, partition) for topic, partition, _ in seen.offsets}
+    return told_of(seen) if seen.who in TOLD_BY and seen.body.get("name") == "records_consumed" else set()
 
 
 class RecordsComeToOwners(Fold):

@@ -101,7 +101,7 @@ def commit_fails(client: str, *, after: str, requirement: str, within_ms: float 
         elif not succeeded:
             yield claim.ok("It did.", result)
         elif (taken := _accepted_after(ev, client, after, result if result.body.get("success") else end(ev))) is None:
-            yield claim.failed("The application was told that it succeeded.", result)
+            yield claim.failed("The refused commit was reported as a success.", result)
         else:
             yield _sent_again(ev, claim, ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken)
 
