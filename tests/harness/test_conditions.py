@@ -209,3 +209,21 @@ def test_what_an_eager_assignment_does_not_name_is_gone_when_a_cooperative_one_f
     stable(story)
 
     assert holds_at(Stable(members=("m0",)), story) is not None
+
+
+@pytest.mark.requirement("CLIENT-48")
+@pytest.mark.parametrize("name", ["kill", "exit"])
+def test_a_group_is_not_stable_with_a_member_that_is_gone(name: str) -> None:
+    story = Story().member(gets=[T0])
+    told(story, "assigned", T0)
+    story.kit(name, "m0")
+    stable(story)
+
+    assert holds_at(Stable(members=("m0",)), story) is None
+
+
+def test_what_a_loads_member_is_told_counts_like_a_shims() -> None:
+    story = Story().member(gets=[T0])
+    event = story.see("event", who="member", client="m0", body={"name": "partitions_assigned"}, partitions=(T0,))
+
+    assert holds_at(Seen(kind_of="event", event="partitions_assigned"), story) == event.seq

@@ -275,3 +275,15 @@ def test_a_member_whose_subscribe_was_refused_has_nothing_to_close() -> None:
     story.kit("overdue", "m0")
 
     assert goodbye_of(story.trace) == (Goodbye.NONE, "")
+
+
+@pytest.mark.requirement("CLIENT-64")
+@pytest.mark.parametrize("error", [22, 25, 82])
+def test_the_refusal_of_an_older_membership_lets_nobody_off(error: int) -> None:
+    story = a_member()
+    late = story.request(Api.OFFSET_COMMIT, member=ID, generation=1)
+    story.join(member=ID, gets="m0-2", generation=2)
+    story.sync(member="m0-2", generation=2)
+    story.answer(late, error=error)
+
+    assert verdict(close(story)) is Goodbye.UNCLEAN

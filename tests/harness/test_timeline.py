@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.harness.report.making import SHARED, played
 
 from groupproof.harness.timeline import LANES_MAX, Lane, Timeline, listed, timeline_of
@@ -222,3 +223,13 @@ def test_an_eager_assignment_replaces_what_a_lane_owns_and_a_cooperative_one_add
 
     assert [owned("range", who) for who in ("shim", "member")] == ["t-1", "t-1"]
     assert [owned("cooperative-sticky", who) for who in ("shim", "member")] == ["t-0, t-1", "t-0, t-1"]
+
+
+@pytest.mark.requirement("CLIENT-64")
+def test_the_refusal_of_an_older_membership_puts_nobody_out() -> None:
+    late = answers("OffsetCommit", 1, error=25, member="a", generation=1)
+    anew = answers("JoinGroup", 3, generation=2, body={"leader": "b", "member_id": "b", "generation_id": 2})
+    of_b: dict[str, Any] = {"member": "b", "generation": 2}
+
+    lane = lane_of(*JOINED, asks("JoinGroup", 3), anew, asks("SyncGroup", 4, **of_b), answers("SyncGroup", 4, **of_b), late)
+    assert (states(lane)[-1], lane.states[-1].label) == ("STABLE", "generation 2")

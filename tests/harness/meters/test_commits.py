@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.harness.diagnosis.making import Story
 
 from groupproof.harness.meters.commits import Commits
@@ -41,3 +42,14 @@ def test_a_partition_that_came_back_is_committed_rightly() -> None:
     _commit(story, 10)
 
     assert _counted(story) == {"commits": 1}
+
+
+@pytest.mark.requirement("CLIENT-62")
+def test_an_assignment_that_replaces_another_takes_the_rest_away() -> None:
+    story = Story()
+    story.told(0, "m0", "partitions_assigned", P0)
+    story.told(1, "m0", "partitions_assigned", ("t", 1))
+    story.told(2, "m0", "callback_done")
+    _commit(story, 10)
+
+    assert _counted(story)["commits_after_revocation"] == 1

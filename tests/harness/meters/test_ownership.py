@@ -117,3 +117,15 @@ def test_two_owners_are_two_whoever_tells_of_them(who: str) -> None:
         meter.feed(replace(seen, who=who))
 
     assert meter.result().totals["ownership_overlap_ms"] == 5_000
+
+
+@pytest.mark.requirement("CLIENT-64")
+def test_the_refusal_of_an_older_membership_takes_nothing_from_the_newer_one() -> None:
+    story = Story()
+    story.settle(0, {"a-1": "m0"}, 1, "a-1")
+    late = story.ask(100, "OffsetCommit", "m0", member="a-1", generation=1)
+    story.settle(200, {"a-2": "m0"}, 2, "a-2")
+    story.answer(300, late, member="a-1", generation=1, error=25)
+    story.beat(900, "m0", "a-2", 2)
+
+    assert _measured(story)["unowned_ms"] == 10, "from its JoinGroup until it had its assignment"
