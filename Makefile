@@ -11,7 +11,7 @@ help: ## show this list
 setup: .venv/.set-up-run ## make .venv with .venv/bin/groupproof, from the lock file
 
 images: .venv/.set-up-dev ## build images of Apache Kafka, Toxiproxy (or what IMAGES names) out of this machine's files, where the official ones can't be had
-	$(BIN)/python -m groupproof.chaos.images $(IMAGES)
+	$(BIN)/python -m groupproof.chaos.images.build_images $(IMAGES)
 
 certify: .venv/.set-up-run ## put the registered clients in front of the reference coordinator; reports in reports/
 	$(BIN)/python ci/certify.py $(CLIENTS)
@@ -52,9 +52,9 @@ docs: .venv/.set-up-run ## print the generated documents, the snapshots of the t
 	$(BIN)/python ci/planted.py
 	$(BIN)/python ci/judged.py 2>/dev/null
 	$(BIN)/python ci/figures.py
-	$(BIN)/python -m groupproof.protocol.render docs/spec
+	$(BIN)/python -m groupproof.protocol.documents.render docs/spec
 	$(BIN)/python -m groupproof.chaos docs/chaos.md
-	$(BIN)/python -m groupproof.protocol.spec
+	$(BIN)/python -m groupproof.protocol.rules
 
 site: .venv/.set-up-dev ## build the documentation site into dist/site, without a network; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from groupproof.chaos.spark.datasource import TraceSource as DefaultSource
+from groupproof.chaos.spark.traces.datasource import TraceSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from groupproof.harness.report.reading import read_report
+from groupproof.harness.model.report_json import read_report
 
 __all__ = ["FILE", "main", "medians"]
 

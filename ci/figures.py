@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from groupproof.harness.catalogue import cases_of
-from groupproof.harness.grade import required_of
-from groupproof.protocol.spec.coverage import SIDES, judged
-from groupproof.protocol.spec.requirements import requirements
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.judging.summary.grade import required_of
+from groupproof.protocol.rules.coverage import SIDES, judged
+from groupproof.protocol.rules.requirements import requirements
 
 __all__ = ["PAGES", "corrected", "figures", "main"]
 

@@ -11,24 +11,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from groupproof.clients.shim import run_shim
-from groupproof.harness.brokers.reference import ReferenceBrokers
-from groupproof.harness.case import Case, script_of
-from groupproof.harness.catalogue import cases_of
-from groupproof.harness.cli.campaign import Order
-from groupproof.harness.cli.running_coordinator import JOBS, CoordinatorRun
-from groupproof.harness.driver import Limits
-from groupproof.harness.judged import judged_in
-from groupproof.harness.play import Stage
-from groupproof.harness.subjects import ReferenceSubject
-from groupproof.harness.virtual_time import run_virtually
-from groupproof.protocol.spec.coverage import everything
+from groupproof.clients.shims.reference import run_shim
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.judging.judged_requirements import judged_in
+from groupproof.harness.model.case import Case, script_of
+from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.plans.plan_runner import Limits
+from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun
+from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.harness.subjects.subject import ReferenceSubject
+from groupproof.protocol.rules.coverage import everything
 from groupproof.protocol.trace import Trace
 
 __all__ = ["DATA", "found", "main", "of_clients", "of_coordinators", "text_of"]
 
 ROOT: Final = Path(__file__).parents[1]
-DATA: Final = ROOT / "protocol/groupproof/protocol/spec/judged.json"
+DATA: Final = ROOT / "protocol/groupproof/protocol/rules/judged.json"
 PROFILE: Final = "kafka-4.1"
 SCRIPT_STEPS_MAX: Final = 2_000
 TASK_STEPS_MAX: Final = 400_000

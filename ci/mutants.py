@@ -1,6 +1,6 @@
 """Mutate the pure machines by mutmut's operators, a sample drawn by a seed, and say which mutants no test of theirs kills.
 
-`make mutants` draws 400; `make mutants ARGS="--sample 50 --seed 7 8 --only groupproof.coordinator.timers"` draws among some, twice. The committed tree is laid
+`make mutants` draws 400; `make mutants ARGS="--sample 50 --seed 7 8 --only groupproof.coordinator.machine.timers"` draws among some, twice. The committed tree is laid
 out anew under `.cache/mutants`, its machines with every mutant in them; one pytest collects their tests once and tries each mutant in a fork of its own
 (`killing.py`), for mutmut's own runner, which collects anew for each, takes many times as long. What the tests let live and mypy refuses is killed, too:
 `make check` would stop it. Survivors that `tests/power/survivors.toml` explains (code that does the same, or a word of a message) don't count; more than

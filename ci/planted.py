@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from groupproof.clients import variants as members
-from groupproof.coordinator import variants as coordinators
+from groupproof.clients.planted import variants as members
+from groupproof.coordinator.planted import variants as coordinators
 
 __all__ = ["PAGE", "Planted", "main", "planted", "written"]
 

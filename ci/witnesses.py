@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from groupproof.protocol.spec.coverage import everything, unexplained
+from groupproof.protocol.rules.coverage import everything, unexplained
 
 __all__ = ["DATA", "found", "main", "troubles"]
 
 ROOT: Final = Path(__file__).parents[1]
-DATA: Final = ROOT / "protocol/groupproof/protocol/spec/witnesses.json"
+DATA: Final = ROOT / "protocol/groupproof/protocol/rules/witnesses.json"
 MARKS: Final = frozenset({"requirement", "reading"})
 LEFT_OUT: Final = frozenset({"soak", "network", "java"})
 

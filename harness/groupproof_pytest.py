@@ -2,7 +2,7 @@
 
 It is a module of its own at the top, beside the namespace: pytest marks the packages of a plugin's distribution for its rewriting of asserts, and
 one that held the namespace `groupproof` alone would have it take `clients`, `harness`, `coordinator` and `chaos` for them, which are anybody's names.
-Everything else is in `groupproof.harness.pytest_plugin`, and is imported where an option, the marker or a fixture asks for it.
+Everything else is in `groupproof.harness.commands.pytest_plugin`, and is imported where an option, the marker or a fixture asks for it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from groupproof.chaos.proxied import GroupproofToxiproxy
-    from groupproof.harness.pytest_plugin.coordinator import GroupproofCoordinator
-    from groupproof.harness.pytest_plugin.group import GroupproofGroup
-    from groupproof.harness.pytest_plugin.seen import GroupproofTrace
+    from groupproof.chaos.wire.toxiproxy_fixture import GroupproofToxiproxy
+    from groupproof.harness.commands.pytest_plugin.coordinator_fixture import GroupproofCoordinator
+    from groupproof.harness.commands.pytest_plugin.group_fixture import GroupproofGroup
+    from groupproof.harness.commands.pytest_plugin.trace_fixture import GroupproofTrace
 
 __all__: list[str] = []
 
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Raise `UsageError` for wrong usage, before anything runs."""
     config.addinivalue_line("markers", MARKER)
     if _is_asked_for(config):
-        from groupproof.harness.pytest_plugin.session import CaseSession
+        from groupproof.harness.commands.pytest_plugin.session import CaseSession
 
         config.pluginmanager.register(CaseSession.of(config), _RUN)
 
@@ -94,7 +94,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture
 def groupproof_coordinator(request: pytest.FixtureRequest) -> Generator[GroupproofCoordinator]:
     """Serve a reference coordinator on loopback ports; the marker `groupproof` says what."""
-    from groupproof.harness.pytest_plugin.coordinator import served
+    from groupproof.harness.commands.pytest_plugin.coordinator_fixture import served
 
     marks = list(request.node.iter_markers("groupproof"))
     with served([mark.kwargs for mark in marks], [arg for mark in marks for arg in mark.args]) as coordinator:
@@ -104,7 +104,7 @@ def groupproof_coordinator(request: pytest.FixtureRequest) -> Generator[Grouppro
 @pytest.fixture
 def groupproof_group(groupproof_coordinator: GroupproofCoordinator) -> Generator[GroupproofGroup]:
     """Give the client under test reference members for company: add, pause, kill, or go step by step."""
-    from groupproof.harness.pytest_plugin.group import GroupproofGroup
+    from groupproof.harness.commands.pytest_plugin.group_fixture import GroupproofGroup
 
     with GroupproofGroup.of(groupproof_coordinator) as group:
         yield group
@@ -120,7 +120,7 @@ def groupproof_trace(groupproof_coordinator: GroupproofCoordinator) -> Groupproo
 def groupproof_toxiproxy(groupproof_coordinator: GroupproofCoordinator) -> Generator[GroupproofToxiproxy]:
     """Put a Toxiproxy before the coordinator, whose `bootstrap` leads through it from now on; skip where there is none."""
     pytest.importorskip("toxiproxy", reason="toxiproxy-python is not installed: pip install 'groupproof[chaos]'")
-    from groupproof.chaos.proxied import GroupproofToxiproxy, NoToxiproxy
+    from groupproof.chaos.wire.toxiproxy_fixture import GroupproofToxiproxy, NoToxiproxy
 
     try:
         proxy = GroupproofToxiproxy.before(groupproof_coordinator)

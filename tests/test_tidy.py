@@ -25,16 +25,16 @@ FILE_LINES_MAX = 400
 # Source files without a test file of their own name, each with the reason. Keep it short.
 UNTESTED = {
     "chaos/groupproof/chaos/spark/analysis/*_queries.py": "queries as data; test_queries.py asks each of planted groups and holds its answers against DuckDB's",
-    "chaos/groupproof/chaos/spark/member_api.py": "protocols without behaviour",
-    "coordinator/groupproof/coordinator/context.py": "a protocol without behaviour",
-    "harness/groupproof/harness/brokers/cluster.py": "protocols without behaviour",
-    "harness/groupproof/harness/case.py": "a dataclass without behaviour",
-    "harness/groupproof/harness/fuzzing/drawer.py": "a protocol without behaviour",
-    "harness/groupproof/harness/scripts/*.py": "cases as data; tests/harness/test_scripts.py reads every one and runs it against the kit's own cluster",
-    "harness/groupproof/harness/simulator/pending_request.py": "a dataclass without behaviour",
-    "harness/groupproof/harness/suites/*.py": "cases as data; tests/harness/test_suites.py reads every one and runs it against the reference member",
-    "harness/groupproof/harness/troubles.py": "exceptions without behaviour",
-    "protocol/groupproof/protocol/messages.py": "dataclasses without behaviour; tests/protocol/test_wire.py sends each of them over the wire",
+    "chaos/groupproof/chaos/spark/members/member_api.py": "protocols without behaviour",
+    "coordinator/groupproof/coordinator/machine/effect_context.py": "a protocol without behaviour",
+    "harness/groupproof/harness/subjects/brokers/cluster.py": "protocols without behaviour",
+    "harness/groupproof/harness/model/case.py": "a dataclass without behaviour",
+    "harness/groupproof/harness/running/fuzzing/choice_source.py": "a protocol without behaviour",
+    "harness/groupproof/harness/cases/coordinator/*.py": "cases as data; tests/harness/cases/test_coordinator.py reads every one and runs it against the kit's own cluster",
+    "harness/groupproof/harness/simulation/pending_request.py": "a dataclass without behaviour",
+    "harness/groupproof/harness/cases/client/*.py": "cases as data; tests/harness/cases/test_client.py reads every one and runs it against the reference member",
+    "harness/groupproof/harness/model/errors.py": "exceptions without behaviour",
+    "protocol/groupproof/protocol/wire/messages.py": "dataclasses without behaviour; tests/protocol/wire/test_message_codec.py sends each of them over the wire",
 }
 
 # Third parties' interfaces are spoken there, in their words, and run in environments of their own.
@@ -57,7 +57,7 @@ SYNONYMS = {
 }
 SPOKEN_BY = {
     "master": ("chaos/groupproof/chaos/spark/session.py",),
-    "toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/toxiproxy.py", "chaos/groupproof/chaos/network.py"),
+    "toxic": ("protocol/groupproof/protocol/toxics.py", "chaos/groupproof/chaos/wire/toxiproxy.py", "chaos/groupproof/chaos/wire/member_networks.py"),
 }
 
 ASSERTING = re.compile(r"\bassert|raises|warns|fail\(|check|expect|verify|\.until\(")

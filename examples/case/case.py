@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from groupproof.clients.shim import run_shim
-from groupproof.harness.case import Case
-from groupproof.harness.driver import Limits
-from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.judges.reactions import Identity, is_struck, recovers, rejoins
-from groupproof.harness.judging import Judgement, judge_run
-from groupproof.harness.play import Stage
-from groupproof.harness.steps import answers, delivered, joined, passing, plan, stable, subject
-from groupproof.harness.subjects import ReferenceSubject
-from groupproof.harness.suites.making import MUST, case
-from groupproof.harness.verdicts import Verdict
-from groupproof.harness.virtual_time import run_virtually
+from groupproof.clients.shims.reference import run_shim
+from groupproof.harness.cases.client.builders import MUST, case
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins
+from groupproof.harness.judging.case_judgement import Judgement, judge_run
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan_builders import answers, delivered, joined, passing, plan, stable, subject
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.plans.plan_runner import Limits
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 CASE = case(

@@ -40,8 +40,8 @@ from rich.table import Table
 from tests.benchmarks.load import Address, Group, Unfit, beat, echoed
 from tests.benchmarks.processes import cpu_s, listening_on
 
-from groupproof.harness.brokers.kinds import subject_named
-from groupproof.harness.troubles import Trouble
+from groupproof.harness.model.errors import Trouble
+from groupproof.harness.subjects.brokers.broker_providers import subject_named
 
 __all__ = ["Measured", "aims", "measure", "served", "told"]
 
@@ -86,7 +86,7 @@ class Measured:
 @contextmanager
 def served() -> Iterator[Address]:
     """Run `groupproof serve` and yield its address."""
-    command = [sys.executable, "-c", "from groupproof.harness.cli import main; main()", "serve", "--brokers", "1"]
+    command = [sys.executable, "-c", "from groupproof.harness.commands import main; main()", "serve", "--brokers", "1"]
     settings = [f"--set={name}={value}" for name, value in _SETTINGS.items()]
     with subprocess.Popen([*command, *settings], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:

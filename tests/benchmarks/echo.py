@@ -14,7 +14,7 @@ from functools import partial
 
 import trio
 
-from groupproof.coordinator.sockets import Poller, Socket
+from groupproof.coordinator.broker.sockets import Poller, Socket
 
 __all__ = ["serve", "serve_polled"]
 

@@ -16,10 +16,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.protocol.framing import Framer, frame
-from groupproof.protocol.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
-from groupproof.protocol.wire import read_response, write_request, write_response
+from groupproof.protocol.wire.framing import Framer, frame
+from groupproof.protocol.wire.message_codec import read_response, write_request, write_response
+from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
 __all__ = ["VERSIONS", "Address", "Beats", "Group", "Member", "Unfit", "beat", "echoed"]
 

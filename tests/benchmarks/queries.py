@@ -80,7 +80,7 @@ def measured(spark: SparkSession, folder: Path, repeats: int) -> Iterator[Row]:
 def _counted(spark: SparkSession, folder: Path) -> list[Any]:
     from pyspark.sql import functions as f
 
-    from groupproof.chaos.spark.rows import frame_of
+    from groupproof.chaos.spark.traces.trace_rows import frame_of
 
     answers = frame_of(spark, [folder]).where("kind = 'response'")
     return list(answers.groupBy("run", "api", "error").agg(f.count(f.lit(1)), f.avg("at_ns"), f.max("at_ns")).collect())

@@ -28,13 +28,13 @@ import pyarrow.parquet as pq
 from tests.benchmarks.processes import cpu_of_tree_s
 from tests.benchmarks.scale_picture import picture
 
-from groupproof.chaos.spark.checking import check_by_spark
+from groupproof.chaos.spark.checkers.trace_check import check_by_spark
 from groupproof.chaos.spark.session import session
-from groupproof.harness.catalogue import CASES
-from groupproof.harness.checking import Checked, check_files
-from groupproof.harness.judges import UNIVERSAL
-from groupproof.harness.simulator.pieces import observed, piece_of
-from groupproof.harness.simulator.simulation import Simulation
+from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.running.simulations.parquet_runs import observed, piece_of
+from groupproof.harness.running.trace_check import Checked, check_files
+from groupproof.harness.simulation.settings import Simulation
 
 __all__ = ["Cost", "copied", "judged", "measured", "simulated"]
 

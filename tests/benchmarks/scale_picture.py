@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from groupproof.harness.report.palette import COLOURS
+from groupproof.harness.reports.pictures.palette import COLOURS
 
 if TYPE_CHECKING:
     from tests.benchmarks.scale import Cost

@@ -22,16 +22,16 @@ from typing import Final
 import click
 import trio
 
-from groupproof.clients.consumer import Consumer
+from groupproof.clients.consumer.consumer import Consumer
+from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import Callback, Committed, Fail
-from groupproof.clients.settings import MemberSettings
-from groupproof.coordinator.cluster import Cluster
-from groupproof.harness.network import MemoryNetwork
-from groupproof.harness.simulator.faults import FAULTS
-from groupproof.harness.simulator.running import run
-from groupproof.harness.simulator.schedule import Happening, Schedule
-from groupproof.harness.simulator.simulation import Outcome, Simulation
-from groupproof.harness.virtual_time import run_virtually
+from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.faults import FAULTS
+from groupproof.harness.simulation.run import run
+from groupproof.harness.simulation.settings import Outcome, Simulation
+from groupproof.harness.subjects.networks.network import MemoryNetwork
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["Pair", "fast", "many", "pair"]

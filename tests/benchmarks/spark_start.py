@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from groupproof.chaos.spark.class_archive import FOLDER, is_whole
-from groupproof.harness.java_for_spark import find_java
+from groupproof.harness.subjects.java_for_spark import find_java
 
 __all__ = ["RATIO_MAX", "main", "ratio"]
 

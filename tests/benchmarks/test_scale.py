@@ -10,9 +10,9 @@ import pytest
 from tests.benchmarks.scale import Cost, copied, judged, measured, simulated, written
 from tests.benchmarks.scale_picture import picture
 
-from groupproof.harness.catalogue import CASES
-from groupproof.harness.checking import check_files
-from groupproof.harness.judges import UNIVERSAL
+from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.running.trace_check import check_files
 
 SVG = "{http://www.w3.org/2000/svg}"
 

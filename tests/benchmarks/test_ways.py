@@ -10,7 +10,7 @@ import trio
 from tests.benchmarks.coordinators import served
 from tests.benchmarks.ways import Way, measure, tapping, told, ways
 
-from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.harness.model.errors import BrokenEnvironment
 
 
 @pytest.mark.soak

@@ -32,8 +32,8 @@ from tests.benchmarks.coordinators import served
 from tests.benchmarks.load import Address, Group, beat, echoed
 from tests.benchmarks.processes import cpu_s, listening_on
 
-from groupproof.chaos.toxiproxy_server import provision_toxiproxy, running_toxiproxy
-from groupproof.clients.store import default_cache
+from groupproof.chaos.wire.toxiproxy_server import provision_toxiproxy, running_toxiproxy
+from groupproof.clients.registry.install_cache import default_cache
 
 __all__ = ["Way", "measure", "ways"]
 
@@ -72,7 +72,7 @@ class Way:
 def tapping(upstream: Address) -> Iterator[Address]:
     """Run `groupproof tap` before an address, and yield its own."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", "from groupproof.harness.cli import main; main()", "tap", "--upstream", "{}:{}".format(*upstream)]
+        command = [sys.executable, "-c", "from groupproof.harness.commands import main; main()", "tap", "--upstream", "{}:{}".format(*upstream)]
         with subprocess.Popen([*command, "--output", folder], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
             try:
                 assert process.stdout is not None

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire import read_request, read_response, write_request, write_response
+from groupproof.protocol.wire.message_codec import read_request, read_response, write_request, write_response
 
 __all__ = ["CASES", "Compared", "compare", "show"]
 

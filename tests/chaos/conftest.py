@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import trio
 
-from groupproof.chaos.toxiproxy import Proxy, Toxiproxy
-from groupproof.chaos.toxiproxy_server import Program, provision_toxiproxy, running_toxiproxy
-from groupproof.clients.store import default_cache
-from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.chaos.wire.toxiproxy import Proxy, Toxiproxy
+from groupproof.chaos.wire.toxiproxy_server import Program, provision_toxiproxy, running_toxiproxy
+from groupproof.clients.registry.install_cache import default_cache
+from groupproof.harness.model.errors import BrokenEnvironment
 
 Story = Callable[[Toxiproxy, Proxy], Coroutine[Any, Any, None]]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from groupproof.chaos.containers import Engine, engine
-from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.chaos.images.container_engine import Engine, engine
+from groupproof.harness.model.errors import BrokenEnvironment
 
 __all__ = ["running_engine"]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.chaos.scenarios import HEAD, HEALED
+from tests.chaos.scenario_texts import HEAD, HEALED
 
-from groupproof.harness.cli.boundary import run
-from groupproof.harness.replay import load_schedule
-from groupproof.harness.version import release
+from groupproof.harness.commands.base.boundary import run
+from groupproof.harness.model.version import release
+from groupproof.harness.running.schedule_file import load_schedule
 
 QUICK = "commit-in-a-rebalance"
 BAD = f'{HEAD}[[phase]]\nname = "p"\nactions = [{{ do = "kill", who = "one" }}]\nfor = 100\n[[expect]]\nsays = "They notice."\nsees = "generations"\nwho = "others"\nduring = "p"\n{HEALED}'
@@ -66,7 +66,7 @@ def test_a_scenario_of_one_s_own_that_does_not_bite_gives_no_verdict(tmp_path: P
 @pytest.mark.soak
 def test_a_client_of_one_s_own_is_a_program_behind_two_hyphens(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    program = (sys.executable, "-m", "groupproof.clients.shim")
+    program = (sys.executable, "-m", "groupproof.clients.shims.reference")
     code, out, err = called(capsys, "run", QUICK, "--", *program)
     folder = tmp_path / "reports" / f"chaos-groupproof-{release()}"
     report = json.loads((folder / "report.json").read_text())

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 from tests.chaos.engines import running_engine
-from tests.chaos.scenarios import HEAD, HEALED
-from tests.harness.leaving import MARK, marked, wait_until_gone
+from tests.chaos.scenario_texts import HEAD, HEALED
+from tests.harness.subjects.shims.leaving import MARK, marked, wait_until_gone
 
-from groupproof.chaos.containers import Engine
-from groupproof.chaos.images import build_kafka, build_proxy
-from groupproof.chaos.toxiproxy_server import Program
-from groupproof.clients.store import default_cache
-from groupproof.harness.brokers.images import PROVIDER, owned
+from groupproof.chaos.images.build_images import build_kafka, build_proxy
+from groupproof.chaos.images.container_engine import Engine
+from groupproof.chaos.wire.toxiproxy_server import Program
+from groupproof.clients.registry.install_cache import default_cache
+from groupproof.harness.subjects.processes.images import PROVIDER, owned
 
 __all__ = ["running_engine"]
 
@@ -73,7 +73,7 @@ def _is_stopped(mark: str) -> bool:
 @each_signal(marks={signal.SIGINT: [pytest.mark.soak], signal.SIGTERM: [pytest.mark.soak], signal.SIGKILL: []})
 def test_clients_and_proxies(number: int, program: Program, tmp_path: Path) -> None:
     (tmp_path / "frozen.toml").write_text(FROZEN)
-    command = (str(tmp_path / "frozen.toml"), "--output", str(tmp_path / "report"), "--", sys.executable, "-m", "groupproof.clients.shim")
+    command = (str(tmp_path / "frozen.toml"), "--output", str(tmp_path / "report"), "--", sys.executable, "-m", "groupproof.clients.shims.reference")
     _, had, processes, folders = _ended(number, tmp_path, "local", _is_stopped, command)
 
     assert had > 5

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.chaos.scenarios import carried_out
+from tests.chaos.scenario_texts import carried_out
 
-from groupproof.chaos.scenario import Ground, Scenario
-from groupproof.chaos.scenario_case import compile_scenario, expectations_of
-from groupproof.chaos.scenario_expectations import is_met
-from groupproof.chaos.scenario_plan import Terms
-from groupproof.chaos.scenario_shelf import shipped
-from groupproof.harness.case import plan_of
-from groupproof.harness.evidence import Evidence
-from groupproof.harness.plan import Pass
-from groupproof.harness.verdicts import Verdict
+from groupproof.chaos.scenarios.scenario import Ground, Scenario
+from groupproof.chaos.scenarios.scenario_case import compile_scenario, expectations_of
+from groupproof.chaos.scenarios.scenario_expectations import is_met
+from groupproof.chaos.scenarios.scenario_plan import Terms
+from groupproof.chaos.scenarios.shipped_scenarios import shipped
+from groupproof.harness.model.case import plan_of
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.plan import Pass
+from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.trace import Trace, write_trace
 
 SAMPLE = ("commit-in-a-rebalance", "fenced-twin", "coordinator-moves-while-syncing", "connections-reset")

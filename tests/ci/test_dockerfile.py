@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 from tests.chaos.engines import running_engine
 from tests.ci.jobs import ROOT
 
-from groupproof.chaos.containers import Engine
-from groupproof.chaos.rootfs import RootFs
+from groupproof.chaos.images.container_engine import Engine
+from groupproof.chaos.images.rootfs import RootFs
 
 __all__ = ["running_engine"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import durations
-from tests.harness.report_of import report
+from tests.harness.reports.report_of import report
 
 
 def a_run(seconds: float, time: str = "wall", trace: str | None = "trace.ndjson") -> dict[str, Any]:

@@ -6,9 +6,9 @@ from pathlib import Path
 import figures
 import pytest
 
-from groupproof.harness.catalogue import cases_of
-from groupproof.harness.grade import required_of
-from groupproof.protocol.spec.coverage import judged
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.judging.summary.grade import required_of
+from groupproof.protocol.rules.coverage import judged
 
 
 def test_the_pages_tell_the_figures_of_the_catalogue() -> None:

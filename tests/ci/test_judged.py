@@ -10,8 +10,8 @@ from typing import Any
 import judged
 import pytest
 
-from groupproof.harness.case import script_of
-from groupproof.harness.catalogue import cases_of
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.model.case import script_of
 
 
 @pytest.fixture(scope="module")

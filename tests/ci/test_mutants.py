@@ -22,18 +22,18 @@ class Timers:
         return armed
 """
 OVERSIZED = Mutant(
-    name="groupproof.coordinator.guards.x_oversized__mutmut_1",
-    function="groupproof.coordinator.guards.oversized",
+    name="groupproof.coordinator.machine.guards.x_oversized__mutmut_1",
+    function="groupproof.coordinator.machine.guards.oversized",
     was="return members > size_max",
     now="return members >= size_max",
 )
 
 
 def test_a_mutant_says_what_it_changed_and_in_which_function() -> None:
-    code, made = mutated("groupproof.coordinator.guards", SOURCE)
+    code, made = mutated("groupproof.coordinator.machine.guards", SOURCE)
 
     assert OVERSIZED in made
-    assert {(each.function, each.was) for each in made} >= {("groupproof.coordinator.guards.Timers.armed", "armed = 3")}
+    assert {(each.function, each.was) for each in made} >= {("groupproof.coordinator.machine.guards.Timers.armed", "armed = 3")}
     assert all(each.name.rpartition(".")[2] in code for each in made)
 
 

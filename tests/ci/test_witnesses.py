@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import witnesses
 
-from groupproof.protocol.spec import coverage
-from groupproof.protocol.spec.coverage import Gap
+from groupproof.protocol.rules import coverage
+from groupproof.protocol.rules.coverage import Gap
 
 ROOT = Path(__file__).parents[2]
 

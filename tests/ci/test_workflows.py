@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.ci.jobs import ROOT, Job, loaded
-from tests.harness.report_of import report
+from tests.harness.reports.report_of import report
 
 ONLY = "heartbeat/classic/steady heartbeat/classic/rebalance-in-progress"
 WORKFLOW = ".github/workflows/certify.yml"

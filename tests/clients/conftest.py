@@ -16,17 +16,19 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.clients.assignment import Cluster as Topics
-from groupproof.clients.member import Member
+from groupproof.clients.assignors.assignment import Cluster as Topics
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.member import Member
+from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.outputs import Callback, Drop, Fail, Output, Send
-from groupproof.clients.policy import REFERENCE, Policy
-from groupproof.clients.settings import MemberSettings
-from groupproof.clients.shim import run_shim
-from groupproof.coordinator.cluster import Cluster
-from groupproof.harness.broker_address import bootstrap_of
-from groupproof.harness.evidence import Evidence
-from groupproof.harness.network import LoopbackNetwork, MemoryNetwork
-from groupproof.protocol.messages import (
+from groupproof.clients.shims.reference import run_shim
+from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.subjects.networks.broker_address import bootstrap_of
+from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import Api, TopicPartition
+from groupproof.protocol.wire.messages import (
     CommittedPartition,
     CommittedTopic,
     Coordinator,
@@ -44,9 +46,7 @@ from groupproof.protocol.messages import (
     OffsetFetchResponse,
     SyncGroupResponse,
 )
-from groupproof.protocol.subscription import Assignment, encode_assignment
-from groupproof.protocol.trace import Recorder
-from groupproof.protocol.vocabulary import Api, TopicPartition
+from groupproof.protocol.wire.subscription import Assignment, encode_assignment
 
 Line = dict[str, Any]
 

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from groupproof.clients.assignment import Assignment, Cluster, GroupMember
-from groupproof.clients.installers import java_tool
+from groupproof.clients.assignors.assignment import Assignment, Cluster, GroupMember
+from groupproof.clients.registry.installers import java_tool
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Group", "drawn", "kafkas"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from groupproof.clients.assignment import Cluster
+from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.outputs import Committed
-from groupproof.protocol.messages import JoinMember
-from groupproof.protocol.subscription import Subscription, decode_subscription, encode_subscription
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.messages import JoinMember
+from groupproof.protocol.wire.subscription import Subscription, decode_subscription, encode_subscription
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Bench

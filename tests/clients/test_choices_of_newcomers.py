@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.clients.core import Core
-from groupproof.clients.errands import Errands
+from groupproof.clients.member.member_core import Core
+from groupproof.clients.member.offset_requests import Errands
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import Committed
-from groupproof.clients.policy import Policy
-from groupproof.protocol.messages import JoinMember
-from groupproof.protocol.subscription import Subscription, decode_subscription, encode_subscription
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.messages import JoinMember
+from groupproof.protocol.wire.subscription import Subscription, decode_subscription, encode_subscription
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Bench

@@ -10,8 +10,8 @@ from tests.clients import stories
 from tests.clients.stories import AUTO, COOPERATIVE, FIND, JOIN, TWO_TOPICS, Settings, Story
 from tests.project import ROOT
 
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import CallbackKind
-from groupproof.clients.policy import Policy
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Bench
@@ -69,35 +69,35 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
 """A policy, a story, what it shows of the reference, what it shows of the policy, and the member's settings."""
 
 SHOWN_ELSEWHERE = {
-    "overrides": "tests.clients.test_policy",
-    "versions": "tests.clients.test_connection",
-    "retry_factor": "tests.clients.test_core",
-    "instance_id": "tests.clients.test_core",
+    "overrides": "tests.clients.member.test_policy",
+    "versions": "tests.clients.consumer.test_connection",
+    "retry_factor": "tests.clients.member.test_member_core",
+    "instance_id": "tests.clients.member.test_member_core",
     "joins_from": "tests.clients.test_joining_occasions",
     "refreshes_metadata_before_join": "tests.clients.test_joining_occasions",
     "sync_generation": "tests.clients.test_joining_occasions",
     "takes": "tests.clients.test_joining_occasions",
     "empty_assignment": "tests.clients.test_joining_occasions",
-    "subscription_version": "tests.clients.test_handover",
-    "ends_subscription_early": "tests.clients.test_handover",
-    "revokes": "tests.clients.test_handover",
-    "cooperative_revokes": "tests.clients.test_handover",
-    "follower_assigns": "tests.clients.test_leading",
-    "leader_assigns": "tests.clients.test_leading",
-    "heartbeats": "tests.clients.test_heartbeats",
-    "heartbeat_right_after_sync": "tests.clients.test_heartbeats",
-    "heartbeat_jitter": "tests.clients.test_heartbeats",
-    "heartbeat_generation": "tests.clients.test_heartbeats",
-    "fetches_offsets": "tests.clients.test_reading",
-    "delivers_while_joining": "tests.clients.test_reading",
-    "reads": "tests.clients.test_reading",
-    "delivers_revoked": "tests.clients.test_reading",
-    "connects_anew": "tests.clients.test_legal_variants_of_go",
-    "leaves_on_own_connection": "tests.clients.test_legal_variants_of_go",
-    "failed_sync": "tests.clients.test_legal_variants_of_go",
-    "commits_while_joining": "tests.clients.test_legal_variants_of_go",
-    "leaves": "tests.clients.test_leaving",
-    "leaves_by_id": "tests.clients.test_leaving",
+    "subscription_version": "tests.clients.member.test_partition_handover",
+    "ends_subscription_early": "tests.clients.member.test_partition_handover",
+    "revokes": "tests.clients.member.test_partition_handover",
+    "cooperative_revokes": "tests.clients.member.test_partition_handover",
+    "follower_assigns": "tests.clients.member.test_group_leader",
+    "leader_assigns": "tests.clients.member.test_group_leader",
+    "heartbeats": "tests.clients.member.test_heartbeats",
+    "heartbeat_right_after_sync": "tests.clients.member.test_heartbeats",
+    "heartbeat_jitter": "tests.clients.member.test_heartbeats",
+    "heartbeat_generation": "tests.clients.member.test_heartbeats",
+    "fetches_offsets": "tests.clients.consumer.test_record_reader",
+    "delivers_while_joining": "tests.clients.consumer.test_record_reader",
+    "reads": "tests.clients.consumer.test_record_reader",
+    "delivers_revoked": "tests.clients.consumer.test_record_reader",
+    "connects_anew": "tests.clients.planted.test_legal_variants_of_go",
+    "leaves_on_own_connection": "tests.clients.planted.test_legal_variants_of_go",
+    "failed_sync": "tests.clients.planted.test_legal_variants_of_go",
+    "commits_while_joining": "tests.clients.planted.test_legal_variants_of_go",
+    "leaves": "tests.clients.member.test_leave_group",
+    "leaves_by_id": "tests.clients.member.test_leave_group",
     "commit_wavers": "tests.clients.test_choices_of_newcomers",
     "commits_outlive_membership": "tests.clients.test_choices_of_newcomers",
     "cooperative_where": "tests.clients.test_choices_of_newcomers",
@@ -107,7 +107,7 @@ SHOWN_ELSEWHERE = {
     "subscription_tail": "tests.clients.test_choices_of_newcomers",
     "subscription_user_data": "tests.clients.test_choices_of_newcomers",
     "subscriptions_unread": "tests.clients.test_choices_of_newcomers",
-    "heartbeats_after_leave": "tests.clients.test_leaving",
+    "heartbeats_after_leave": "tests.clients.member.test_leave_group",
 }
 OF_THE_SHIM = (
     "commits_untold", "goodbye", "lacks", "line_delay_ms", "own_settings", "poll_pause_ms", "start_ms", "tells_assigned", "tells_offsets_committed", "tells_records", "tells_records_from",

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.clients.assignment import Cluster
+from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import CallbackKind
-from groupproof.clients.policy import Policy
-from groupproof.clients.variants import variant_named
-from groupproof.protocol.messages import JoinMember
-from groupproof.protocol.subscription import Assignment, Subscription, decode_subscription, encode_assignment, encode_subscription
+from groupproof.clients.planted.variants import variant_named
 from groupproof.protocol.vocabulary import Api, MemberState
+from groupproof.protocol.wire.messages import JoinMember
+from groupproof.protocol.wire.subscription import Assignment, Subscription, decode_subscription, encode_assignment, encode_subscription
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Bench

@@ -9,10 +9,10 @@ import pytest
 from tests.clients.real_assignors import SOURCE, Group, drawn, kafkas
 from tests.soaking import SEED
 
-from groupproof.clients.assignment import Assignment
-from groupproof.clients.assignors import ASSIGNORS
-from groupproof.clients.installers import compile_java, copy_artifacts
-from groupproof.clients.store import default_cache, entry
+from groupproof.clients.assignors.assignment import Assignment
+from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
+from groupproof.clients.registry.install_cache import default_cache, entry
+from groupproof.clients.registry.installers import compile_java, copy_artifacts
 
 RELEASE = "4.1.1"
 GROUPS = 2_000

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groupproof.clients.assignment import Cluster, GroupMember
-from groupproof.clients.assignors import ASSIGNORS
+from groupproof.clients.assignors.assignment import Cluster, GroupMember
+from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
+from groupproof.clients.member.policy import Override, Policy
 from groupproof.clients.outputs import CallbackKind, Committed
-from groupproof.clients.policy import Override, Policy
 from groupproof.protocol.faults import Fault, Hold, Selector
-from groupproof.protocol.messages import JoinMember
-from groupproof.protocol.spec.classic_member import Effect
-from groupproof.protocol.subscription import Subscription, decode_assignment, encode_subscription
+from groupproof.protocol.rules.classic.member_reactions import Effect
 from groupproof.protocol.vocabulary import Api, TopicPartition
+from groupproof.protocol.wire.messages import JoinMember
+from groupproof.protocol.wire.subscription import Subscription, decode_assignment, encode_subscription
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import Committed
-from groupproof.clients.settings import MemberSettings
-from groupproof.clients.variants import variant_named
-from groupproof.protocol.subscription import decode_subscription
+from groupproof.clients.planted.variants import variant_named
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState
+from groupproof.protocol.wire.subscription import decode_subscription
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Bench

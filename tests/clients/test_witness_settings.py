@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.clients.assignors import ASSIGNORS
+from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
+from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import Gone
-from groupproof.clients.settings import MemberSettings
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.clients.core import Core
-from groupproof.clients.policy import Policy
-from groupproof.clients.requests import Pending
-from groupproof.protocol.spec.classic_member import MEMBER_APIS, UNREACHABLE, Phase
+from groupproof.clients.member.member_core import Core
+from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.member.policy import Policy
+from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, UNREACHABLE, Phase
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:

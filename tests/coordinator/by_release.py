@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
-from groupproof.protocol.spec import api_versions, profiles
+from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Asked, Scene

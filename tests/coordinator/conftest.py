@@ -10,8 +10,13 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
-from groupproof.protocol.messages import (
+from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
+from groupproof.protocol.rules import On, profiles, rows
+from groupproof.protocol.rules.cells import State
+from groupproof.protocol.rules.classic.admin_releases import ADMIN_INPUTS
+from groupproof.protocol.rules.requirements import requirements
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.messages import (
     CommitPartition,
     CommitTopic,
     DeleteGroupsRequest,
@@ -47,12 +52,7 @@ from groupproof.protocol.messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
-from groupproof.protocol.spec import On, profiles, rows
-from groupproof.protocol.spec.admin_releases import ADMIN_INPUTS
-from groupproof.protocol.spec.cells import State
-from groupproof.protocol.spec.requirements import requirements
-from groupproof.protocol.subscription import Subscription, encode_subscription
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
 Response = TypeVar("Response", bound=GroupResponse)
 

@@ -10,12 +10,12 @@ from typing import Any, ParamSpec
 import trio
 import trio.testing
 
-from groupproof.coordinator.cluster import Cluster
-from groupproof.protocol.framing import Framer, frame
-from groupproof.protocol.subscription import Assignment, Subscription, encode_assignment, encode_subscription
+from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.protocol.trace import Observation, Recorder, Trace
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire import VERSIONS, read_response, write_request
+from groupproof.protocol.wire.framing import Framer, frame
+from groupproof.protocol.wire.message_codec import VERSIONS, read_response, write_request
+from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
 __all__ = ["SUBSCRIBED", "Client", "Stage", "assigned", "staged", "virtually"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from tests.coordinator.conftest import Asked, Scene
 
-from groupproof.coordinator.coordinator import Coordinator, Settings
-from groupproof.coordinator.storage import Stored
-from groupproof.coordinator.variant import REFERENCE, Variant
-from groupproof.protocol.messages import JoinGroupResponse
+from groupproof.coordinator.machine.coordinator import Coordinator, Settings
+from groupproof.coordinator.machine.storage import Stored
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.wire.messages import JoinGroupResponse
 
 __all__ = ["Manager"]
 

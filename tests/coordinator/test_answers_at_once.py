@@ -9,12 +9,12 @@ import trio
 import trio.testing
 from tests.coordinator.helpers import Client, assigned
 
-from groupproof.coordinator.serve import Serving, serve
+from groupproof.coordinator.broker.serve import Serving, serve
 from groupproof.protocol.faults import Answer, Cut, Fault, Selector
-from groupproof.protocol.framing import Framer, frame
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire import write_request
+from groupproof.protocol.wire.framing import Framer, frame
+from groupproof.protocol.wire.message_codec import write_request
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0}
 

@@ -7,13 +7,13 @@ import random
 import pytest
 from tests.coordinator.managers import Manager
 
-from groupproof.coordinator.coordinator import Arrival, Coordinator, Reply
-from groupproof.coordinator.engine import Unreachable
-from groupproof.coordinator.versions import accepted
-from groupproof.protocol.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinProtocol, SyncGroupRequest
-from groupproof.protocol.spec import STATES, On, State, profile
+from groupproof.coordinator.broker.advertised_versions import accepted
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply
+from groupproof.coordinator.machine.engine import Unreachable
+from groupproof.protocol.rules import STATES, On, State, profile
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
-from groupproof.protocol.wire import message_of, read_request, write_request
+from groupproof.protocol.wire.message_codec import message_of, read_request, write_request
+from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinProtocol, SyncGroupRequest
 
 EMPTY, PREPARING, AWAITING, STABLE, DEAD = GroupState
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.coordinator.by_release import leave, said
 
-from groupproof.protocol.spec import profiles
+from groupproof.protocol.rules import profiles
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from tests.coordinator.admin_witnesses import ADMIN_COURSES, ADMIN_REQUESTS
 
-from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
-from groupproof.protocol.spec import On, profile, rows, rule_name
+from groupproof.protocol.rules import On, profile, rows, rule_name
 from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Scene

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
-from groupproof.protocol.spec import api_versions, profiles
-from groupproof.protocol.subscription import Subscription, encode_subscription
+from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
+from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.coordinator.by_release import PARTITION, Table, answers, completing, dead, preparing, situations, stable
 
-from groupproof.protocol.spec.cells import State
+from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.coordinator.by_release import Table, answers, completing, dead, leave, preparing, said, situations, stable
 
-from groupproof.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
-from groupproof.protocol.spec import profiles
-from groupproof.protocol.spec.cells import State
+from groupproof.protocol.rules import profiles
+from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Asked, Scene

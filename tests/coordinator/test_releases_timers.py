@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.coordinator.by_release import PARTITION, Table, answers, leave, said, situations, stable
 
-from groupproof.protocol.spec.cells import State
+from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import GroupState
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tests.coordinator.helpers import Client, Stage, staged, virtually
 
 from groupproof.protocol.faults import Action, Corrupt, Drop, Fault, Reorder, Selector
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire import WireError
+from groupproof.protocol.wire.message_codec import WireError
 
 DIRECTIONS = pytest.mark.parametrize("direction", ["request", "response"])
 

@@ -14,12 +14,12 @@ import trio
 import trio.testing
 from tests.coordinator.helpers import Client, Stage, staged, virtually
 
-from groupproof.coordinator.versions import accepted
-from groupproof.protocol import wire
-from groupproof.protocol.codec import Column, Shape
-from groupproof.protocol.codec_text import writer_of
-from groupproof.protocol.framing import frame
+from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire import message_codec
+from groupproof.protocol.wire.codec import Column, Shape
+from groupproof.protocol.wire.codec_source import writer_of
+from groupproof.protocol.wire.framing import frame
 
 ACCEPTED = accepted("kafka-4.1")
 REQUESTS = 150
@@ -37,8 +37,8 @@ class Wild:
         """Return a frame's payload."""
         api = self.chance.choice(sorted(ACCEPTED))
         version = self.chance.randint(*ACCEPTED[api])
-        entity = wire._entity(api, version, "request")
-        shape = wire._shape(entity, api.title, wire._union(api, "request", version))
+        entity = message_codec._entity(api, version, "request")
+        shape = message_codec._shape(entity, api.title, message_codec._union(api, "request", version))
         body = self._struct(shape)
         self._tame(api, body)
         out = bytearray(struct.pack(">hhih", api, version, 1, -1))

@@ -10,9 +10,9 @@ import trio
 import trio.testing
 from tests.coordinator.helpers import SUBSCRIBED, Client, staged, virtually
 
-from groupproof.coordinator.coordinator import Arrival, Coordinator, Reply, Settings
-from groupproof.protocol.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

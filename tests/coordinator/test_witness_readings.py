@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.coordinator.coordinator import Stored, partition_of
+from groupproof.coordinator.machine.coordinator import Stored, partition_of
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.coordinator.coordinator import Reply, Transition
-from groupproof.protocol.spec import api_versions
+from groupproof.coordinator.machine.coordinator import Reply, Transition
+from groupproof.protocol.rules import api_versions
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.coordinator.test_every_rule import COURSES, JOINS, OTHERS, STAGES
 
-from groupproof.coordinator.choices import Drawn
-from groupproof.coordinator.engine import Engine, Unreachable
-from groupproof.coordinator.group import Group
-from groupproof.coordinator.inputs import Input
-from groupproof.coordinator.settings import Settings
-from groupproof.protocol.spec import STATES, On, profile, profiles, state_name, unreachable
+from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.engine import Engine, Unreachable
+from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.settings import Settings
+from groupproof.protocol.rules import STATES, On, profile, profiles, state_name, unreachable
 
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Scene

@@ -15,9 +15,9 @@ import pytest
 from tests.coordinator.by_release import leave, said, stable
 from tests.coordinator.conftest import Scene
 
-from groupproof.coordinator.coordinator import MemberView
-from groupproof.coordinator.timers import TimerKey
-from groupproof.protocol.spec import On
+from groupproof.coordinator.machine.coordinator import MemberView
+from groupproof.coordinator.machine.timers import TimerKey
+from groupproof.protocol.rules import On
 from groupproof.protocol.vocabulary import GroupState
 
 __all__ = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupproof.harness.contract_lines import LINE_BYTES_MAX
-from groupproof.harness.conversation import EVENTS_MAX
-from groupproof.harness.driver import Limits
-from groupproof.harness.strict_lines import CAPABILITIES, EVENTS
-from groupproof.harness.subjects import GREETED_S
-from groupproof.harness.suites import CASES
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.running.plans.plan_runner import Limits
+from groupproof.harness.subjects.shims.contract_lines import LINE_BYTES_MAX
+from groupproof.harness.subjects.shims.conversation import EVENTS_MAX
+from groupproof.harness.subjects.shims.strict_lines import CAPABILITIES, EVENTS
+from groupproof.harness.subjects.subject import GREETED_S
 from groupproof.protocol.schemas import schema
 from groupproof.protocol.vocabulary import ErrorCode
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.harness.in_process import performed
+from tests.harness.running.scripts.in_process import performed
 
-from groupproof.harness.fuzzing.meeting import met_in
-from groupproof.harness.replay import Schedule, load_schedule
-from groupproof.harness.script import Script
-from groupproof.protocol.spec import profiles
+from groupproof.harness.model.script import Script
+from groupproof.harness.running.fuzzing.histories.divergence import met_in
+from groupproof.harness.running.schedule_file import Schedule, load_schedule
+from groupproof.protocol.rules import profiles
 
 FOLDER = Path(__file__).with_name("schedules")
 SCHEDULES = {file.stem: load_schedule(file) for file in sorted(FOLDER.glob("*.json"))}

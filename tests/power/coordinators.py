@@ -8,15 +8,15 @@ from contextlib import contextmanager
 
 import trio
 
-from groupproof.coordinator.variant import REFERENCE
-from groupproof.coordinator.variants import variant_named
-from groupproof.harness.broker_stage import BrokerStage, World, opened, worlds_of
-from groupproof.harness.brokers.reference import ReferenceBrokers
-from groupproof.harness.case import Case
-from groupproof.harness.case_result import Play
-from groupproof.harness.rulings import Judgement
-from groupproof.harness.script_judging import judge_script_run
-from groupproof.harness.virtual_time import run_virtually
+from groupproof.coordinator.machine.variant import REFERENCE
+from groupproof.coordinator.planted.variants import variant_named
+from groupproof.harness.judging.case_result import Play
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model.case import Case
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, World, opened, worlds_of
+from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
 __all__ = ["PROFILE", "judgements", "played"]
 
@@ -72,7 +72,7 @@ async def _play(stage: BrokerStage, case: Case, key: str, plays: dict[str, Play]
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep what variants make the coordinator log out of the tests' output."""
-    logger = logging.getLogger("groupproof.coordinator.connection")
+    logger = logging.getLogger("groupproof.coordinator.broker.connection")
     before, logger.disabled = logger.disabled, True
     try:
         yield

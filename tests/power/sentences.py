@@ -7,10 +7,10 @@ import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
-from groupproof.harness.rulings import Judgement
-from groupproof.harness.suites import CASES
-from groupproof.harness.verdicts import ADVERSE
+from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.model.verdicts import ADVERSE
 
 __all__ = ["blame_of", "pairs_of"]
 
@@ -29,7 +29,7 @@ def pairs_of(misbehaviour: str) -> list[str]:
 
 
 def _collected(names: Iterable[str], cases_of: Callable[[str], list[str]]) -> None:
-    from tests.harness.virtual import judged, rhythm
+    from tests.harness.running.virtual import judged, rhythm
 
     by_id = {case.id: case for case in CASES}
     for name in names:

@@ -14,11 +14,11 @@ import pytest
 from tests.power.coordinators import PROFILE, judgements
 from tests.power.shares import PARTS, is_drawn, parts
 
-from groupproof.coordinator.variants import BUGS, LEGAL, variants
-from groupproof.harness.case import Case, script_of
-from groupproof.harness.rulings import Judgement
-from groupproof.harness.scripts import CASES
-from groupproof.harness.verdicts import Level, Verdict
+from groupproof.coordinator.planted.variants import BUGS, LEGAL, variants
+from groupproof.harness.cases.coordinator import CASES
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.model.case import Case, script_of
+from groupproof.harness.model.verdicts import Level, Verdict
 
 TABLE = tomllib.loads((Path(__file__).parent / "caught_of_coordinators.toml").read_text())
 CAUGHT: dict[str, str] = TABLE["bugs"]

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.harness.virtual import judged
+from tests.harness.running.virtual import judged
 from tests.soaking import SEED
 
-from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
-from groupproof.harness.case import Case
-from groupproof.harness.cli.running_client_fuzz import plan_numbered
-from groupproof.harness.fuzzing.drawn_case import drawn_case
-from groupproof.harness.fuzzing.planning import Traits
-from groupproof.harness.verdicts import Verdict
-from groupproof.harness.virtual_time import Stuck
+from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS
+from groupproof.harness.cases.drawn_case import drawn_case
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.running.fuzzing.plans.client_fuzz import plan_numbered
+from groupproof.harness.running.fuzzing.plans.plan_source import Traits
+from groupproof.harness.subjects.networks.virtual_time import Stuck
 
 TRAITS = Traits(
     capabilities={"classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"},

@@ -11,10 +11,10 @@ import pytest
 from tests.power.coordinators import played
 from tests.power.shares import is_drawn
 
-from groupproof.harness.case import script_of
-from groupproof.harness.script_judging import judge_script_run
-from groupproof.harness.scripts import CASES
-from groupproof.harness.verdicts import Verdict
+from groupproof.harness.cases.coordinator import CASES
+from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model.case import script_of
+from groupproof.harness.model.verdicts import Verdict
 
 ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.BROKEN)
 STEPS_MAX = 2_000

@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.harness.virtual import judged, rhythm
+from tests.harness.running.virtual import judged, rhythm
 from tests.power.shares import PARTS, is_drawn
 
-from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
-from groupproof.harness.rulings import Judgement
-from groupproof.harness.suites import CASES
-from groupproof.harness.verdicts import Level, Verdict
+from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.model.verdicts import Level, Verdict
 
 TABLE = tomllib.loads((Path(__file__).parent / "caught.toml").read_text())
 CAUGHT: dict[str, str] = TABLE["misbehaviours"]

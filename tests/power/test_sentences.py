@@ -10,13 +10,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.harness.virtual import judged, rhythm
+from tests.harness.running.virtual import judged, rhythm
 from tests.power.sentences import blame_of, pairs_of
 from tests.power.shares import is_drawn
 from tests.power.test_power import BY_ID, SHARE, judgement_on
 
-from groupproof.clients.variants import LEGAL, MISBEHAVIOURS, VARIANTS
-from groupproof.harness.suites import CASES
+from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS
+from groupproof.harness.cases.client import CASES
 
 TABLE = tomllib.loads((Path(__file__).parent / "sentences.toml").read_text())
 BUGS: dict[str, list[str]] = TABLE["bugs"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.power.coordinators import judgements, played
 
-from groupproof.harness.script_judging import judge_script_run
-from groupproof.harness.scripts import CASES as SCRIPTS
-from groupproof.harness.suites import CASES
-from groupproof.harness.verdicts import Verdict
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.cases.coordinator import CASES as SCRIPTS
+from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model.verdicts import Verdict
 
 UNASKED = {"TIMER-20", "PLAN-07"}
 FINDS = [case for case in SCRIPTS if case.id.startswith("find/")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groupproof.protocol.datalink import (
+from groupproof.protocol.relatives.datalink_messages import (
     CONFIG_MISMATCH,
     Assigned,
     BlobError,

@@ -5,7 +5,7 @@ from kio.index import load_request_schema
 from kio.schema.errors import ErrorCode as KafkaError
 
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, Level, MemberState, api_named, error_named
-from groupproof.protocol.wire import VERSIONS
+from groupproof.protocol.wire.message_codec import VERSIONS
 
 
 @pytest.mark.parametrize("api", Api)

@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from groupproof.protocol.messages import JoinGroupRequest
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire import VERSIONS, message_of, read_request, read_response, write_request, write_response
+from groupproof.protocol.wire.message_codec import VERSIONS, message_of, read_request, read_response, write_request, write_response
+from groupproof.protocol.wire.messages import JoinGroupRequest
 
 CODES = {
     "UNKNOWN_SERVER_ERROR": -1, "NONE": 0, "UNKNOWN_TOPIC_OR_PARTITION": 3, "REQUEST_TIMED_OUT": 7, "OFFSET_METADATA_TOO_LARGE": 12,

@@ -11,7 +11,7 @@ from tests.stateful.duel import ELSEWHERE, LOADING, Duel
 from tests.stateful.history import DISKS, INSTANCES, OFFERS, REBALANCES_MS, SESSIONS_MS, STRANGER, WAITS_MS, History
 from tests.stateful.naive_phases import Release
 
-from groupproof.coordinator.variant import REFERENCE, Variant
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["AnyHistory"]

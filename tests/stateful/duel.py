@@ -15,12 +15,12 @@ from tests.stateful.naive_coordinator import NaiveCoordinator
 from tests.stateful.naive_group import elect
 from tests.stateful.naive_phases import Release
 
-from groupproof.coordinator.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
-from groupproof.coordinator.storage import partition_of
-from groupproof.coordinator.variant import REFERENCE, Variant
-from groupproof.protocol.admin_messages import DescribedGroup, DescribeGroupsResponse, ListGroupsResponse
-from groupproof.protocol.messages import GroupRequest, GroupResponse, JoinGroupResponse
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
+from groupproof.coordinator.machine.storage import partition_of
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.admin_messages import DescribedGroup, DescribeGroupsResponse, ListGroupsResponse
+from groupproof.protocol.wire.messages import GroupRequest, GroupResponse, JoinGroupResponse
 
 __all__ = ["ELSEWHERE", "GROUPS", "LOADING", "Disagreement", "Duel"]
 

@@ -14,9 +14,11 @@ from typing import Any, Final
 
 from tests.stateful.forking import forked
 
-from groupproof.coordinator.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Reply, Settings
-from groupproof.coordinator.variant import REFERENCE, Variant
-from groupproof.protocol.messages import (
+from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Reply, Settings
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
+from groupproof.protocol.rules.cells import State
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.messages import (
     CommitPartition,
     CommitTopic,
     GroupRequest,
@@ -32,8 +34,6 @@ from groupproof.protocol.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupproof.protocol.spec.cells import State
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["Bounds", "Explored", "explored"]
 

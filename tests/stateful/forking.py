@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from groupproof.coordinator.coordinator import Coordinator
-from groupproof.coordinator.engine import Engine
-from groupproof.coordinator.group import Group
-from groupproof.coordinator.members import Member, Members
-from groupproof.coordinator.offsets import Offsets
-from groupproof.coordinator.storage import PartitionState
-from groupproof.coordinator.timers import Timers
-from groupproof.coordinator.variant import BentTimers
+from groupproof.coordinator.machine.coordinator import Coordinator
+from groupproof.coordinator.machine.engine import Engine
+from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.members import Member, Members
+from groupproof.coordinator.machine.offsets import Offsets
+from groupproof.coordinator.machine.storage import PartitionState
+from groupproof.coordinator.machine.timers import Timers
+from groupproof.coordinator.machine.variant import BentTimers
 
 __all__ = ["forked"]
 

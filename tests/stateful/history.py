@@ -6,8 +6,9 @@ from typing import Final
 
 from tests.stateful.duel import Duel
 
-from groupproof.coordinator.coordinator import GroupView
-from groupproof.protocol.admin_messages import (
+from groupproof.coordinator.machine.coordinator import GroupView
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.admin_messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     ListGroupsRequest,
@@ -15,7 +16,7 @@ from groupproof.protocol.admin_messages import (
     OffsetDeleteRequest,
     OffsetDeleteTopic,
 )
-from groupproof.protocol.messages import (
+from groupproof.protocol.wire.messages import (
     CommitPartition,
     CommitTopic,
     FetchGroup,
@@ -32,8 +33,7 @@ from groupproof.protocol.messages import (
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
-from groupproof.protocol.subscription import Subscription, encode_subscription
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
 __all__ = ["DISKS", "INSTANCES", "NAMINGS", "OFFERS", "REBALANCES_MS", "SESSIONS_MS", "STRANGER", "WAITS_MS", "History"]
 

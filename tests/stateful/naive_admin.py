@@ -11,8 +11,9 @@ from tests.stateful.naive_group import Group, Member, metadata_of
 from tests.stateful.naive_joins import NONE, Joins
 from tests.stateful.naive_phases import DEAD, EMPTY, STABLE
 
-from groupproof.coordinator.coordinator import Arrival
-from groupproof.protocol.admin_messages import (
+from groupproof.coordinator.machine.coordinator import Arrival
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.admin_messages import (
     DeletedGroup,
     DeletedOffset,
     DeletedOffsetTopic,
@@ -29,7 +30,6 @@ from groupproof.protocol.admin_messages import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
 )
-from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["Administered"]
 

@@ -14,9 +14,10 @@ from tests.stateful.naive_group import Group, Member, new_group, subscribed_topi
 from tests.stateful.naive_joins import INCONSISTENT, NONE, UNKNOWN
 from tests.stateful.naive_phases import COMPLETING, DEAD, EMPTY, PREPARING, STABLE
 
-from groupproof.coordinator.coordinator import Arrival, GroupView
-from groupproof.protocol.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest, OffsetDeleteRequest
-from groupproof.protocol.messages import (
+from groupproof.coordinator.machine.coordinator import Arrival, GroupView
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest, OffsetDeleteRequest
+from groupproof.protocol.wire.messages import (
     CommittedPartition,
     CommittedTopic,
     FetchedGroup,
@@ -38,7 +39,6 @@ from groupproof.protocol.messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
-from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["NaiveCoordinator"]
 

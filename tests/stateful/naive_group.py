@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from groupproof.coordinator.coordinator import GroupView, MemberView
-from groupproof.protocol.messages import JoinMember, JoinProtocol
-from groupproof.protocol.subscription import decode_subscription
+from groupproof.coordinator.machine.coordinator import GroupView, MemberView
 from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.wire.messages import JoinMember, JoinProtocol
+from groupproof.protocol.wire.subscription import decode_subscription
 
 __all__ = [
     "Group",

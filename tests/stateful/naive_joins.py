@@ -8,9 +8,9 @@ from typing import Any, Final
 from tests.stateful.naive_group import Group, Member, elect, is_common, new_group, new_member, rebalance_of, votes
 from tests.stateful.naive_phases import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, World
 
-from groupproof.coordinator.coordinator import Arrival
-from groupproof.protocol.messages import JoinGroupRequest, SyncGroupResponse
+from groupproof.coordinator.machine.coordinator import Arrival
 from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupResponse
 
 __all__ = ["FENCED", "INCONSISTENT", "NONE", "UNKNOWN", "Joins"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from tests.stateful.naive_group import Group, Member, elect, listed, metadata_of, subscribed_topics, unjoined, votes
 
-from groupproof.coordinator.settings import Settings
-from groupproof.protocol.messages import GroupResponse, JoinGroupResponse, JoinProtocol, SyncGroupResponse
+from groupproof.coordinator.machine.settings import Settings
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse, JoinProtocol, SyncGroupResponse
 
 __all__ = ["COMPLETING", "DEAD", "EMPTY", "PREPARING", "STABLE", "Release", "World"]
 

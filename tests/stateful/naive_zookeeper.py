@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from groupproof.protocol.zookeeper import Answer, Children, Code, Create, Delete, EventKind, Exists, Get, Operation, Set, WatchEvent
+from groupproof.protocol.relatives.zookeeper_messages import (
+    Answer,
+    Children,
+    Code,
+    Create,
+    Delete,
+    EventKind,
+    Exists,
+    Get,
+    Operation,
+    Set,
+    WatchEvent,
+)
 
 __all__ = ["NaiveZooKeeper"]
 

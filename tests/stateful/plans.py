@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import hypothesis.strategies as st
 
-from groupproof.harness.simulator.schedule import Happening, Schedule
-from groupproof.harness.simulator.simulation import Simulation
+from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.settings import Simulation
 from groupproof.protocol.trace import Trace
 
 __all__ = ["SECONDS", "apart", "calls_of", "crowded", "moves_of", "within_seconds"]

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from tests.soaking import SEED
 from tests.stateful.plans import apart, calls_of, crowded, moves_of, within_seconds
 
-from groupproof.harness.simulator.engines import ENGINES, broken, simulated
-from groupproof.harness.simulator.file import load, to_json
-from groupproof.harness.simulator.pair import in_virtual_time
-from groupproof.harness.simulator.running import run
-from groupproof.harness.simulator.schedule import Happening, Schedule
-from groupproof.harness.simulator.simulation import Simulation
+from groupproof.harness.running.simulations.engines import ENGINES, broken, simulated
+from groupproof.harness.running.simulations.real_pair import in_virtual_time
+from groupproof.harness.running.simulations.simulation_file import load, to_json
+from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.run import run
+from groupproof.harness.simulation.settings import Simulation
 
 PLANTED = [
     ("member", "heartbeats-after-leave", "CLIENT-11"),

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.stateful.exhaustive import Bounds, Explored, explored
 
-from groupproof.coordinator.variant import REFERENCE
-from groupproof.coordinator.variants import variant_named
+from groupproof.coordinator.machine.variant import REFERENCE
+from groupproof.coordinator.planted.variants import variant_named
 from groupproof.protocol.vocabulary import GroupState
 
 TWO: dict[str, Any] = {"clients": 2, "ids": 2}

@@ -8,9 +8,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.stateful.any_history import AnyHistory
 from tests.stateful.duel import Disagreement
 
-from groupproof.coordinator.engine import Unreachable
-from groupproof.coordinator.group import IllegalTransition
-from groupproof.coordinator.variants import variant_named
+from groupproof.coordinator.machine.engine import Unreachable
+from groupproof.coordinator.machine.group import IllegalTransition
+from groupproof.coordinator.planted.variants import variant_named
 
 FEW = (
     "code/Heartbeat/PreparingRebalance/unknown-instance",

@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.stateful.naive_zookeeper import NaiveZooKeeper
 
-from groupproof.coordinator.zookeeper.ensemble import Answered, Ensemble, Expired, Output
-from groupproof.coordinator.zookeeper.tree import Fired
-from groupproof.protocol.zookeeper import Children, Create, Delete, Exists, Get, Operation, Set, WatchEvent
+from groupproof.coordinator.relatives.zookeeper.ensemble import Answered, Ensemble, Expired, Output
+from groupproof.coordinator.relatives.zookeeper.tree import Fired
+from groupproof.protocol.relatives.zookeeper_messages import Children, Create, Delete, Exists, Get, Operation, Set, WatchEvent
 
 PATHS = st.sampled_from(("/a", "/b", "/a/x", "/a/y", "/b/x", "/a/x/z"))
 DATA = st.sampled_from((b"", b"1", b"2"))

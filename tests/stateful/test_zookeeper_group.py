@@ -15,12 +15,12 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from tests.soaking import SEED
 
-from groupproof.clients.zookeeper.paths import GroupPaths
-from groupproof.clients.zookeeper.settings import ConsumerSettings
-from groupproof.coordinator.zookeeper.ensemble import Ensemble
-from groupproof.harness.simulator.zookeeper.connections import Member
-from groupproof.harness.simulator.zookeeper.costs import Costs
-from groupproof.harness.simulator.zookeeper.world import MS, World
+from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettings
+from groupproof.clients.relatives.zookeeper.paths import GroupPaths
+from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble
+from groupproof.harness.relatives.zookeeper.connections import Member
+from groupproof.harness.relatives.zookeeper.costs import Costs
+from groupproof.harness.relatives.zookeeper.simulated_consumers import MS, World
 
 PATHS = GroupPaths("g")
 SECOND = 1_000 * MS

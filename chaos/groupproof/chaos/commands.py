@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groupproof.harness.cli.options import NEWEST_PROFILE, ProgramCommand, RunOptions, common_options, given, program_of
-from groupproof.harness.cli.root import Group
+from groupproof.harness.commands.base.command_tree import Group
+from groupproof.harness.commands.base.options import NEWEST_PROFILE, ProgramCommand, RunOptions, common_options, given, program_of
 
 if TYPE_CHECKING:
-    from groupproof.chaos.scenario import Scenario
-    from groupproof.harness.brokers.cluster import BrokerSubject
-    from groupproof.harness.candidates import Candidate
-    from groupproof.harness.case import Case
-    from groupproof.harness.cli.campaign import Campaign, Order
-    from groupproof.harness.contract_lines import Hello
-    from groupproof.harness.progress import Shown
+    from groupproof.chaos.scenarios.scenario import Scenario
+    from groupproof.harness.commands.base.progress import Shown
+    from groupproof.harness.model.case import Case
+    from groupproof.harness.running.runs.whole_run import Campaign, Order
+    from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+    from groupproof.harness.subjects.client_registry import Candidate
+    from groupproof.harness.subjects.shims.contract_lines import Hello
 
 __all__ = ["group", "list_scenarios", "run_scenarios"]
 
@@ -35,8 +35,8 @@ group = Group(
     {
         "list": f"{_HERE}:list_scenarios",
         "run": f"{_HERE}:run_scenarios",
-        "spark": "groupproof.chaos.spark.streaming_command:command",
-        "datalink": "groupproof.chaos.datalink_command:command",
+        "spark": "groupproof.chaos.spark.streaming.streaming_command:command",
+        "datalink": "groupproof.chaos.relatives.datalink_command:command",
     },
     "Fault scenarios: list them, or run them.",
 )
@@ -46,7 +46,7 @@ group = Group(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_scenarios(*, as_json: bool) -> int:
     """List the shipped scenarios: what breaks, and the requirements that are at stake."""
-    from groupproof.chaos.scenario_shelf import shipped
+    from groupproof.chaos.scenarios.shipped_scenarios import shipped
 
     if as_json:
         click.echo(json.dumps([_row(each) for each in shipped()], ensure_ascii=False, indent=1))
@@ -124,11 +124,11 @@ class _Chaos:
         self._is_virtual = not (client or program or coordinator)
 
     def run(self, names: tuple[str, ...]) -> int:
-        from groupproof.chaos.recorded import case_of_scenario
-        from groupproof.chaos.running import ChaosRun
-        from groupproof.chaos.scenario import Ground
-        from groupproof.chaos.shrinking import Lesser
-        from groupproof.harness.cli.certifying import Certification
+        from groupproof.chaos.chaos_run import ChaosRun
+        from groupproof.chaos.scenarios.scenario import Ground
+        from groupproof.chaos.scenarios.scenario_json import case_of_scenario
+        from groupproof.chaos.shrink_scenario import Lesser
+        from groupproof.harness.commands.base.certification import Certification
 
         scenarios = self._scenarios(names)
         ground = Ground.VIRTUAL if self._is_virtual else Ground.WIRE
@@ -162,13 +162,13 @@ class _Chaos:
         return code
 
     def _scenarios(self, names: tuple[str, ...]) -> Sequence[Scenario]:
-        from groupproof.chaos.scenario_shelf import chosen
-        from groupproof.chaos.swarm import drawn
+        from groupproof.chaos.scenarios.random_scenarios import drawn
+        from groupproof.chaos.scenarios.shipped_scenarios import chosen
 
         return chosen(names) if names else (drawn(self._options.seed, members=self._members or _MEMBERS),)
 
     def _brokers(self, say: Callable[[str], None]) -> BrokerSubject | None:
-        from groupproof.harness.brokers.kinds import meet, subject_named
+        from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
 
         if self._is_virtual:
             return None
@@ -177,7 +177,7 @@ class _Chaos:
         return found
 
     def _candidate(self, say: Callable[[str], None], brokers: BrokerSubject | None) -> Candidate:
-        from groupproof.harness.candidates import candidate, company
+        from groupproof.harness.subjects.client_registry import candidate, company
 
         options, level = self._options, self._options.shim_level
         found = candidate(
@@ -218,10 +218,10 @@ def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:
 
 def _keep(case: Case, order: Order, found: Candidate, brokers: BrokerSubject | None, file: Path) -> None:
     """Write the smallest plan that failed as a schedule, and tell how to have it again."""
-    from groupproof.harness.case import plan_of
-    from groupproof.harness.replay import Schedule, schedule_to_json
-    from groupproof.harness.report.output_folder import write_text
-    from groupproof.harness.verdicts import Verdict
+    from groupproof.harness.model.case import plan_of
+    from groupproof.harness.model.verdicts import Verdict
+    from groupproof.harness.reports.output_folder import write_text
+    from groupproof.harness.running.schedule_file import Schedule, schedule_to_json
 
     subject = found.spec if isinstance(found.spec, str) else tuple(found.spec)
     coordinator = None if brokers is None else brokers.spec

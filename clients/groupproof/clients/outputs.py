@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from groupproof.protocol.messages import GroupRequest
 from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.messages import GroupRequest
 
 __all__ = ["Callback", "CallbackKind", "Committed", "Drop", "Fail", "Fetched", "Gone", "NeedMetadata", "Node", "Output", "Send"]
 

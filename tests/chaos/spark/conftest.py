@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.harness.java_for_spark import find_java
+from groupproof.harness.subjects.java_for_spark import find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,14 +10,14 @@ from typing import Any
 
 import trio
 
-from groupproof.chaos.spark.churn_file import read_churn
-from groupproof.chaos.spark.job import Job
-from groupproof.chaos.spark.load import Load, Loaded
-from groupproof.chaos.spark.load_order import Chosen, LoadOrder, TaskOrder
-from groupproof.chaos.spark.load_shown import Figures
-from groupproof.chaos.spark.playing import play
-from groupproof.chaos.spark.sealing import Sealed
-from groupproof.chaos.spark.sittings import Sitting
+from groupproof.chaos.spark.load.load_progress import Figures
+from groupproof.chaos.spark.load.load_run import Load, Loaded
+from groupproof.chaos.spark.load.resume import Sitting
+from groupproof.chaos.spark.load.spark_job import Job
+from groupproof.chaos.spark.load.task_player import play
+from groupproof.chaos.spark.members.churn_file import read_churn
+from groupproof.chaos.spark.members.load_order import Chosen, LoadOrder, TaskOrder
+from groupproof.chaos.spark.traces.trace_segments import Sealed
 
 START = 'title = "t"\n[coordinator]\n"group.initial.rebalance.delay.ms" = 100\n[[phase]]\naction = "start"\nat = "0%"\n'
 SETTINGS = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groupproof.chaos.spark.session import JVM_OPTIONS
-from groupproof.harness.java_for_spark import find_java
+from groupproof.harness.subjects.java_for_spark import find_java
 
 __all__ = ["Standalone", "executors", "standalone"]
 

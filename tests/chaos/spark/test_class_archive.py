@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from groupproof.chaos.spark.class_archive import ARCHIVES_MAX, archive_for, is_whole, options_for, using
-from groupproof.harness.java_for_spark import Java
+from groupproof.harness.subjects.java_for_spark import Java
 
 WHOLE = (0xF00BABA8).to_bytes(4, "little") + b"and classes"
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from groupproof.chaos.spark.load_summary import both_sides
-from groupproof.chaos.spark.sittings import MEMBERS
-from groupproof.protocol.columns import read_parquet
+from groupproof.chaos.spark.load.load_summary import both_sides
+from groupproof.chaos.spark.load.resume import MEMBERS
+from groupproof.protocol.trace_columns import read_parquet
 
 pytestmark = [pytest.mark.soak, pytest.mark.java]
 
-COMMAND = (sys.executable, "-c", "import sys; from groupproof.harness.cli import main; sys.exit(main())", "load")
+COMMAND = (sys.executable, "-c", "import sys; from groupproof.harness.commands import main; sys.exit(main())", "load")
 LOAD = ("--members", "20", "--tasks", "2", "--set", "session_timeout_ms=8000", "--set", "heartbeat_interval_ms=1000")
 
 
@@ -97,7 +97,7 @@ rm "$FILLER"
 READER = """#!{python}
 import sys
 from pathlib import Path
-from groupproof.protocol.columns import read_parquet
+from groupproof.protocol.trace_columns import read_parquet
 runs = [seen.run for seen in read_parquet(Path("{members}"))]
 print(sys.argv[1], "readable", len(runs), "of", *sorted(set(runs)))
 """

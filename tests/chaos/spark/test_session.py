@@ -10,7 +10,7 @@ from tests.chaos.spark.conftest import MASTER
 
 from groupproof.chaos.spark import session as module
 from groupproof.chaos.spark.session import is_local, session, settings_for
-from groupproof.harness.troubles import BrokenEnvironment, KitFailure
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

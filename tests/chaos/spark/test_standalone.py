@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from tests.chaos.spark.standalone import Standalone, executors, standalone
 from tests.chaos.spark.test_killed_loads import COMMAND, LOAD, until
-from tests.harness.folds.fleets import planted_fleet
+from tests.harness.judging.checkers.fleets import planted_fleet
 
-from groupproof.chaos.spark.load_summary import both_sides
-from groupproof.chaos.spark.sittings import COORDINATOR, MEMBERS
-from groupproof.harness.java_for_spark import find_java
-from groupproof.protocol.columns import read_parquet, write_parquet
+from groupproof.chaos.spark.load.load_summary import both_sides
+from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS
+from groupproof.harness.subjects.java_for_spark import find_java
+from groupproof.protocol.trace_columns import read_parquet, write_parquet
 
 pytestmark = [pytest.mark.soak, pytest.mark.java]
 

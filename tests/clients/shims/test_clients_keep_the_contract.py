@@ -17,11 +17,11 @@ import pytest
 import trio
 from tests.clients.shims.driver import Line, Shim, running, subscribe_fields
 
-from groupproof.clients.provision import Launch, ProvisionError, provision
-from groupproof.clients.registry import Registered, resolve
-from groupproof.clients.store import default_cache
-from groupproof.coordinator.serve import serve
-from groupproof.harness.evidence import Evidence
+from groupproof.clients.registry.install_cache import default_cache
+from groupproof.clients.registry.provision import Launch, ProvisionError, provision
+from groupproof.clients.registry.registered_clients import Registered, resolve
+from groupproof.coordinator.broker.serve import serve
+from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation, Recorder
 from groupproof.protocol.vocabulary import Api
 

@@ -16,10 +16,10 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from tests.project import ROOT
 
-from groupproof.clients.provision import SHIMS
-from groupproof.clients.registry import EXPECTATIONS
-from groupproof.clients.store import default_cache, entry
-from groupproof.harness.suites import CASES
+from groupproof.clients.registry.install_cache import default_cache, entry
+from groupproof.clients.registry.provision import SHIMS
+from groupproof.clients.registry.registered_clients import EXPECTATIONS
+from groupproof.harness.cases.client import CASES
 from groupproof.protocol.schemas import validate
 
 NODE = SHIMS / "node"

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from groupproof.harness.java_for_spark import Java
+from groupproof.harness.subjects.java_for_spark import Java
 
 __all__ = ["ARCHIVES_MAX", "FOLDER", "archive_for", "is_whole", "options_for", "using"]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.chaos.spark.class_archive import archive_for, options_for, using
-from groupproof.clients.store import default_cache
-from groupproof.harness.extras import cure
-from groupproof.harness.java_for_spark import JAVA_MAX, JAVA_MIN, Java, find_java, javas
-from groupproof.harness.troubles import BrokenEnvironment, KitFailure
+from groupproof.clients.registry.install_cache import default_cache
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
+from groupproof.harness.running.extras import cure
+from groupproof.harness.subjects.java_for_spark import JAVA_MAX, JAVA_MIN, Java, find_java, javas
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

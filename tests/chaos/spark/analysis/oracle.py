@@ -11,8 +11,8 @@ import duckdb
 from duckdb.func import SPECIAL
 
 from groupproof.chaos.spark.analysis.query import Query
-from groupproof.harness.diagnosis.causes import Cause
-from groupproof.harness.diagnosis.reasons import cause_of_client_reason, reason_of
+from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.diagnosis.reasons import cause_of_client_reason, reason_of
 
 __all__ = ["Oracle", "Side"]
 

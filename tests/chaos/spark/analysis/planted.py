@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from tests.harness.folds.stories import PLANTED, Group, keeping
+from tests.harness.judging.checkers.stories import PLANTED, Group, keeping
 
 from groupproof.protocol.trace import Trace
 

@@ -6,7 +6,7 @@ import pytest
 from tests.chaos.spark.analysis.findings import results
 
 from groupproof.chaos.spark.analysis import analysis
-from groupproof.harness.troubles import BrokenEnvironment
+from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.protocol.schemas import validate
 
 

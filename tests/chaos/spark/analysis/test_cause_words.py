@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.harness.diagnosis.causes import Cause
-from groupproof.harness.diagnosis.reasons import reason_of
+from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.diagnosis.reasons import reason_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,10 +12,10 @@ from tests.chaos.spark.conftest import MASTER
 from groupproof.chaos.spark import session as session_module
 from groupproof.chaos.spark.analysis import command as command_module
 from groupproof.chaos.spark.analysis.command import PAGE, SUMMARY, command
-from groupproof.harness.troubles import BrokenEnvironment, WrongUsage
-from groupproof.protocol.columns import write_parquet
+from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.protocol.schemas import validate
 from groupproof.protocol.trace import Observation, write_trace
+from groupproof.protocol.trace_columns import write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,11 +8,11 @@ import pytest
 from tests.chaos.spark.analysis.compared import agreed
 from tests.chaos.spark.analysis.planted import arrived_badly, planted_groups
 from tests.chaos.spark.loads import START, Until, loaded, order
-from tests.harness.virtual import played
+from tests.harness.running.virtual import played
 
 from groupproof.chaos.spark.analysis.queries import QUERIES, named
-from groupproof.harness.suites import CASES
-from groupproof.protocol.columns import read_parquet, write_parquet
+from groupproof.harness.cases.client import CASES
+from groupproof.protocol.trace_columns import read_parquet, write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.harness.folds.stories import keeping
+from tests.harness.judging.checkers.stories import keeping
 
 from groupproof.chaos.spark.analysis.sources import Source, sources_of
-from groupproof.harness.troubles import WrongUsage
-from groupproof.protocol.columns import write_parquet
+from groupproof.harness.model.errors import WrongUsage
 from groupproof.protocol.trace import write_trace
+from groupproof.protocol.trace_columns import write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.chaos.spark.analysis.compared import kept, raw_of_sides
-from tests.harness.folds.stories import keeping
+from tests.harness.judging.checkers.stories import keeping
 
-from groupproof.protocol.columns import write_parquet
 from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.trace_columns import write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,10 +20,10 @@ from groupproof.chaos.spark.analysis.query import ALL, CASE, Query, figures_of
 from groupproof.chaos.spark.analysis.sources import raw_of, sources_of
 from groupproof.chaos.spark.analysis.stream_queries import STREAM
 from groupproof.chaos.spark.analysis.tables import Keep, Tables
-from groupproof.chaos.spark.rows import readable
-from groupproof.harness.troubles import BrokenEnvironment
-from groupproof.protocol.columns import parquet_files
+from groupproof.chaos.spark.traces.trace_rows import readable
+from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.protocol.schemas import validate
+from groupproof.protocol.trace_columns import parquet_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,8 +8,8 @@ from typing import Final
 from pyspark.sql import Column
 from pyspark.sql import functions as f
 
-from groupproof.harness.diagnosis.causes import Cause
-from groupproof.harness.diagnosis.reasons import CLIENT_WORDS, COORDINATOR_WORDS
+from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.diagnosis.reasons import CLIENT_WORDS, COORDINATOR_WORDS
 
 __all__ = ["MEMBER_ID", "cause_seen", "cause_told", "member_told"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groupproof.chaos.spark.load_command import conf_of
+from groupproof.chaos.spark.load.load_command import conf_of
 
 if TYPE_CHECKING:
     from groupproof.chaos.spark.analysis.analysis import Results
@@ -38,7 +38,7 @@ def command(files: tuple[Path, ...], *, output: Path, cluster: str, confs: tuple
     """
     from rich.console import Console
 
-    from groupproof.harness.trace_files import need_columns
+    from groupproof.harness.running.trace_files import need_columns
 
     need_columns()
     console = Console(stderr=True)
@@ -58,7 +58,7 @@ def _analyzed(files: tuple[Path, ...], output: Path, cluster: str, conf: dict[st
     from groupproof.chaos.spark.analysis.page import page_of
     from groupproof.chaos.spark.analysis.sources import sources_of
     from groupproof.chaos.spark.session import session
-    from groupproof.harness.report.output_folder import check_folder, write_text
+    from groupproof.harness.reports.output_folder import check_folder, write_text
 
     sources_of(files)  # what is no trace is told before Spark is started
     with check_folder(output):

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from groupproof.chaos.spark.analysis.analysis import Found, Results
 from groupproof.chaos.spark.analysis.plots import bars, colour_of, curves, timeline
-from groupproof.harness.report.svg import time_label
-from groupproof.harness.report.templates_env import environment
+from groupproof.harness.reports.pages.template_engine import environment
+from groupproof.harness.reports.pictures.svg import time_label
 from groupproof.protocol.vocabulary import error_named
 
 __all__ = ["Tile", "page_of", "tiles_of"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from groupproof.harness.diagnosis.causes import SORTED, Branch, Cause, Kind
-from groupproof.harness.report.svg import element, hint, text, time_label
+from groupproof.harness.judging.diagnosis.causes import SORTED, Branch, Cause, Kind
+from groupproof.harness.reports.pictures.svg import element, hint, text, time_label
 
 __all__ = ["CAUSE_COLOURS", "bars", "colour_of", "curves", "timeline"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from groupproof.chaos.spark.rows import check_columns, frame_of, placed_schema
-from groupproof.chaos.spark.sittings import COORDINATOR, FILE, MEMBERS, TAP
-from groupproof.harness.importing.reading import FileKind, import_files, kind_of
-from groupproof.harness.trace_files import is_parquet, traces_in
-from groupproof.harness.troubles import WrongUsage
-from groupproof.protocol.columns import parquet_files, to_batch
+from groupproof.chaos.spark.load.resume import COORDINATOR, FILE, MEMBERS, TAP
+from groupproof.chaos.spark.traces.trace_rows import check_columns, frame_of, placed_schema
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.running.importing.import_files import FileKind, import_files, kind_of
+from groupproof.harness.running.trace_files import is_parquet, traces_in
+from groupproof.protocol.trace_columns import parquet_files, to_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

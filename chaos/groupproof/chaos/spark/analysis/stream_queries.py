@@ -9,7 +9,7 @@ from pyspark.sql import functions as f
 
 from groupproof.chaos.spark.analysis.query import Measure, Query
 from groupproof.chaos.spark.analysis.tables import RUN, Tables
-from groupproof.chaos.spark.rows import PLACE
+from groupproof.chaos.spark.traces.trace_rows import PLACE
 
 __all__ = ["LATE_MS", "STREAM"]
 

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from groupproof.chaos.spark.rows import PLACE
+from groupproof.chaos.spark.traces.trace_rows import PLACE
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["GROUP", "MEMBER", "OWN_WITNESS", "RUN", "WITNESS", "Keep", "Tables", "ms", "name_in"]

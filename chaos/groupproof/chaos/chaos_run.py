@@ -1,0 +1,120 @@
+"""One whole run of scenarios: in virtual time with the reference pair, or over the wire with any client before any coordinator."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from math import inf
+from typing import Any, Final
+
+from groupproof.chaos.scenarios.scenario import Ground
+from groupproof.chaos.scenarios.scenario_json import case_of_scenario
+from groupproof.chaos.shrink_scenario import Lesser, shrunk
+from groupproof.chaos.wire.wire_stage import ChaosStage
+from groupproof.harness.judging.summary.run_summary import SubjectInfo
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.harness.running.case_runner import Staged
+from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.plans.plan_runner import Limits
+from groupproof.harness.running.runs.client_run import OnHello, Run
+from groupproof.harness.running.runs.whole_run import Order, Say
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+from groupproof.harness.subjects.client_registry import Candidate, company
+
+__all__ = ["WIRE_STEPS_S", "ChaosRun"]
+
+WIRE_STEPS_S: Final = 90.0
+"""The longest that a scenario's steps may take in real time."""
+
+_SHRINK_S: Final = 600.0
+_VIRTUAL: Final = Limits(steps_s=7_200, observations_max=100_000)
+"""Virtual time is cheap: a scenario may last as long as an operator's bad night."""
+
+
+class ChaosRun(Run):
+    """One run of `order.cases`; `brokers` None: the reference coordinator, in virtual time. `untried` says of a case why it is not had here;
+    `drawn` is what its case was made of, to be shrunk if it fails."""
+
+    def __init__(
+        self, candidate: Candidate, brokers: BrokerSubject | None, order: Order, *, say: Say, on_hello: OnHello, note: Callable[[str], None], untried: Mapping[str, str],
+        drawn: Lesser | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(candidate, order, say=say, on_hello=on_hello, catalogue=order.cases)
+        self._brokers = brokers
+        self._note = note
+        self._untried = untried
+        self._drawn = drawn
+        self.shrunk: Case | None = None
+        self._provided_by = ""
+        self._logs: Sequence[str] = ()
+
+    async def rule(self, stage: Staged) -> None:
+        """Run the cases; where a drawn scenario fails, look for the smallest that fails so, `shrunk`."""
+        await super().rule(stage)
+        failed = next((each.ruling for each in self.results if each.ruling.verdict is Verdict.FAILED), None)
+        if self._drawn is None or failed is None:
+            return
+        self._note("it fails; looking for less that fails so")
+        kinds, numbers = _kinds(failed.findings), itertools.count(1)
+
+        async def shows(less: Lesser) -> bool:
+            case = self._compiled(less)
+            play = await stage.play(case, key=f"s{next(numbers)}")
+            return bool(_kinds(stage.judge(case, play.trace).findings) & kinds)
+
+        found = await shrunk(self._drawn, shows, at_once=self.order.jobs, within_s=inf if self._brokers is None else _SHRINK_S)
+        self.shrunk = self._compiled(found)
+
+    def _compiled(self, less: Lesser) -> Case:
+        ground = Ground.VIRTUAL if self._brokers is None else Ground.WIRE
+        return case_of_scenario(less.scenario, ground=ground, members=less.members)
+
+    def lack(self, case: Case) -> str:
+        return self._untried.get(case.id) or super().lack(case)
+
+    @asynccontextmanager
+    async def staged(self) -> AsyncIterator[Staged]:
+        if self._brokers is None:
+            yield self._in_memory()
+            return
+        stage = self._on_the_wire(self._brokers)
+        # That connections end is what scenarios are for; the trace tells of each.
+        logging.getLogger("groupproof").setLevel(logging.ERROR)
+        async with stage.opened():
+            yield stage
+            self._provided_by, self._logs = stage.grounds.provided_by, tuple(stage.grounds.logs)
+
+    def _in_memory(self) -> Stage:
+        order, subject = self.order, self._candidate.subject
+        limits = _VIRTUAL if order.timeout_s is None else replace(_VIRTUAL, steps_s=order.timeout_s)
+        return Stage(subject=subject, company=company(is_virtual=True), profile=order.profile, seed=order.seed, limits=limits)
+
+    def _on_the_wire(self, brokers: BrokerSubject) -> ChaosStage:
+        order = self.order
+        return ChaosStage(
+            subject=self._candidate.subject,
+            company=company(is_virtual=False),
+            brokers=brokers,
+            seed=order.seed,
+            limits=Limits(steps_s=order.timeout_s or WIRE_STEPS_S),
+            canary=self.canary,
+            say=self._note,
+        )
+
+    def subject_info(self) -> SubjectInfo | None:
+        info = super().subject_info()
+        return info if info is None or self._brokers is None else replace(info, coordinator=self._brokers.spec)
+
+    def environment(self) -> dict[str, Any]:
+        told = {"coordinator": "groupproof" if self._brokers is None else self._brokers.spec}
+        provided = {"provided_by": self._provided_by} if self._provided_by else {}
+        logs = {"broker_logs": sorted(set(self._logs))} if self._logs else {}
+        return {**super().environment(), **told, **provided, **logs}
+
+
+def _kinds(findings: Iterable[Finding]) -> set[tuple[str, str]]:
+    return {(each.requirement, each.observed) for each in findings if each.verdict is Verdict.FAILED}

@@ -1,0 +1,1 @@
+"""Images built out of this machine's files, for where the official ones cannot be had."""

@@ -1,0 +1,66 @@
+"""The container engine of this machine, which builds images. The only importer of docker.
+
+Brokers, Toxiproxy and clients in containers are run by the docker program, under a guard of the kit's (harness/brokers/guard.py) that pauses, kills,
+starts again and removes them, even when the kit itself was killed. What outlives a guard that was killed as well is removed by the next run that
+uses containers (`sweep` of harness/brokers/images.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import docker
+from docker.errors import APIError, BuildError, DockerException
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.processes.images import has_engine
+
+__all__ = ["Engine", "engine"]
+
+_CALL_S = 60
+_BUILD_S = 600
+_HINT = "install Docker and start its daemon (Debian: apt-get install docker.io, then dockerd --bridge=none --iptables=false)"
+
+
+class Engine:
+    """One engine that answers; `version` is its own."""
+
+    def __init__(self, client: docker.DockerClient) -> None:
+        self._client = client
+        self.version: str = client.version()["Version"]
+
+    def has(self, image: str) -> bool:
+        try:
+            self._client.images.get(image)
+        except docker.errors.ImageNotFound:
+            return False
+        return True
+
+    def build(self, image: str, context: Path) -> None:
+        """Build the Dockerfile of a folder; raise `BrokenEnvironment` with the engine's last words."""
+        try:
+            self._client.images.build(path=str(context), tag=image, rm=True, forcerm=True, timeout=_BUILD_S)
+        except BuildError as error:
+            said = [line["stream"].strip() for line in error.build_log if line.get("stream", "").strip()][-2:]
+            raise BrokenEnvironment(f"{image} can't be built: {error.msg}; {' | '.join(said)}") from error
+        except (APIError, OSError) as error:
+            raise BrokenEnvironment(f"{image} can't be built: {error}") from error
+
+
+@contextmanager
+def engine() -> Iterator[Engine]:
+    """Talk to the engine; raise `BrokenEnvironment` where none answers."""
+    if not has_engine():
+        raise BrokenEnvironment(f"no container engine answers: {_HINT}")
+    try:
+        client = docker.from_env(timeout=_CALL_S)
+    except DockerException as error:
+        raise BrokenEnvironment(f"the container engine does not work: {error}; {_HINT}") from error
+    try:
+        yield Engine(client)
+    except (DockerException, OSError) as error:
+        raise BrokenEnvironment(f"the container engine does not work: {error}; {_HINT}") from error
+    finally:
+        client.close()

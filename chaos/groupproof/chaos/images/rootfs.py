@@ -1,0 +1,82 @@
+"""The files that programs of this machine need in an image made from nothing: themselves, and the libraries that the loader finds for them."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from groupproof.harness.model.errors import BrokenEnvironment
+
+__all__ = ["RootFs", "libraries_of"]
+
+_LDD_S: Final = 60
+_FOUND: Final = re.compile(r"(?:=> )?(/\S+) \(0x")
+_USER: Final = "root:x:0:0:root:/:/bin/sh\ngroupproof:x:1000:1000:groupproof:/tmp:/bin/sh\n"
+
+
+def libraries_of(files: Iterable[Path]) -> list[Path]:
+    """Return what the loader loads beside `files`, by the paths at which it looks for them; what is no program needs nothing.
+
+    Raises `BrokenEnvironment` where this machine has no ldd.
+    """
+    try:
+        done = subprocess.run(["ldd", *map(str, files)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LDD_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BrokenEnvironment(f"the libraries of a program can't be found: {error}; images are built on a Linux with ldd") from error
+    return sorted({Path(found[1]) for line in done.stdout.splitlines() if (found := _FOUND.search(line)) is not None})
+
+
+class RootFs:
+    """A tar of files at their places in an image, with a user (1000) and a /tmp for it."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._places: dict[str, Path] = {}
+        self._texts: dict[str, str] = {"etc/passwd": _USER, "etc/group": "root:x:0:\ngroupproof:x:1000:\n"}
+
+    def add(self, source: Path, place: str | None = None, *, wanted: Callable[[Path], bool] = lambda _: True) -> None:
+        """Take a file, or the files of a folder that are `wanted`, to `place`, by default where they are here; links become what they lead to."""
+        place = (place or str(source)).strip("/")
+        if not source.is_dir():
+            self._places[place] = source
+            return
+        for folder, names, files in os.walk(source, followlinks=True):
+            names[:] = [name for name in names if wanted(Path(folder, name))]
+            for each in (Path(folder, name) for name in files):
+                if wanted(each):
+                    self._places[f"{place}/{each.relative_to(source)}"] = each
+
+    def add_libraries(self) -> None:
+        """Take what the programs and libraries among the files need besides."""
+        programs = [each for each in self._places.values() if each.suffix == ".so" or ".so." in each.name or os.access(each, os.X_OK)]
+        for library in libraries_of(programs):
+            self.add(library)
+
+    def write(self) -> None:
+        with tarfile.open(self._file, "w") as tar:
+            folder = tarfile.TarInfo("tmp")
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777
+            tar.addfile(folder)
+            for place, text in self._texts.items():
+                self._add_text(tar, place, text)
+            for place, source in sorted(self._places.items()):
+                tar.add(source.resolve(), arcname=place, recursive=False, filter=_of_root)
+
+    @staticmethod
+    def _add_text(tar: tarfile.TarFile, place: str, text: str) -> None:
+        entry = tarfile.TarInfo(place)
+        entry.size, entry.mode = len(text.encode()), 0o644
+        tar.addfile(entry, io.BytesIO(text.encode()))
+
+
+def _of_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    entry.mode |= 0o444 | (0o111 if entry.mode & 0o100 else 0)
+    return entry

@@ -1,0 +1,1 @@
+"""DataLink and ZooKeeper under faults, beside the coordinator's group; an install can do without."""

@@ -1,0 +1,1 @@
+"""Scenarios as data: files, drawn ones, the plan and the case that they become."""

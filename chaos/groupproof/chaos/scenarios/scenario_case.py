@@ -1,0 +1,76 @@
+"""A scenario becomes a case, so that it is run, ruled on, excused, reported and replayed like any other. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.chaos.scenarios.scenario import Ground, Scenario
+from groupproof.chaos.scenarios.scenario_expectations import faults_left_receipts, meets
+from groupproof.chaos.scenarios.scenario_faults import names_of
+from groupproof.chaos.scenarios.scenario_plan import Terms, plan_of_scenario
+from groupproof.harness.judging.case_checkers.convergence import settles
+from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.plan import Command, Freeze, Kill, Plan
+from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import COOPERATIVE
+
+__all__ = ["compile_scenario", "expectations_of"]
+
+_CAPABILITIES: Final = {"pause": "pause", "resume": "pause", "commit": "commit", "resubscribe": "resubscribe"}
+
+
+def compile_scenario(scenario: Scenario, *, ground: Ground, members: int | None = None, is_calm: bool = False) -> Case:
+    """Return the case of a scenario with that many members, or its own number; with `is_calm` its faults and actions are left out."""
+    terms = Terms(scenario, members or scenario.members, ground)
+    plan = plan_of_scenario(terms, is_calm=is_calm)
+    return Case(
+        id=scenario.case_id,
+        title=scenario.title,
+        requirements=scenario.requirements,
+        level=_gravest(scenario),
+        plan=plan,
+        judges=(*expectations_of(terms), faults_left_receipts(plan, frozenset(_optional(terms))), _settles(terms)),
+        needs=frozenset({"classic", *_needs(plan)}),
+        isolated=any(isinstance(step, Kill | Freeze) for step in plan.steps),
+    )
+
+
+def expectations_of(terms: Terms) -> tuple[Judge, ...]:
+    """Return the judges of what the scenario says must be seen."""
+    scenario = terms.scenario
+    marks = (*(phase.name for phase in scenario.phases), scenario.healing.name)
+    return tuple(
+        meets(each, terms.names(each), marks, 0 if each.lasts is None else terms.ms(each.lasts)) for each in scenario.expect
+    )  # fmt: skip
+
+
+def _settles(terms: Terms) -> Judge:
+    healing = terms.scenario.healing
+    return settles(terms.settled, terms.topics, after=healing.name, within_ms=terms.ms(healing.within), requirement=healing.requirement)
+
+
+def _optional(terms: Terms) -> Iterator[str]:
+    for phase in terms.scenario.phases:
+        for fault in phase.faults:
+            if fault.optional:
+                yield from names_of(fault, terms.names(fault))
+
+
+def _needs(plan: Plan) -> Iterator[str]:
+    for step in plan.steps:
+        if isinstance(step, Command) and step.command in _CAPABILITIES:
+            yield _CAPABILITIES[step.command]
+    for member in plan.members:
+        if "instance_id" in member.settings:
+            yield "static"
+        if COOPERATIVE & set(member.settings.get("assignors", ())):
+            yield "cooperative"
+        if "on_revoked" in member.settings:
+            yield "on-revoked"
+
+
+def _gravest(scenario: Scenario) -> Level:
+    order = list(Level)
+    return min((by_id(each).level for each in scenario.requirements), key=order.index)

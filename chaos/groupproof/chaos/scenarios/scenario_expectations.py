@@ -1,0 +1,181 @@
+"""What a scenario says must be seen, as judges over the trace. Pure.
+
+An expectation without a requirement tells whether the scenario bit at all: where it is not seen nothing was proven, and the run is
+INCONCLUSIVE. One with a requirement is a rule, as grave as the requirement's level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from groupproof.chaos.scenarios.scenario import Expectation
+from groupproof.harness.judging.case_checkers.trace_queries import partitions_of
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.plan import Arm, BreakBroker, Impair, Plan
+from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, api_named
+
+__all__ = ["SIGHTS", "faults_left_receipts", "is_met", "meets"]
+
+_GRAVITY: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Window:
+    """What is looked at: one client between two instants, and what of it."""
+
+    expectation: Expectation
+    client: str
+    since: int
+    until: int
+    lasts_ms: int = 0
+    api: Api | None = field(default=None)
+
+    def requests(self, ev: Evidence) -> list[Observation]:
+        return list(ev.select("request", self.api, self.client, self.since, self.until))
+
+    def responses(self, ev: Evidence) -> list[Observation]:
+        return list(ev.select("response", self.api, self.client, self.since, self.until))
+
+    def events(self, ev: Evidence, name: str) -> list[Observation]:
+        return ev.events(name, self.client, self.since, self.until)
+
+
+def _sent(ev: Evidence, window: _Window) -> int:
+    return len(window.requests(ev))
+
+
+def _answered(ev: Evidence, window: _Window) -> int:
+    errors = window.expectation.errors
+    return sum(1 for seen in window.responses(ev) if not errors or (seen.error or 0) in errors)
+
+
+def _told(ev: Evidence, window: _Window) -> int:
+    event = window.expectation.event or "error"
+    return sum(1 for seen in window.events(ev, event) if partitions_of(seen) or not event.startswith("partitions_"))
+
+
+def _parked(ev: Evidence, window: _Window) -> int:
+    """Count the requests that waited so long for their answer, or for the window's end."""
+    last = ev.trace[min(window.until, len(ev.trace) - 1)]
+    waits = ((ev.answer(seen) or last).at_ms - seen.at_ms for seen in window.requests(ev))
+    return sum(1 for wait in waits if wait >= window.lasts_ms)
+
+
+def _silent(ev: Evidence, window: _Window) -> int:
+    return _gaps(ev, window, window.requests(ev))
+
+
+def _unanswered(ev: Evidence, window: _Window) -> int:
+    return _gaps(ev, window, window.responses(ev))
+
+
+def _gaps(ev: Evidence, window: _Window, seen: Sequence[Observation]) -> int:
+    """Count the gaps of that length between what was seen, the window's ends included."""
+    first, last = ev.trace[max(window.since, 0)], ev.trace[min(window.until, len(ev.trace) - 1)]
+    at = [first.at_ms, *(each.at_ms for each in seen), last.at_ms]
+    return sum(1 for before, after in pairwise(at) if after - before >= window.lasts_ms)
+
+
+def _read(ev: Evidence, window: _Window) -> int:
+    """Count the batches that begin at the offset."""
+    told = window.events(ev, "records_consumed")
+    return sum(1 for seen in told for each in seen.body.get("partitions") or () if each.get("minOffset") == window.expectation.offset)
+
+
+def _generations(ev: Evidence, window: _Window) -> int:
+    """Count the generations that the client was let into."""
+    answers = ev.select("response", Api.JOIN_GROUP, window.client, window.since, window.until)
+    return len({seen.generation for seen in answers if not seen.error})
+
+
+SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], int]]]] = {
+    "sent": (frozenset({"api"}), _sent),
+    "answered": (frozenset(), _answered),
+    "told": (frozenset({"event"}), _told),
+    "parked": (frozenset({"api", "lasts"}), _parked),
+    "silent": (frozenset({"api", "lasts"}), _silent),
+    "unanswered": (frozenset({"api", "lasts"}), _unanswered),
+    "read": (frozenset({"offset"}), _read),
+    "generations": (frozenset(), _generations),
+}
+"""What can be counted, with the fields that it needs."""
+
+
+def meets(expectation: Expectation, clients: tuple[str, ...], marks: tuple[str, ...], lasts_ms: int) -> Judge:
+    """Return the judge of an expectation about `clients`; `marks` are those of the phases, in order."""
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        counted = [_count(ev, expectation, client, marks, lasts_ms) for client in clients]
+        if _is_enough(expectation, counted):
+            if expectation.requirement is not None:
+                yield _finding(expectation, expectation.requirement, Verdict.OK, "It was seen.")
+        elif expectation.requirement is None:
+            raise NotReached(f"what the scenario brings about was not seen: {expectation.says} ({_met(clients, counted)})")
+        else:
+            verdict = _GRAVITY[by_id(expectation.requirement).level]
+            yield _finding(expectation, expectation.requirement, verdict, "It was not seen.", _met(clients, counted))
+
+    return judge
+
+
+def is_met(judge: Judge, ev: Evidence) -> bool:
+    """Tell whether an expectation holds in a trace."""
+    try:
+        return all(each.verdict is Verdict.OK for each in judge(ev))
+    except NotReached:
+        return False
+
+
+def _count(ev: Evidence, expectation: Expectation, client: str, marks: tuple[str, ...], lasts_ms: int) -> int:
+    during = expectation.during or marks[0]
+    later = marks[marks.index(during) + 1 :] if expectation.during is not None else ()
+    window = _Window(
+        expectation=expectation,
+        client=client,
+        since=ev.at(during),
+        until=ev.at(later[0]) if later else ev.closing,
+        lasts_ms=lasts_ms,
+        api=None if expectation.api is None else api_named(expectation.api),
+    )
+    return SIGHTS[expectation.sees][1](ev, window)
+
+
+def _is_enough(expectation: Expectation, counted: list[int]) -> bool:
+    totals = counted if expectation.each else [sum(counted)]
+    most = expectation.at_most
+    return all(each >= expectation.at_least and (most is None or each <= most) for each in totals)
+
+
+def _met(clients: tuple[str, ...], counted: list[int]) -> str:
+    return ", ".join(f"{client} {count}" for client, count in zip(clients, counted, strict=True))
+
+
+def _finding(expectation: Expectation, requirement: str, verdict: Verdict, observed: str, detail: str = "") -> Finding:
+    return Finding(
+        verdict=verdict,
+        requirement=requirement,
+        expected=expectation.says,
+        observed=observed,
+        proof=Proof.LIVENESS,
+        detail=detail,
+    )
+
+
+def faults_left_receipts(plan: Plan, optional: frozenset[str]) -> Judge:
+    """Return the judge to whom a fault that was never delivered makes the run one that proves nothing (contract, "Receipts")."""
+    names = [step.fault.name if isinstance(step, Arm) else step.name for step in plan.steps if isinstance(step, Arm | Impair | BreakBroker)]
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for name in names:
+            if name not in optional and not ev.receipts(name, "delivered"):
+                raise NotReached(f"fault {name} left no receipt" + (f": {ev.timeout}" if ev.timeout else ""))
+        yield from ()
+
+    return judge

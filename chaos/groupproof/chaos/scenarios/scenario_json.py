@@ -1,0 +1,70 @@
+"""A scenario as its trace and its schedule tell it, so that both can be judged again by what it expected, whoever wrote it. Pure.
+
+What a case's judges are made of stands at the head of its trace (`Case.origin`): the scenario with the number of its members and its ground, or, of
+a plan without one, the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from groupproof.chaos.scenarios.scenario import Action, Duration, Expectation, Fault, Ground, Healing, Phase, Scenario
+from groupproof.chaos.scenarios.scenario_case import compile_scenario
+from groupproof.harness.judging.case_checkers.convergence import settles
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan import Await, Plan, Settled, plan_from_json, plan_to_json
+from groupproof.harness.model.verdicts import Level
+
+__all__ = ["case_made_of", "case_of_plan", "case_of_scenario", "scenario_from_json"]
+
+_REQUIREMENT: Final = "ASSIGN-09"
+
+
+def case_of_scenario(scenario: Scenario, *, ground: Ground, members: int | None = None) -> Case:
+    """Return the case of a scenario, with what it is made of."""
+    cast = members or scenario.members
+    origin = {"kind": "scenario", "scenario": asdict(scenario), "members": cast, "ground": ground.value}
+    return replace(compile_scenario(scenario, ground=ground, members=cast), origin=origin)
+
+
+def case_of_plan(name: str, plan: Plan) -> Case:
+    """Return the case of a plan whose scenario is not known: its group has to settle as it waited for at last."""
+    judges = tuple(
+        settles(step.until.members, step.until.topics, after=step.until.after, within_ms=step.within_ms, requirement=_REQUIREMENT)
+        for step in plan.steps
+        if isinstance(step, Await) and isinstance(step.until, Settled) and step.until.after is not None
+    )[-1:]
+    return Case(
+        id=name, title="A recorded plan.", requirements=(_REQUIREMENT,), level=Level.MUST, plan=plan, judges=judges, isolated=True,
+        origin={"kind": "plan", "plan": plan_to_json(plan)},
+    )  # fmt: skip
+
+
+def case_made_of(name: str, origin: Mapping[str, Any], *, ground: Ground | None = None) -> Case:
+    """Return the case that `origin` tells, on another ground where one is given; raise `ValueError` where it tells none."""
+    try:
+        if origin["kind"] == "plan":
+            return case_of_plan(name, plan_from_json(origin["plan"]))
+        scenario = scenario_from_json(origin["scenario"])
+        return case_of_scenario(scenario, ground=ground or Ground(origin["ground"]), members=int(origin["members"]))
+    except (AttributeError, KeyError, LookupError, TypeError) as error:
+        raise ValueError(f"it does not tell of what {name} is made: {type(error).__name__}: {error}") from error
+
+
+def scenario_from_json(value: Mapping[str, Any]) -> Scenario:
+    """Return the scenario as it was; what is missing or unknown raises `KeyError` or `TypeError`."""
+    phases, expect = value["phases"], value["expect"]
+    parts = {
+        "requirements": tuple(value["requirements"]),
+        "durations": {name: Duration(**each) for name, each in value["durations"].items()},
+        "phases": tuple(Phase(**{**each, "faults": _each(Fault, each["faults"]), "actions": _each(Action, each["actions"])}) for each in phases),
+        "healing": Healing(**value["healing"]),
+        "expect": tuple(Expectation(**{**each, "errors": tuple(each["errors"])}) for each in expect),
+    }
+    return Scenario(**{**value, **parts})
+
+
+def _each(kind: type[Any], values: list[Mapping[str, Any]]) -> tuple[Any, ...]:
+    return tuple(kind(**each) for each in values)

@@ -1,0 +1,307 @@
+"""A scenario becomes a plan: the steps that the driver carries out, phase by phase, and at last the healing. Pure.
+
+A plan waits with patience and goes on: what did not come is the judges' affair, and everything is healed whatever came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from groupproof.chaos.scenarios.member_names import Cast
+from groupproof.chaos.scenarios.scenario import Action, Duration, Expectation, Fault, Ground, Phase, Scenario
+from groupproof.chaos.scenarios.scenario_faults import names_of, steps_of, undo
+from groupproof.chaos.scenarios.scenario_waits import conditions_of
+from groupproof.harness.judging.case_checkers.findings import tolerated_ms
+from groupproof.harness.model.plan import (
+    Await,
+    Command,
+    Condition,
+    Freeze,
+    Grow,
+    Kill,
+    Mark,
+    Member,
+    MoveCoordinator,
+    Pass,
+    Plan,
+    Release,
+    Settled,
+    Start,
+    Step,
+    Thaw,
+)  # fmt: skip
+
+__all__ = ["ACTIONS", "TOPIC", "Terms", "plan_of_scenario"]
+
+TOPIC: Final = "t"
+_PATIENCE: Final = Duration(virtual_ms=900_000, wire_ms=15_000)
+_POLL: Final = Duration(virtual_ms=1_000, wire_ms=100)
+_CLOSE_MS: Final = 20_000
+# A night of polls is a long trace; where nobody waits for records, an empty fetch may take its time.
+_UNHURRIED: Final[Mapping[Ground, Mapping[str, Any]]] = {Ground.VIRTUAL: {"properties": {"fetch.max.wait.ms": 5_000}}}
+_INSTANCE: Final = "instance_id"
+
+
+class Terms:
+    """A scenario on its ground: its durations in milliseconds, its words as names, its settings as values."""
+
+    def __init__(self, scenario: Scenario, members: int, ground: Ground) -> None:
+        self.scenario = scenario
+        self.ground = ground
+        self.cast = Cast.of(members, joiners=scenario.joiners, twin=scenario.twin)
+        self.topics = {TOPIC: max(scenario.partitions, members)}
+        for action in (action for phase in scenario.phases for action in phase.actions if action.do == "grow"):
+            self.topics[TOPIC] = max(self.topics[TOPIC], action.how["partitions"])
+
+    def ms(self, value: int | str) -> int:
+        return value if isinstance(value, int) else self.scenario.durations[value].on(self.ground)
+
+    @property
+    def settled(self) -> tuple[str, ...]:
+        """Who is to be in the group at the end."""
+        return self.cast.named(self.scenario.healing.members)
+
+    def names(self, of: Fault | Action | Expectation) -> tuple[str, ...]:
+        return () if of.who is None else self.cast.named(of.who)
+
+    def member(self, name: str) -> Member:
+        """Return the member of this name with its settings; a twin has those of `one`, the instance id too."""
+        like = self.cast.named("one")[0] if name == self.cast.twin else name
+        settings = {"poll_timeout_ms": _POLL.on(self.ground), **_UNHURRIED.get(self.ground, {}), **self.scenario.settings}
+        for words, own in self.scenario.settings_of.items():
+            if {name, like} & set(self.cast.named(words)):
+                settings |= own
+        valued = {key: self._value(key, value) for key, value in settings.items()}
+        if _INSTANCE in valued:
+            valued[_INSTANCE] = str(valued[_INSTANCE]).replace("{member}", like)
+        return Member(name=name, settings=valued)
+
+    def _value(self, key: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {inner: self._value(inner, each) for inner, each in value.items()}
+        return self.ms(value) if key.endswith("_ms") else value
+
+    def broker_setting(self, value: Any) -> Any:
+        if value == "members":
+            return len(self.cast.members)
+        return self.ms(value) if value in self.scenario.durations else value
+
+
+def plan_of_scenario(terms: Terms, *, is_calm: bool = False) -> Plan:
+    """Return the plan; with `is_calm` nothing breaks and nobody does anything, and what a scenario expects of its faults must not be seen."""
+    course, scenario = _Course(terms, is_calm=is_calm), terms.scenario
+    if scenario.begin == "settled":
+        course.begin()
+    for phase in scenario.phases:
+        course.phase(phase)
+    course.heal()
+    return Plan(
+        members=tuple(terms.member(name) for name in terms.cast.everybody),
+        steps=tuple(course.steps),
+        topics={TOPIC: max(scenario.partitions, len(terms.cast.members))},
+        records=scenario.records,
+        coordinator={name: terms.broker_setting(value) for name, value in scenario.coordinator.items()},
+    )
+
+
+class _Course:
+    """Writes the steps down, and keeps in mind who is up and what is broken."""
+
+    def __init__(self, terms: Terms, *, is_calm: bool) -> None:
+        self.terms = terms
+        self.steps: list[Step] = []
+        self.up: list[str] = []
+        self.frozen: list[str] = []
+        self.paused: list[str] = []
+        self.is_calm = is_calm
+        self._topics = {TOPIC: max(terms.scenario.partitions, len(terms.cast.members))}
+        self._broken: list[Fault] = []
+        self._faults = {fault.name: fault for phase in terms.scenario.phases for fault in phase.faults}
+        self._since: str | None = None
+        self._instants = 0
+
+    def begin(self) -> None:
+        """Start the leader, and when it has its partitions the others together."""
+        first, rest = self.terms.cast.members[:1], self.terms.cast.members[1:]
+        for together in (first, rest):
+            for name in together:
+                self.start(name)
+            self.settle()
+
+    def phase(self, phase: Phase) -> None:
+        self._since = phase.name
+        self.steps.append(Mark(name=phase.name))
+        for fault in phase.faults if not self.is_calm else ():
+            self.steps += steps_of(fault, self.terms.names(fault), self.terms.ms)
+            self._broken.append(fault)
+        for action in phase.actions:
+            if not self.is_calm or action.do in _QUIET:
+                ACTIONS[action.do][1](self, action, self._able(action))
+        if phase.until is not None and not self.is_calm:
+            self.wait(phase.until)
+        if phase.lasts is not None:
+            self.steps.append(Pass(ms=self.terms.ms(phase.lasts)))
+        self.mend(fault for fault in phase.faults if not fault.lasts)
+
+    def heal(self) -> None:
+        """Mend, thaw, resume and start again whatever is not as it should be, and wait until the group has settled."""
+        healing, terms = self.terms.scenario.healing, self.terms
+        self.mend(list(self._broken))
+        self.thaw(list(self.frozen))
+        self.resume(list(self.paused))
+        members = terms.cast.members if self.is_calm else terms.settled
+        for name in members:
+            if name not in self.up:
+                self.start(name)
+        self.steps.append(Mark(name=healing.name))
+        settled = Settled(members=members, topics=dict(self._topics), after=healing.name)
+        self._await([settled], round(tolerated_ms(terms.ms(healing.within)) + 500))
+        self.steps.append(Pass(ms=terms.ms(healing.still)))
+
+    def _able(self, action: Action) -> tuple[str, ...]:
+        """Return whom an action can be done to: nobody is closed who is down, or freezes twice."""
+        among: Mapping[str, list[str]] = {"thaw": self.frozen, "resume": self.paused}
+        names = self.terms.names(action)
+        if action.do in ("start", "freeze", "pause"):
+            already = {"start": self.up, "freeze": self.frozen, "pause": self.paused}[action.do]
+            return tuple(name for name in names if name not in already and (action.do == "start" or name in self.up))
+        return tuple(name for name in names if action.do == "restart" or name in among.get(action.do, self.up))
+
+    # What a course is made of.
+
+    def start(self, name: str) -> None:
+        self.steps.append(Start(member=name))
+        self.up.append(name)
+
+    def stop(self, name: str, how: str) -> None:
+        self.steps.append(Kill(member=name) if how == "kill" else Command(member=name, command="close", within_ms=_CLOSE_MS))
+        for some in (self.up, self.frozen, self.paused):
+            if name in some:
+                some.remove(name)
+
+    def settle(self) -> None:
+        """Wait until whoever is up shares the partitions."""
+        if self.up:
+            settled = Settled(members=tuple(self.up), topics=dict(self._topics), after=self._instant())
+            self._await([settled], _PATIENCE.on(self.terms.ground))
+
+    def mend(self, faults: Iterable[Fault]) -> None:
+        for fault in faults:
+            if fault in self._broken:
+                self._broken.remove(fault)
+                self.steps += undo(fault, self.terms.names(fault))
+
+    def fault(self, name: str) -> Fault:
+        return self._faults[name]
+
+    def thaw(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.frozen.remove(name)
+            self.steps.append(Thaw(member=name))
+
+    def resume(self, names: Iterable[str]) -> None:
+        for name in names:
+            self.paused.remove(name)
+            self.command(name, "resume")
+
+    def command(self, name: str, command: str, **fields: Any) -> None:
+        """Tell a member something and go on: in the midst of faults an answer may take its time."""
+        self.steps.append(Command(member=name, command=command, fields=fields, wait=False))
+
+    def grow(self, partitions: int) -> None:
+        self._topics[TOPIC] = partitions
+        self.steps.append(Grow(topic=TOPIC, partitions=partitions))
+
+    def wait(self, until: Mapping[str, Any]) -> None:
+        """Wait for what is seen since the phase began, and go on without it when it does not come."""
+        within = self.terms.ms(until["within"]) if "within" in until else _PATIENCE.on(self.terms.ground)
+        after = self._instant() if "settled" in until else self._since
+        self._await(conditions_of(until, self.terms.cast, after=after, faults=self._faults, topics=dict(self._topics)), within)
+
+    def _instant(self) -> str:
+        """Mark this instant: a group that has settled before need not be settled now."""
+        self._instants += 1
+        self.steps.append(Mark(name=f"instant-{self._instants}"))
+        return f"instant-{self._instants}"
+
+    def _await(self, conditions: Iterable[Condition], within_ms: int) -> None:
+        self.steps += [Await(until=condition, within_ms=within_ms, go_on=True) for condition in conditions]
+
+
+# What can be done in a phase -------------------------------------------------------------------------------------------------------
+
+_Do = Callable[[_Course, Action, tuple[str, ...]], None]
+_QUIET: Final = frozenset({"wait", "commit"})
+
+
+def _start(course: _Course, _: Action, names: tuple[str, ...]) -> None:
+    for name in names:
+        course.start(name)
+
+
+def _stop(how: str) -> _Do:
+    def stop(course: _Course, _: Action, names: tuple[str, ...]) -> None:
+        for name in names:
+            course.stop(name, how)
+
+    return stop
+
+
+def _restart(course: _Course, action: Action, names: tuple[str, ...]) -> None:
+    """Restart one after the other, the next one when the group has settled."""
+    for name in names:
+        if name in course.up:
+            course.stop(name, action.how.get("by", "close"))
+            course.steps.append(Pass(ms=course.terms.ms(action.how.get("down", 0))))
+        course.start(name)
+        course.settle()
+
+
+def _freeze(course: _Course, _: Action, names: tuple[str, ...]) -> None:
+    course.frozen += names
+    course.steps += [Freeze(member=name) for name in names]
+
+
+def _pause(course: _Course, _: Action, names: tuple[str, ...]) -> None:
+    course.paused += names
+    for name in names:
+        course.command(name, "pause")
+
+
+def _tell(command: str, **fixed: Any) -> _Do:
+    def tell(course: _Course, action: Action, names: tuple[str, ...]) -> None:
+        for name in names:
+            course.command(name, command, **fixed, **action.how)
+
+    return tell
+
+
+def _move(course: _Course, action: Action, _: tuple[str, ...]) -> None:
+    course.steps.append(MoveCoordinator(parked=action.how.get("parked", "answer"), state=action.how.get("state", "kept")))
+
+
+def _release(course: _Course, action: Action, _: tuple[str, ...]) -> None:
+    fault = course.fault(action.how["fault"])
+    course.steps += [Release(fault=name) for name in names_of(fault, course.terms.names(fault))]
+
+
+ACTIONS: Final[Mapping[str, tuple[frozenset[str], _Do]]] = {
+    "start": (frozenset({"who"}), _start),
+    "close": (frozenset({"who"}), _stop("close")),
+    "kill": (frozenset({"who"}), _stop("kill")),
+    "restart": (frozenset({"who", "by", "down"}), _restart),
+    "freeze": (frozenset({"who"}), _freeze),
+    "thaw": (frozenset({"who"}), lambda course, _, names: course.thaw(names)),
+    "pause": (frozenset({"who"}), _pause),
+    "resume": (frozenset({"who"}), lambda course, _, names: course.resume(names)),
+    "commit": (frozenset({"who", "offsets"}), _tell("commit", mode="sync")),
+    "resubscribe": (frozenset({"who", "topics"}), _tell("resubscribe")),
+    "move": (frozenset({"parked", "state"}), _move),
+    "grow": (frozenset({"partitions"}), lambda course, action, _: course.grow(action.how["partitions"])),
+    "mend": (frozenset({"fault"}), lambda course, action, _: course.mend([course.fault(action.how["fault"])])),
+    "release": (frozenset({"fault"}), _release),
+    "wait": (frozenset({"for"}), lambda course, action, _: course.steps.append(Pass(ms=course.terms.ms(action.how["for"])))),
+    "await": (frozenset({"until"}), lambda course, action, _: course.wait(action.how["until"])),
+}  # fmt: skip
+"""What can be done, with the fields that say how."""

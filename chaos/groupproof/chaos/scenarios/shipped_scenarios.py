@@ -1,0 +1,44 @@
+"""The scenarios that ship with the package, and those that a user names: by name, by glob, all of them, or as a file of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from groupproof.chaos.scenarios.scenario import Scenario
+from groupproof.chaos.scenarios.scenario_file import load_scenario, read_scenario
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.model.selection import nearest
+
+__all__ = ["chosen", "shipped"]
+
+
+@cache
+def shipped() -> tuple[Scenario, ...]:
+    """Return the shipped scenarios, by name; raise `BadScenario` for one that is wrong."""
+    folder = files("groupproof.chaos") / "scenarios" / "shipped"
+    found = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name)
+    return tuple(read_scenario(each.name.removesuffix(".toml"), each.read_text("utf-8")) for each in found)
+
+
+def chosen(named: Iterable[str]) -> Sequence[Scenario]:
+    """Return the scenarios that names, globs, `all` and files mean, each once; raise `WrongUsage` for what means none."""
+    found: dict[str, Scenario] = {}
+    for each in named:
+        for scenario in _meant(each):
+            if found.setdefault(scenario.name, scenario) != scenario:
+                raise WrongUsage(f"two scenarios are called {scenario.name!r}; give the file another name")
+    return tuple(found.values())
+
+
+def _meant(named: str) -> Sequence[Scenario]:
+    if named.endswith(".toml"):
+        return (load_scenario(Path(named)),)
+    names = [scenario.name for scenario in shipped()]
+    meant = [each for each in shipped() if named in ("all", each.name, each.case_id) or fnmatchcase(each.name, named)]
+    if not meant:
+        raise WrongUsage(f"no scenario is called {named!r}{nearest(named, names) or '; see groupproof chaos list'}")
+    return meant

@@ -1,0 +1,168 @@
+"""`trace check --engine spark`: the same checkers over traces of any size.
+
+What is judged whole (the run of a case, what a tap recorded) goes to one task a run. A fleet goes by group: what befalls a link is copied to the
+groups that were spoken of on it, a fault to every group of its run; each group then comes in the order of `seq` to a fold that is kept over the batches, so that no
+group must fit in memory. What comes back is small: one row a run, one a group.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from groupproof.chaos.spark.session import session
+from groupproof.chaos.spark.traces.out_of_order import displaced_in
+from groupproof.chaos.spark.traces.trace_rows import frame_of, readable
+from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupFold, told_from_json, told_to_json
+from groupproof.harness.judging.observed.group_results import results_of
+from groupproof.harness.judging.ruling import Judgement, rule_on
+from groupproof.harness.judging.script_judgement import judge_either
+from groupproof.harness.model.case import Case
+from groupproof.harness.running.rejudge import rejudged, split
+from groupproof.harness.running.trace_check import TELLS_WHOLE, Checked, files_of, is_whole
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.trace_columns import from_batch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["check_by_spark", "fleets_of", "judge_fleets"]
+
+_RUN: Final = ("file", "run", "case")
+_KEY: Final = (*_RUN, "to_group")
+
+
+def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> Checked:
+    """Judge the traces as `check_files` does; raise `WrongUsage` for what is no trace, `BrokenEnvironment` where Spark does not run."""
+    files = files_of(paths)
+    spark = session("groupproof trace check", master=url)
+    with readable():
+        marked = _marked(frame_of(spark, files)).persist()
+        try:
+            places = {str(file.resolve()): number for number, file in enumerate(files)}
+            whole = _judge_runs(marked.where("is_whole"), places)
+            fleets, duplicates = judge_fleets(marked.where("not is_whole"), places)
+        finally:
+            marked.unpersist()
+        displaced = displaced_in(spark, files)
+    return Checked(results=[*whole, *fleets], duplicates=duplicates, displaced=displaced)
+
+
+# What is judged whole --------------------------------------------------------------------------------------------------------------
+
+
+def _marked(frame: DataFrame) -> DataFrame:
+    """Tell of each row whether its run is judged whole: by its case, or because its trace tells of a tap or of what the case is made of."""
+    from pyspark.sql import functions as f
+
+    named = [row["case"] for row in frame.select("case").distinct().collect()]
+    whole = [name for name in named if is_whole(Observation(seq=0, at_ns=0, kind="event", case=name), _known())]
+    tells = (f.col("who") == "kit") & f.get_json_object("body", "$.name").isin(*TELLS_WHOLE)
+    telling = frame.where(tells).select(*_RUN).distinct().withColumn("tells", f.expr("true"))
+    is_told = f.coalesce(f.col("tells"), f.expr("false"))
+    return frame.join(f.broadcast(telling), list(_RUN), "left").withColumn("is_whole", f.col("case").isin(*whole) | is_told).drop("tells")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """One run of a known case, or the results of what is no case of the catalogue."""
+
+    case: str
+    judgement: Judgement | None = None
+    results: tuple[CaseResult, ...] = ()
+
+
+def _judge_runs(frame: DataFrame, places: Mapping[str, int]) -> list[CaseResult]:
+    """Return what `rejudged` says of these runs: the runs of a case together, in the order of their files and of appearance."""
+    rows = frame.groupBy(*_RUN).applyInArrow(_judge_run, "file string, run string, case string, first long, judged binary").collect()
+    ordered = sorted(rows, key=lambda row: (places.get(row["file"], 0), row["first"], row["run"], row["case"]))
+    judged = [pickle.loads(bytes(row["judged"])) for row in ordered]
+    known, repeated = _known(), dict[str, list[Judgement]]()
+    for each in judged:
+        if each.judgement is not None:
+            repeated.setdefault(each.case, []).append(each.judgement)
+    ruled = [CaseResult(case=known[name], ruling=rule_on(known[name], judgements)) for name, judgements in repeated.items()]
+    return [*ruled, *(result for each in judged for result in each.results)]
+
+
+def _judge_run(table: pa.Table) -> pa.Table:
+    (run,) = split([seen for batch in table.to_batches() for seen in from_batch(batch)])
+    judged = pickle.dumps(_judged(run))
+    key = {name: [table.column(name)[0].as_py()] for name in _RUN}
+    first = pc.min(table.column("seq")).as_py()
+    return pa.table({**key, "first": pa.array([first], pa.int64()), "judged": pa.array([judged], pa.binary())})
+
+
+def _judged(run: Trace) -> _Judged:
+    case = _known().get(run[0].case)
+    if case is not None:
+        return _Judged(case=case.id, judgement=judge_either(case, run, UNIVERSAL))
+    results = (replace(each, case=replace(each.case, judges=()), plays=[]) for each in rejudged([run], (), UNIVERSAL))
+    return _Judged(case=run[0].case, results=tuple(results))
+
+
+@cache
+def _known() -> dict[str, Case]:
+    return {case.id: case for case in CASES}
+
+
+# Fleets ----------------------------------------------------------------------------------------------------------------------------
+
+
+def judge_fleets(frame: DataFrame, places: Mapping[str, int] | None = None) -> tuple[list[CaseResult], int]:
+    """Return the results of each group that a member spoke of, in the order of files and of appearance, and how many observations were there twice."""
+    rows = fleets_of(frame).mapInArrow(_folded, "told string, first long, file string").collect()
+    found = [told_from_json(json.loads(row["told"])) for row in sorted(rows, key=lambda row: ((places or {}).get(row["file"], 0), row["first"]))]
+    return [result for told in found for result in results_of(told)], sum(told.duplicates for told in found)
+
+
+def fleets_of(frame: DataFrame) -> DataFrame:
+    """Return the rows of each group (`to_group`), with those of links and nodes that touch it, whole groups in one partition and in the order of `seq`."""
+    from pyspark.sql import functions as f
+
+    own = frame.where(f.col("group").isNotNull())
+    spoken = own.where(f.col("api").isin(*MEMBERSHIP)).select(*_RUN, f.col("group").alias("to_group")).distinct()
+    linked = own.where(f.col("connection").isNotNull()).select(*_RUN, "connection", f.col("group").alias("to_group")).distinct()
+    orphans = frame.where(f.col("group").isNull())
+    is_kit = (f.col("who") == "kit") & f.col("connection").isNull()
+    of_all = orphans.where((f.col("kind") == "fault") | is_kit).join(f.broadcast(spoken), list(_RUN))
+    is_link = f.col("connection").isNotNull() & (f.col("kind") != "fault")
+    of_links = orphans.where(is_link).join(f.broadcast(linked), [*_RUN, "connection"])
+    whole = own.withColumn("to_group", f.col("group")).unionByName(of_all).unionByName(of_links)
+    told = whole.join(f.broadcast(spoken), list(_KEY), "left_semi")
+    return told.repartition(*_KEY).sortWithinPartitions(*_KEY, "seq")
+
+
+def _folded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    group: _Group | None = None
+    for batch in batches:
+        keys = zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)
+        for key, seen in zip(keys, from_batch(batch), strict=True):
+            if group is None or group.key != key:
+                yield from group.told() if group is not None else ()
+                group = _Group(key, seen.seq)
+            group.fold.feed(seen)
+    yield from group.told() if group is not None else ()
+
+
+class _Group:
+    """The group that a task is at; `key` is file, run, case and group."""
+
+    def __init__(self, key: tuple[str, ...], first: int) -> None:
+        self.key, self._first = key, first
+        self.fold = GroupFold(*key[1:])
+
+    def told(self) -> Iterator[pa.RecordBatch]:
+        text = json.dumps(told_to_json(self.fold.told()))
+        yield pa.RecordBatch.from_pydict({"told": [text], "first": [self._first], "file": [self.key[0]]})

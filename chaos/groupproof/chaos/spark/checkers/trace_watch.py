@@ -1,0 +1,159 @@
+"""The checkers as a stream: a trace is judged while it is written, the folds kept as Spark's state, by run and bucket of groups.
+
+State is in the query's checkpoint. After each batch what was found goes to the driver, which writes alerts down once, whatever Spark does again.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+import pyarrow as pa
+
+from groupproof.chaos.spark.checkers.group_watch import Alert, Watched, buckets_of
+from groupproof.chaos.spark.traces.datasource import FORMAT, register
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.checkers.live_group import told_from_json, told_to_json
+from groupproof.harness.judging.observed.group_results import results_of
+from groupproof.protocol.trace_columns import from_batch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["ALERTS", "Watch", "Watcher", "started", "stopped"]
+
+_STOP_S: Final = 30.0
+_LOOK_S: Final = 0.005
+ALERTS: Final = "alerts.ndjson"
+_ROWS: Final = "run string, case string, bucket int, seen binary"
+_STATE: Final = "watched binary"
+_TOLD: Final = "run string, case string, bucket int, what string, text string, taken long, rows long, late long, waiting long"
+_COLUMNS: Final = ("run", "case", "bucket", "what", "text", "taken", "rows", "late", "waiting")
+_ALERT, _GROUP, _PULSE, _REST = "alert", "group", "pulse", "rest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """What is watched, and how: the trace at `path`, `delay_s` for what comes out of order, a group said to rest after `idle_s` without a word, state in `buckets`."""
+
+    path: Path
+    delay_s: float = 5.0
+    idle_s: float = 10.0
+    trigger_ms: int = 1_000
+    buckets: int = 8
+
+
+@dataclass(slots=True)
+class Watcher:
+    """What the driver knows: alerts, written to `file` and told to `say` as they come, and what each bucket and group last told.
+
+    A batch that Spark does again after it was cut short is known by its number, and writes nothing twice.
+    """
+
+    file: Path
+    say: Callable[[Alert], None]
+    alerts: int = 0
+    last_batch: int = -1
+    _pulses: dict[tuple[str, str, int], Mapping[str, int]] = field(default_factory=dict)
+    _rested: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    _groups: dict[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.file.is_file():
+            for line in self.file.read_text("utf-8").splitlines():
+                self.last_batch = max(self.last_batch, int(json.loads(line)["batch"]))
+                self.alerts += 1
+
+    def take(self, rows: Sequence[Mapping[str, Any]], batch: int) -> None:
+        """Take what one batch of the query told."""
+        for row in rows:
+            key = (row["run"], row["case"], row["bucket"])
+            self._pulses[key] = {name: row[name] for name in ("taken", "rows", "late", "waiting")}
+            if row["what"] == _REST:
+                self._rested[key] = row["taken"]
+            if row["what"] == _GROUP:
+                told = json.loads(row["text"])
+                self._groups[told["run"], told["case"], told["group"]] = told
+        found = [json.loads(row["text"]) for row in rows if row["what"] == _ALERT]
+        if found and batch > self.last_batch:
+            self.last_batch = batch
+            with self.file.open("a", encoding="utf-8") as lines:
+                lines.writelines(json.dumps({"batch": batch, **each}, ensure_ascii=False) + "\n" for each in found)
+            self.alerts += len(found)
+            for each in found:
+                self.say(Alert(**each))
+
+    def total(self, name: str) -> int:
+        """Return `rows`, `late` or `waiting` over all buckets."""
+        return sum(pulse[name] for pulse in self._pulses.values())
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether everything that came has been judged, and what its groups came to has been told."""
+        return all(self._rested.get(key) == pulse["taken"] for key, pulse in self._pulses.items())
+
+    def results(self) -> list[CaseResult]:
+        """Return the verdicts on the groups as they stand, as `groupproof trace check` has them."""
+        return [result for _, told in sorted(self._groups.items()) for result in results_of(told_from_json(told))]
+
+
+def started(spark: SparkSession, watch: Watch, watcher: Watcher, checkpoint: Path) -> StreamingQuery:
+    """Start watching; with the `checkpoint` of a query that was cut short it goes on where that stood."""
+    register(spark)
+    told = _told(spark.readStream.format(FORMAT).load(str(watch.path)), watch)
+    writing = told.writeStream.foreachBatch(lambda frame, batch: watcher.take([row.asDict() for row in frame.collect()], batch))
+    writing = writing.option("checkpointLocation", str(checkpoint)).outputMode("update").queryName("groupproof trace watch")
+    return writing.trigger(processingTime=f"{watch.trigger_ms} milliseconds").start()
+
+
+def stopped(query: StreamingQuery) -> None:
+    """End it between two batches: what Spark makes of an interrupted one is pages long, and none of it matters here."""
+    with suppress(Exception):  # what it has failed with is told by `exception()`
+        deadline = time.monotonic() + _STOP_S
+        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+        query.stop()
+
+
+def _told(rows: DataFrame, watch: Watch) -> DataFrame:
+    from pyspark.sql.streaming.state import GroupStateTimeout
+
+    dealt = rows.mapInArrow(partial(_dealt, watch.buckets), _ROWS)
+    return dealt.groupBy("run", "case", "bucket").applyInPandasWithState(
+        partial(_fold, watch), _TOLD, _STATE, "update", GroupStateTimeout.ProcessingTimeTimeout
+    )
+
+
+def _dealt(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        dealt = [(seen.run, seen.case, bucket, pickle.dumps(seen)) for seen in from_batch(batch) for bucket in buckets_of(seen, buckets)]
+        columns = list(zip(*dealt, strict=True)) or [(), (), (), ()]
+        types = (pa.string(), pa.string(), pa.int32(), pa.binary())
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(each, kind) for each, kind in zip(columns, types, strict=True)], names=["run", "case", "bucket", "seen"]
+        )
+
+
+def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
+    """Go on with one bucket of a run: with what has come, or, when nothing has for `idle_s`, with what still waits."""
+    watched: Watched = pickle.loads(state.get[0]) if state.exists else Watched(delay_ns=round(watch.delay_s * 1e9), bucket=key[2])
+    if state.hasTimedOut:
+        alerts, groups = watched.rest(), watched.told()
+    else:
+        alerts, groups = [alert for frame in frames for alert in watched.take(pickle.loads(seen) for seen in frame["seen"])], []
+    state.update((pickle.dumps(watched),))
+    state.setTimeoutDuration(round(watch.idle_s * 1_000))  # again after a silence too: who goes on with this state later asks what its groups came to
+    told = [(_ALERT, json.dumps(alert.to_json())) for alert in alerts] + [(_GROUP, json.dumps(told_to_json(group))) for group in groups]
+    told.append((_REST if state.hasTimedOut else _PULSE, ""))
+    yield pd.DataFrame(
+        [(*key, what, text, watched.taken, watched.rows, watched.late, watched.waiting) for what, text in told], columns=list(_COLUMNS)
+    )

@@ -1,0 +1,157 @@
+"""`groupproof trace watch`: judge a trace while it is written."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from groupproof.chaos.spark.load.load_command import span_of
+
+if TYPE_CHECKING:
+    from groupproof.chaos.spark.checkers.group_watch import Alert
+    from groupproof.chaos.spark.checkers.trace_watch import Watcher
+    from groupproof.harness.model.errors import Trouble
+
+__all__ = ["Quiet", "command"]
+
+_SAY_S: Final = 5.0
+_LOOK_S: Final = 0.5
+_INTERRUPTED: Final = 130
+_SAID_CHARS: Final = 400
+
+
+@click.command(name="watch", short_help="Judge a trace while it is written, by a streaming query of Spark.")
+@click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
+@click.option("--delay", type=span_of, default="5s", show_default=True, metavar="SPAN", help="How far observations may come out of order.")
+@click.option("--idle", type=span_of, default="10s", show_default=True, metavar="SPAN", help="It ends when the trace has not grown for so long.")
+@click.option("--master", "url", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
+@click.option(
+    "--buckets", type=click.IntRange(1, 10_000), default=8, show_default=True, metavar="N", help="Into how many parts a run's groups are dealt."
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "watch"), show_default=True, help="Where alerts and state go."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON on stdout, and nothing else there.")
+def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, output: Path, as_json: bool) -> int:
+    """Judge the TRACE of a load, a tap or a server while it is written: the file, or the folder of one side.
+
+    What breaks a law of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
+    groups. Said again with the same --output it goes on where it stood.
+    """
+    from groupproof.harness.running.extras import need
+
+    need("groupproof trace watch", "pyspark", "pyarrow", "pandas")
+    _wait_for(path, idle)
+    from groupproof.chaos.spark.checkers.trace_watch import ALERTS, Watch, Watcher, started, stopped
+    from groupproof.chaos.spark.session import session, settings_for
+    from groupproof.harness.reports.output_folder import check_folder
+
+    with check_folder(output):
+        output.mkdir(parents=True, exist_ok=True)
+
+    def say(line: str) -> None:
+        click.echo(line, err=as_json)
+
+    # Spark looks for the end of its own interruption in a message of pages, by a regular expression that needs a deep stack.
+    deep: dict[str, Any] = {"spark.driver.extraJavaOptions": f"{settings_for(url)['spark.driver.extraJavaOptions']} -Xss32m"}
+    spark = session("groupproof trace watch", master=url, **deep)
+    try:
+        watcher = Watcher(output / ALERTS, lambda alert: say(_told(alert)))
+        if watcher.alerts:
+            say(f"going on behind {watcher.alerts} alerts")
+        watch = Watch(path=path.absolute(), delay_s=delay, idle_s=idle, buckets=buckets)
+        query = started(spark, watch, watcher, (output / "checkpoint").absolute())
+        try:
+            _watch(query, watcher, idle, say)
+        except KeyboardInterrupt:
+            say(f"interrupted; {_figures(watcher)}; groupproof trace check judges the whole")
+            return _INTERRUPTED
+        finally:
+            stopped(query)
+        if (error := query.exception()) is not None:
+            raise _trouble(str(error))
+    finally:
+        spark.stop()
+    return _ended(watcher, say, as_json=as_json)
+
+
+def _trouble(said: str) -> Trouble:
+    """Return by whose fault the query has ended: that of a trace that can't be read is told as a task told it."""
+    from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+
+    if (told := re.search(r"WrongUsage: ([^\n]+)", said)) is not None:
+        return WrongUsage(told[1])
+    return BrokenEnvironment(f"the query that watches has ended: {' '.join(said.split())[:_SAID_CHARS]}")
+
+
+def _wait_for(path: Path, within_s: float) -> None:
+    """Return when somebody has begun to write the trace; raise `WrongUsage` where nobody does."""
+    from groupproof.harness.model.errors import WrongUsage
+
+    deadline = time.monotonic() + within_s
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise WrongUsage(f"there is no trace at {path}, and none came within {within_s:g} s")
+        time.sleep(_LOOK_S)
+
+
+def _watch(query: Any, watcher: Watcher, idle_s: float, say: Callable[[str], None]) -> None:
+    """Return when nothing has come for `idle_s` and everything that came is judged, or when the query has ended."""
+    quiet, said = Quiet(idle_s), time.monotonic()
+    while query.isActive:
+        query.awaitTermination(_LOOK_S)
+        if quiet.since(query.recentProgress) and watcher.is_at_rest:
+            return
+        if time.monotonic() - said > _SAY_S:
+            say(_figures(watcher))
+            said = time.monotonic()
+
+
+class Quiet:
+    """Tells when no batch has had rows for so long, by the batches' own times: one that takes long is no silence."""
+
+    def __init__(self, idle_s: float) -> None:
+        self._idle_s = idle_s
+        self._busy_s = self._last_s = float("-inf")
+
+    def since(self, batches: Iterable[Any]) -> bool:
+        """Take the newest batches; tell whether it is quiet."""
+        for each in batches:
+            at_s = datetime.fromisoformat(each["timestamp"]).timestamp()
+            if each["numInputRows"] or self._busy_s == float("-inf"):
+                self._busy_s = max(self._busy_s, at_s)
+            self._last_s = max(self._last_s, at_s)
+        return self._last_s - self._busy_s >= self._idle_s
+
+
+def _figures(watcher: Watcher) -> str:
+    return f"{watcher.total('rows')} observations, {watcher.total('waiting')} waiting, {watcher.total('late')} late, {watcher.alerts} alerts"
+
+
+def _told(alert: Alert) -> str:
+    kind = "ALERT" if alert.is_proof else "seen"
+    return f"{kind} {alert.verdict} {alert.requirement} in group {alert.group} at {alert.at_ns / 1e9:.3f} s: {alert.observed}"
+
+
+def _ended(watcher: Watcher, say: Callable[[str], None], *, as_json: bool) -> int:
+    import json
+
+    from groupproof.harness.judging.summary.grade import Counted, exit_code
+
+    say(_figures(watcher))
+    results = watcher.results()
+    if as_json:
+        click.echo(
+            json.dumps([{"id": each.case.id, "verdict": each.ruling.verdict.value, "observed": each.ruling.observed} for each in results], indent=1)
+        )
+    else:
+        for each in results:
+            say(f"{each.ruling.verdict.value} {each.case.id}  {each.ruling.observed}")
+    counted = [Counted(case=each.case, verdict=each.ruling.verdict, goodbye=each.ruling.goodbye) for each in results]
+    return exit_code(counted, "PASSED" if results else "NO_VERDICT")

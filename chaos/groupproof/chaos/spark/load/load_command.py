@@ -1,0 +1,252 @@
+"""`groupproof load`: Spark consumers as members; writes a trace as Parquet."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from groupproof.harness.commands.base.options import NEWEST_PROFILE, seed_of
+
+if TYPE_CHECKING:
+    from groupproof.chaos.spark.load.load_run import Loaded
+    from groupproof.chaos.spark.members.load_order import Chosen, LoadOrder
+    from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+
+__all__ = ["command", "conf_of", "span_of"]
+
+_MEMBERS_A_PARTITION: Final = 10
+_INTERRUPTED, _PARTLY = 130, 2
+_KINDS: Final = {"groupproof": "reference", "confluent-kafka": "librdkafka", "kafka-python": "kafka-python"}
+_ALIASES: Final = {"reference": "groupproof", "librdkafka": "confluent-kafka"}
+_UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+
+
+def span_of(value: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", value)
+    if found is None or float(found[1]) <= 0:
+        raise click.BadParameter(f"{value!r} is no span of time; write 90, 90s, 10m or 1h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _topic(value: str) -> tuple[str, int]:
+    name, _, partitions = value.partition(":")
+    if not name or (partitions and not (partitions.isdigit() and int(partitions))):
+        raise click.BadParameter(f"{value!r} is no topic; write NAME or NAME:PARTITIONS")
+    return name, int(partitions or 0)
+
+
+def _setting(value: str) -> tuple[str, int | str]:
+    name, equals, setting = value.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{value!r} is no setting; write NAME=VALUE, such as session_timeout_ms=10000")
+    return name.strip().replace(".", "_"), int(setting) if setting.strip().lstrip("-").isdigit() else setting.strip()
+
+
+def conf_of(value: str) -> tuple[str, str]:
+    name, equals, setting = value.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise click.BadParameter(f"{value!r} is no setting of Spark; write spark.NAME=VALUE")
+    return name, setting
+
+
+@click.command(name="load", short_help="Spark consumers as members; writes a trace as Parquet.")
+@click.option("--members", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="N", help="How many members in all.")
+@click.option("--groups", type=click.IntRange(1, 100_000), default=1, show_default=True, metavar="G", help="How many groups they form.")
+@click.option(
+    "--topics",
+    type=_topic,
+    metavar="NAME[:N]",
+    multiple=True,
+    help="A topic and its partitions; repeatable.  [default: t, a partition for ten members]",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0),
+    default=0.2,
+    show_default=True,
+    metavar="R",
+    help="How often a second each member commits where it stands.",
+)
+@click.option("--duration", type=span_of, default="60s", show_default=True, metavar="SPAN", help="How long the plan of churn takes: 90s, 10m.")
+@click.option(
+    "--churn",
+    default="steady",
+    show_default=True,
+    metavar="PLAN",
+    help="What becomes of the members: a plan's name, or a file FILE.toml; --list names them.",
+)
+@click.option(
+    "--client", default="reference", show_default=True, metavar="SUBJECT", help="reference, librdkafka or kafka-python, with an optional release."
+)
+@click.option("--coordinator", default="groupproof", show_default=True, metavar="SUBJECT|HOST:PORT", help="As for certify coordinator.")
+@click.option(
+    "--properties",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="How to reach brokers at HOST:PORT (TLS, SASL), as Kafka's own clients have it.",
+)
+@click.option(
+    "--master",
+    "cluster",
+    default="local[*,4]",
+    show_default=True,
+    metavar="URL",
+    help="Spark's master; local[N,F] starts a lost task again up to F times.",
+)
+@click.option("--tasks", type=click.IntRange(1, 4095), metavar="T", help="How many tasks share the members.  [default: as many as run at once]")
+@click.option("--conf", "confs", type=conf_of, metavar="spark.NAME=VALUE", multiple=True, help="A setting of Spark; repeatable.")
+@click.option(
+    "--set",
+    "settings",
+    type=_setting,
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A setting of the members, such as session_timeout_ms=10000; repeatable.",
+)
+@click.option("--fault", "faults", metavar="FILE|WORDS", multiple=True, help="A fault on frames from the start, as for groupproof tap; repeatable.")
+@click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release that the reference coordinator plays.")
+@click.option("--group-prefix", default="load", show_default=True, metavar="P", help="What the groups' names begin with.")
+@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="Of the churn, the members and the member ids.")
+@click.option(
+    "--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where tasks reach this process, for a cluster of several machines."
+)
+@click.option(
+    "--output",
+    metavar="DIR|URI",
+    default=str(Path("reports", "load")),
+    show_default=True,
+    help="Where the trace goes: a folder, or what pyarrow reaches by a URI (s3://BUCKET/FOLDER, gs://, abfs://, hdfs://).",
+)
+@click.option("--list", "lists", is_flag=True, help="List the plans of churn, and do nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout, and nothing else there.")
+def command(*, lists: bool, as_json: bool, **given: Any) -> int:
+    """Let many consumers join groups, from as many Spark tasks as there are slots, and write what they see as Parquet while it runs.
+
+    What is sealed stays readable whatever dies. Said again with the same options, a load that was cut short goes on where it stood.
+    """
+    if lists:
+        return _listed()
+    from rich.console import Console
+
+    return _Call(Console(stderr=as_json), as_json=as_json, **given).run()
+
+
+def _listed() -> int:
+    from groupproof.chaos.spark.members.churn_file import shipped
+
+    width = max(len(each.name) for each in shipped())
+    for each in shipped():
+        click.echo(f"{each.name:{width}}  {each.title}")
+    return 0
+
+
+class _Call:
+    """One call of the command."""
+
+    def __init__(self, console: Any, *, as_json: bool, **given: Any) -> None:
+        self._console, self._as_json, self._given = console, as_json, given
+
+    def run(self) -> int:
+        from groupproof.chaos.spark.load.load_progress import watched
+        from groupproof.chaos.spark.load.load_run import Load
+        from groupproof.chaos.spark.load.resume import Sitting
+        from groupproof.chaos.spark.load.spark_job import SparkJob
+        from groupproof.chaos.spark.members.churn_file import churn_named
+        from groupproof.harness.running.extras import need
+        from groupproof.harness.subjects.client_registry import check_profile_name
+
+        need("groupproof load", "pyspark", "pyarrow")
+        given = self._given
+        check_profile_name(given["profile"])
+        churn = churn_named(given["churn"])
+        client = self._client(churn)
+        brokers = self._brokers()
+        job = SparkJob(given["cluster"], **dict(given["confs"]))
+        job.open()
+        tasks = given["tasks"] or min(job.slots, given["members"])
+        order = self._order(client, tasks)
+        sitting = Sitting.open(given["output"], order)
+        self._say(f"{order.members} members in {order.groups} groups, {churn.name} for {order.duration_s:g} s, {tasks} tasks on {given['cluster']}")
+        if sitting.is_resumed:
+            self._say(f"going on {sitting.skip_s:.1f} s into the plan, as {sitting.run}")
+        try:
+            with watched(self._console) as shown:
+                load = Load(
+                    order=order, churn=churn, sitting=sitting, client=client, brokers=brokers, profile=given["profile"], job=job, shown=shown,
+                    bind=given["bind"],
+                )  # fmt: skip
+                loaded = load.run()
+        except BaseException as error:
+            sitting.failed(" ".join(str(error).split()) or type(error).__name__)
+            raise
+        finally:
+            job.close()
+        return self._ended(sitting, order, loaded)
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def _client(self, churn: Any) -> Chosen:
+        from groupproof.chaos.spark.members.load_order import Chosen
+        from groupproof.chaos.spark.members.thread_host import UNPLAYABLE
+        from groupproof.harness.model.errors import WrongUsage
+        from groupproof.harness.subjects.client_registry import installed
+
+        named, _, release = self._given["client"].partition("@")
+        name = _ALIASES.get(named, named)
+        if name not in _KINDS:
+            raise WrongUsage(f"members are played by reference, librdkafka or kafka-python, not by {named!r}")
+        if _KINDS[name] == "reference":
+            return Chosen(kind="reference")
+        if lacking := sorted(each.value for each in churn.actions & UNPLAYABLE):
+            raise WrongUsage(f"{named} can't be made to {' or '.join(lacking)}, as {churn.name} wants; take --client reference")
+        registered, launch = installed(f"{name}@{release}" if release else name, self._say)
+        return Chosen(kind=_KINDS[name], release=str(registered.release), site=launch.env["PYTHONPATH"])
+
+    def _brokers(self) -> BrokerSubject | None:
+        from groupproof.harness.subjects.brokers.broker_providers import ALIASES, meet, subject_named
+
+        spec = self._given["coordinator"]
+        if ALIASES.get(spec, spec) == "groupproof":
+            return None
+        found = subject_named(spec, properties=self._given["properties"], say=self._say)
+        meet(found, self._say)
+        return found
+
+    def _order(self, client: Chosen, tasks: int) -> LoadOrder:
+        from groupproof.chaos.spark.members.churn_file import check_member
+        from groupproof.chaos.spark.members.load_order import LoadOrder
+        from groupproof.harness.subjects.tap.fault_syntax import faults_of
+
+        given = self._given
+        partitions = max(1, given["members"] // given["groups"] // _MEMBERS_A_PARTITION)
+        settings = dict(given["settings"])
+        check_member("--set", settings)
+        faults_of(given["faults"])
+        return LoadOrder(
+            members=given["members"], groups=given["groups"], rate=given["rate"], duration_s=given["duration"], churn=given["churn"],
+            topics={name: count or partitions for name, count in given["topics"] or [("t", 0)]}, client=f"{client.kind} {client.release}".strip(),
+            coordinator=given["coordinator"], seed=given["seed"], tasks=tasks, group_prefix=given["group_prefix"], settings=settings,
+            faults=tuple(given["faults"]),
+        )  # fmt: skip
+
+    def _ended(self, sitting: Any, order: LoadOrder, loaded: Loaded) -> int:
+        import json
+
+        from groupproof.chaos.spark.load.load_summary import summed_up, told
+
+        if loaded.trouble is not None:
+            sitting.failed(loaded.end)  # which may be that there is no room for anything
+            raise loaded.trouble
+        summary = summed_up(sitting.folder, order, loaded)
+        sitting.ended(loaded.end, summary)
+        if self._as_json:
+            click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+        for line in told(summary):
+            self._say(line)
+        if loaded.interrupted:
+            return _INTERRUPTED
+        return _PARTLY if loaded.last.tasks_lost or not summary["rebalances"]["members"] else 0

@@ -1,0 +1,278 @@
+"""What stands before the members of a load, in a process of its own: the reference coordinator, or a tap before any other. Its trace is sealed as it goes.
+
+Started by the driver with its order as one JSON line on standard input; a second line starts the clock, and the end of input ends it, so that
+nothing is left when the driver dies. It tells its addresses, and what became of faults, as JSON lines on standard output.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from groupproof.chaos.spark.load.task_channel import Lines
+from groupproof.chaos.spark.members.churn_plan import Strike
+from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealer, Stamp, since
+from groupproof.chaos.spark.traces.trace_storage import Place
+from groupproof.clients.registry.install_cache import default_cache
+from groupproof.coordinator.broker.interception import Interception
+from groupproof.coordinator.broker.serve import CannotListen, Serving, serve
+from groupproof.coordinator.machine.settings import Settings, UnknownSetting
+from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.tap.fault_syntax import faults_of
+from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
+from groupproof.harness.subjects.tap.upstream import meet_upstream
+from groupproof.protocol.faults import Fault
+from groupproof.protocol.toxics import toxic_from_json
+from groupproof.protocol.trace import Observation, Recorder
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_codec import warm
+from groupproof.protocol.wire.message_conversion import GROUP_APIS
+
+if TYPE_CHECKING:
+    from groupproof.chaos.wire.toxiproxy import Proxy
+
+__all__ = ["Backstage", "BackstageOrder", "is_kept"]
+
+_GARBAGE: Final = (20_000, 20, 50)
+_SEAL_S: Final = 1.0
+_KEPT_APIS: Final = GROUP_APIS | {Api.FIND_COORDINATOR}
+_KEPT: Final = frozenset(api.title for api in _KEPT_APIS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackstageOrder:
+    """What to serve, on `bind`: with `upstream` a tap before these brokers, else the reference with `topics` and broker `settings`."""
+
+    output: str
+    run: str
+    seed: int
+    upstream: tuple[Address, ...] = ()
+    topics: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    profile: str = "kafka-4.1"
+    strikes: tuple[Strike, ...] = ()
+    faults: tuple[str, ...] = ()
+    seal_s: float = _SEAL_S
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> BackstageOrder:
+        strikes = tuple(Strike(**each) for each in value["strikes"])
+        return cls(
+            **{**value, "strikes": strikes, "upstream": tuple((host, port) for host, port in value["upstream"]), "faults": tuple(value["faults"])}
+        )
+
+
+def is_kept(seen: Observation) -> bool:
+    """Tell whether an observation is of the group's affairs: what fetching and metadata ask is not kept."""
+    return seen.api is None or seen.api in _KEPT
+
+
+class Backstage:
+    """One server for one load; `tell` takes what the driver is told."""
+
+    def __init__(self, order: BackstageOrder, tell: Any) -> None:
+        self._order, self._tell = order, tell
+        self._now_ns: Any = lambda: 0
+        self._started = trio.Event()
+        stamp = Stamp(0, lambda: self._now_ns())
+        self._sealer = Sealer(Place.of(order.output), order.run, "tap" if order.upstream else "coordinator")
+        self._is_full = False
+        self._formed: dict[str, int] = {}
+        self.recorder = Recorder(lambda: self._now_ns(), keeps=False, run=order.run, seed=order.seed)
+        self.recorder.listen(lambda seen: self._keep(seen, stamp))
+
+    def begin(self, start_ns: int) -> None:
+        """Start the clock: observations before are those of instant 0."""
+        self._now_ns = since(start_ns)
+        self._started.set()
+
+    async def run(self, over: trio.Event) -> None:
+        """Serve until `over`; raise `BrokenEnvironment` and `WrongUsage`."""
+        warm(_KEPT_APIS | {Api.API_VERSIONS, Api.METADATA, Api.FETCH})
+        async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
+            ways = await stack.enter_async_context(_ways(self._order))
+            interception = await (self._tap(nursery, ways) if self._order.upstream else self._coordinate(nursery, ways))
+            for fault in faults_of(self._order.faults):
+                interception.arm(fault)
+            nursery.start_soon(self._sealing)
+            for number, strike in enumerate(self._order.strikes, 1):
+                nursery.start_soon(self._strike, number, strike, interception, ways)
+            await over.wait()
+            nursery.cancel_scope.cancel()
+        self._seal()
+
+    async def _coordinate(self, nursery: trio.Nursery, ways: _Ways) -> Interception:
+        order = self._order
+        try:
+            Settings.of(order.settings, order.profile)
+        except UnknownSetting as error:
+            raise WrongUsage(str(error)) from error
+        try:
+            serving: Serving = await nursery.start(
+                partial(
+                    serve, ports=(0,), profile=order.profile, settings=order.settings, topics=order.topics, seed=order.seed, recorder=self.recorder,
+                    host=order.bind, advertise=order.advertise,
+                )
+            )  # fmt: skip
+        except CannotListen as error:
+            raise BrokenEnvironment(str(error)) from error
+        bootstrap = [await ways.to(address) for address in serving.addresses]
+        for node, address in enumerate(bootstrap):
+            serving.cluster.advertise(node, *address)
+        self._tell({"bootstrap": bootstrap})
+        return serving.cluster.interception
+
+    async def _tap(self, nursery: trio.Nursery, ways: _Ways) -> Interception:
+        async def connect(host: str, port: int) -> trio.abc.Stream:
+            return await trio.open_tcp_stream(*await ways.to((host, port)))
+
+        interception = Interception(self.recorder)
+        doors = TcpDoors(nursery=nursery, bind=self._order.bind, advertise=self._order.advertise)
+        hub = Hub(recorder=self.recorder, connect=connect, doors=doors, interception=interception, is_quiet=True)
+        met = await meet_upstream(connect, self._order.upstream, profile=None)
+        routes = [await hub.route_to(address) for address in dict.fromkeys(self._order.upstream)]
+        for named in met.brokers:
+            await hub.route_to(named.address, named.node)
+        self._tell({"bootstrap": [route.local for route in routes], "profile": met.profile})
+        return interception
+
+    # What is recorded
+
+    def _keep(self, seen: Observation, stamp: Stamp) -> None:
+        if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title and seen.group is not None and not seen.error:
+            self._formed[seen.group] = max(self._formed.get(seen.group, 0), seen.generation or 0)
+        if not is_kept(seen) or self._is_full:
+            return
+        try:
+            self._sealer.add(replace(seen, seq=stamp()[0]))
+        except NoRoom as error:
+            self._no_room(error)
+
+    def _seal(self) -> None:
+        if not self._is_full:
+            try:
+                self._sealer.seal()
+            except NoRoom as error:
+                self._no_room(error)
+
+    def _no_room(self, error: NoRoom) -> None:
+        """Say it once: members are served whatever becomes of the record."""
+        self._is_full = True
+        self._tell({"failed": "no room", "errno": error.errno, "why": error.strerror})
+
+    async def _sealing(self) -> None:
+        while True:
+            await trio.sleep(self._order.seal_s)
+            self._seal()
+            self._tell({"rows": self._sealer.rows, "rebalances": sum(self._formed.values())})
+
+    # What is struck
+
+    async def _strike(self, number: int, strike: Strike, interception: Interception, ways: _Ways) -> None:
+        await self._started.wait()
+        await trio.sleep(max(0.0, strike.at_s - self._now_ns() / 1e9))
+        name = f"strike-{number}"
+        self.recorder.record("event", who="kit", fault=name, body={"name": "strike", "what": strike.fault or dict(strike.impair)})
+        if strike.fault is not None:
+            interception.arm(_lasting(strike.fault, name))
+            await trio.sleep(strike.lasts_s)
+            interception.heal(name)
+        else:
+            await ways.impaired(strike.impair, strike.lasts_s)
+        self.recorder.record("event", who="kit", fault=name, body={"name": "healed"})
+
+
+def _lasting(words: str, name: str) -> Fault:
+    """Return a fault that strikes every frame while it lasts, unless its words count them."""
+    [fault] = faults_of([words])
+    selector = fault.selector if "count=" in words else replace(fault.selector, count=None)
+    return replace(fault, name=name, selector=selector)
+
+
+class _Ways:
+    """The ways to the brokers: straight, or each through a Toxiproxy where something impairs them."""
+
+    def __init__(self, server: Any, stack: AsyncExitStack) -> None:
+        self._server, self._stack = server, stack
+        self._proxies: dict[Address, Proxy] = {}
+        self._lock = trio.Lock()
+
+    async def to(self, address: Address) -> Address:
+        """Return where the broker at `address` is reached."""
+        if self._server is None:
+            return address
+        async with self._lock:
+            if address not in self._proxies:
+                host, port = address
+                made = await self._stack.enter_async_context(self._server.proxy(f"load-{len(self._proxies)}", f"{host}:{port}"))
+                self._proxies[address] = made
+            return self._proxies[address].address
+
+    async def impaired(self, impair: Mapping[str, Any], lasts_s: float) -> None:
+        """Let every way suffer this for so long."""
+        suffered = toxic_from_json(impair)
+        async with AsyncExitStack() as under:
+            for proxy in list(self._proxies.values()):
+                await under.enter_async_context(proxy.down() if suffered.kind == "down" else proxy.under(suffered))
+            await trio.sleep(lasts_s)
+
+
+@asynccontextmanager
+async def _ways(order: BackstageOrder) -> AsyncIterator[_Ways]:
+    async with AsyncExitStack() as stack:
+        server = None
+        if any(strike.impair for strike in order.strikes):
+            from groupproof.chaos.wire.toxiproxy_server import provision_toxiproxy, running_toxiproxy
+
+            program = provision_toxiproxy(default_cache(), lambda line: print(line, file=sys.stderr))
+            server = await stack.enter_async_context(running_toxiproxy(program, cache=default_cache(), seed=order.seed))
+        yield _Ways(server, stack)
+
+
+async def _main() -> None:
+    over = trio.Event()
+    async with trio.lowlevel.FdStream(0) as stream:
+        lines = Lines(stream)
+        backstage = Backstage(BackstageOrder.from_json(await lines.next() or {}), _say)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_minded, backstage, lines, over)
+            await backstage.run(over)
+            nursery.cancel_scope.cancel()
+
+
+async def _minded(backstage: Backstage, lines: Lines, over: trio.Event) -> None:
+    while (told := await lines.next()) is not None:
+        backstage.begin(int(told["start_ns"]))
+    over.set()
+
+
+def _say(told: Mapping[str, Any]) -> None:
+    print(json.dumps(told), flush=True)
+
+
+def main(_: Sequence[str] = ()) -> int:
+    """Serve as ordered; what goes wrong is told in a line, and is the exit status."""
+    gc.set_threshold(*_GARBAGE)
+    try:
+        trio.run(_main)
+    except (Exception, BaseExceptionGroup) as error:
+        trouble = trouble_in(error)
+        _say({"failed": type(trouble).__name__, "why": " ".join(str(trouble).split()), "exit": trouble.exit_code})
+        return trouble.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

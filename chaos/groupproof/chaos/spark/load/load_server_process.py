@@ -1,0 +1,102 @@
+"""The driver's end of the process behind the members: starts it, hears it, and ends it; it ends with the driver whatever happens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import trio
+
+from groupproof.chaos.spark.load.load_server import BackstageOrder
+from groupproof.chaos.spark.load.task_channel import Lines
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, Trouble, WrongUsage
+from groupproof.harness.subjects.networks.broker_address import Address
+
+__all__ = ["Stagehand", "running_backstage"]
+
+_UP_S: Final = 120.0
+_END_S: Final = 30.0
+_TROUBLES: Final[Mapping[int, type[Trouble]]] = {3: WrongUsage, 4: BrokenEnvironment, 5: KitFailure}
+
+
+@dataclass(slots=True)
+class Stagehand:
+    """A backstage that serves at `bootstrap`; `rows` is what it has sealed so far, `rebalances` how many it has seen."""
+
+    process: trio.Process
+    bootstrap: tuple[Address, ...] = ()
+    rows: int = 0
+    rebalances: int = 0
+    _ready: trio.Event = field(default_factory=trio.Event)
+    _ended: trio.Event = field(default_factory=trio.Event)
+    _trouble: Trouble | None = None
+
+    async def begin(self, start_ns: int) -> None:
+        """Start its clock."""
+        assert self.process.stdin is not None, "it was opened with one"
+        await self.process.stdin.send_all(json.dumps({"start_ns": start_ns}).encode() + b"\n")
+
+    async def end(self) -> None:
+        """Let it seal and end; kill it where it does not."""
+        assert self.process.stdin is not None, "it was opened with one"
+        await self.process.stdin.aclose()
+        with trio.move_on_after(_END_S):
+            await self._ended.wait()
+            await self.process.wait()
+        with suppress(ProcessLookupError):
+            self.process.kill()
+
+    async def up(self) -> None:
+        """Return when it serves; raise its trouble where it does not come up."""
+        with trio.move_on_after(_UP_S):
+            await self._ready.wait()
+        if self._trouble is not None:
+            raise self._trouble
+        if not self.bootstrap:
+            raise BrokenEnvironment(f"the process that serves the load's members did not come up within {_UP_S:g} s")
+
+    async def hear(self, failed: Callable[[Mapping[str, Any]], None]) -> None:
+        """Take what it tells until it ends; `failed` is told of what goes wrong once it serves."""
+        assert self.process.stdout is not None, "it was opened with one"
+        lines = Lines(self.process.stdout)
+        while (told := await lines.next()) is not None:
+            self._heard(told, failed)
+        self._ended.set()
+        self._ready.set()
+
+    def _heard(self, told: Mapping[str, Any], failed: Callable[[Mapping[str, Any]], None]) -> None:
+        if "bootstrap" in told:
+            self.bootstrap = tuple((host, port) for host, port in told["bootstrap"])
+            self._ready.set()
+        elif "rows" in told:
+            self.rows, self.rebalances = told["rows"], told["rebalances"]
+        elif "failed" in told:
+            if self._ready.is_set():
+                failed(told)
+            else:
+                self._trouble = _TROUBLES.get(told.get("exit", 5), KitFailure)(told["why"])
+
+
+@asynccontextmanager
+async def running_backstage(order: BackstageOrder, failed: Callable[[Mapping[str, Any]], None]) -> AsyncIterator[Stagehand]:
+    """Serve as ordered for as long as the context lasts; raise what it does not come up for."""
+    argv = [sys.executable, "-m", "groupproof.chaos.spark.load.load_server"]
+    async with trio.open_nursery() as nursery:
+        # A session of its own: Ctrl-C is for the driver, which ends it in order.
+        process = await trio.lowlevel.open_process(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        hand = Stagehand(process)
+        nursery.start_soon(hand.hear, failed)
+        try:
+            assert process.stdin is not None, "it was opened with one"
+            await process.stdin.send_all(json.dumps(asdict(order)).encode() + b"\n")
+            await hand.up()
+            yield hand
+        finally:
+            with trio.CancelScope(shield=True):
+                await hand.end()
+        nursery.cancel_scope.cancel()

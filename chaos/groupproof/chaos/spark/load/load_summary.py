@@ -1,0 +1,127 @@
+"""What is left to say of a load when it is over: figures, and whether members and coordinator tell of the same rebalances."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from groupproof.chaos.spark.load.load_run import Loaded
+from groupproof.chaos.spark.load.rebalance_counts import Comparison, compared, formed_by_coordinator, formed_by_members
+from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, SUMMARY, TAP
+from groupproof.chaos.spark.members.load_order import LoadOrder
+from groupproof.chaos.spark.traces.trace_segments import folder_of
+from groupproof.chaos.spark.traces.trace_storage import Place
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.running.importing.import_files import import_files
+from groupproof.protocol.trace import Observation
+
+__all__ = ["both_sides", "summed_up", "told"]
+
+_EPOCH: Final = datetime(1970, 1, 1)
+_SINCE_START: Final = re.compile(r"(?P<ms>\d+) \[[^\]]*\] (?P<level>[A-Z]+) (?P<by>\S+) - (?P<said>.*)")
+
+
+def summed_up(output: Path | Place, order: LoadOrder, loaded: Loaded) -> dict[str, Any]:
+    """Return the load's summary; the logs of brokers that were started for it become the coordinator's trace in its folder."""
+    folder = _place(output)
+    _import(folder, order, loaded.logs)
+    members, comparison = both_sides(folder)
+    return {
+        "schema": "groupproof.load-summary/1",
+        "order": order.to_json(),
+        "end": loaded.end,
+        "figures": loaded.last.to_json(),
+        "observations": {name: _size(folder / name) for name in (MEMBERS, TAP, COORDINATOR) if (folder / name).is_folder()},
+        "rebalances": {"members": members, "compared": None if comparison is None else comparison.to_json()},
+    }
+
+
+def both_sides(output: Path | Place) -> tuple[int, Comparison | None]:
+    """Return how many rebalances the members of the load in `output` tell of, and how that compares to the coordinator's own; None where there is no trace of it.
+
+    Members whose frames they do not tell themselves are those that the tap saw.
+    """
+    folder = _place(output)
+    side = TAP if (folder / TAP).is_folder() else MEMBERS
+    # Of members that show no frames the coordinator's own trace has what they were answered.
+    members = formed_by_members(_read(folder / side)) or formed_by_members(_read(folder / COORDINATOR))
+    if not (folder / COORDINATOR).is_folder():
+        return len(members), None
+    return len(members), compared(members, formed_by_coordinator(_read(folder / COORDINATOR)))
+
+
+def told(summary: Mapping[str, Any]) -> list[str]:
+    """Return the summary in lines for a person."""
+    figures, rebalances = summary["figures"], summary["rebalances"]
+    lines = [
+        f"{figures['joins']} joins, {figures['heartbeats']} heartbeats, {figures['commits']} commits answered; "
+        f"{sum(each['rows'] for each in summary['observations'].values())} observations",
+        f"rebalances: members tell of {rebalances['members']}",
+    ]
+    if (both := rebalances["compared"]) is not None:
+        apart = len(both["members_only"]) + len(both["coordinator_only"])
+        lines[-1] += ", the coordinator of the same" if not apart else f", the coordinator of {both['both'] + len(both['coordinator_only'])}"
+        lines += [f"  only members tell of generation {generation} of {group}" for group, generation in both["members_only"]]
+        lines += [f"  only the coordinator tells of generation {generation} of {group}" for group, generation in both["coordinator_only"]]
+    lines.append(f"{summary['end']}; trace and {SUMMARY}: groupproof trace check takes the folder of either side")
+    return lines
+
+
+def _place(output: Path | Place) -> Place:
+    return output if isinstance(output, Place) else Place.of(output)
+
+
+def _import(folder: Place, order: LoadOrder, logs: Sequence[Path]) -> None:
+    """Write what brokers logged of the load's groups where the reference would have written its trace."""
+    groups = {order.group_of(number) for number in range(order.groups)}
+    ours: dict[str, list[Observation]] = {}
+    there = [path for path in logs if path.is_file() and path.stat().st_size]
+    try:
+        trace = _imported(folder, there) if there else []
+    except WrongUsage:
+        return  # brokers that tell nothing of groups: then there is nothing to compare with
+    for seen in trace:
+        if seen.group in groups:
+            ours.setdefault(seen.group, []).append(seen)
+    for group, told_of in ours.items():
+        place = folder / COORDINATOR / folder_of("log", group)
+        place.make()
+        (place / "broker.parquet").write_parquet(told_of)
+
+
+def _imported(folder: Place, logs: Sequence[Path]) -> list[Observation]:
+    """Keep brokers' logs beside the trace, in the form that Kafka's own configuration gives them, and return what they tell."""
+    with TemporaryDirectory() as scratch:
+        kept = [Path(scratch, f"broker-{number}.log") for number in range(len(logs))]
+        for log, place in zip(logs, kept, strict=True):
+            _as_kafka_writes(log, place)
+            (folder / place.name).write_text(place.read_text("utf-8"))
+        return import_files(kept)
+
+
+def _as_kafka_writes(log: Path, place: Path) -> None:
+    """Write a log as Kafka's own configuration has it: brokers that the kit starts log milliseconds since their start."""
+    with log.open(encoding="utf-8", errors="replace") as lines, place.open("w", encoding="utf-8") as kept:
+        kept.writelines(_line(line) for line in lines)
+
+
+def _line(line: str) -> str:
+    found = _SINCE_START.fullmatch(line.rstrip("\n"))
+    if found is None:
+        return line
+    at = _EPOCH + timedelta(milliseconds=int(found["ms"]))
+    return f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03}] {found['level']} {found['said']} ({found['by']})\n"
+
+
+def _read(folder: Place) -> Iterable[Observation]:
+    # Who counts generations needs no order between files.
+    return folder.observations() if folder.is_folder() else ()
+
+
+def _size(folder: Place) -> dict[str, int]:
+    sizes = folder.sizes()
+    return {"rows": sum(rows for rows, _ in sizes), "segments": len(sizes), "bytes": sum(size for _, size in sizes)}

@@ -1,0 +1,115 @@
+"""The folder of a load, and what is known of its sittings: a load that was cut short is gone on with where it stood, under a run name of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from groupproof.chaos.spark.members.load_order import LoadOrder
+from groupproof.chaos.spark.traces.trace_storage import Place
+from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+
+__all__ = ["COORDINATOR", "FILE", "MEMBERS", "SCHEMA", "SUMMARY", "TAP", "Sitting"]
+
+FILE: Final = "load.json"
+SUMMARY: Final = "summary.json"
+SCHEMA: Final = "groupproof.load/1"
+MEMBERS, COORDINATOR, TAP = "members", "coordinator", "tap"
+"""The folders of the traces: what members saw, the coordinator's own, and what a tap saw between them."""
+
+
+@dataclass(slots=True)
+class Sitting:
+    """One sitting of a load in `folder`; `skip_s` is how much of the plan is over when it begins."""
+
+    folder: Place
+    run: str
+    skip_s: float
+    _value: dict[str, Any]
+
+    @classmethod
+    def open(cls, output: str | Path, order: LoadOrder) -> Sitting:
+        """Begin a load in an empty folder, which a path or a URI names, or go on with the same one that was cut short.
+
+        Raise `WrongUsage` that says why not: it is finished, another load is there, or something else is; `BrokenEnvironment` where nothing can be written.
+        """
+        folder = Place.of(output)
+        file = folder / FILE
+        try:
+            folder.make()
+            value = json.loads(file.read_text()) if file.is_file() else _begun(folder, order)
+        except OSError as error:
+            raise BrokenEnvironment(f"can't write {folder.shown}: {error.strerror or error}; choose another --output") from error
+        except ValueError as error:
+            raise WrongUsage(f"{file.shown} is no load's: {error}; choose another --output") from error
+        skip_s = _resumed(folder, value, order)
+        run = f"load-{len(value['sittings']) + 1}"
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        value["sittings"].append({"run": run, "started": started, "skip_s": skip_s, "elapsed_s": 0.0, "end": None})
+        sitting = cls(folder, run, skip_s, value)
+        sitting._write()
+        return sitting
+
+    @property
+    def is_resumed(self) -> bool:
+        return self.skip_s > 0
+
+    def passed(self, elapsed_s: float) -> None:
+        """Keep how far the plan is; without room for that the last that was kept stands."""
+        self._last["elapsed_s"] = round(max(0.0, elapsed_s - self.skip_s), 3)
+        with suppress(BrokenEnvironment):
+            self._write()
+
+    def ended(self, how: str, summary: Mapping[str, Any] | None = None) -> None:
+        """Keep how this sitting ended: `finished`, `interrupted`, or why it failed; raise `BrokenEnvironment` where that can't be written."""
+        self._last["end"] = how
+        self._write()
+        if summary is not None:
+            _replace(self.folder / SUMMARY, summary)
+
+    def failed(self, why: str) -> None:
+        """Keep why this sitting came to nothing, where there is room to."""
+        with suppress(BrokenEnvironment):
+            self.ended(why)
+
+    @property
+    def _last(self) -> dict[str, Any]:
+        last: dict[str, Any] = self._value["sittings"][-1]
+        return last
+
+    def _write(self) -> None:
+        _replace(self.folder / FILE, self._value)
+
+
+def _begun(folder: Place, order: LoadOrder) -> dict[str, Any]:
+    if not folder.is_empty():
+        raise WrongUsage(f"{folder.shown} is not empty and holds no load; choose another --output")
+    return {"schema": SCHEMA, "order": order.to_json(), "sittings": []}
+
+
+def _resumed(folder: Place, value: Mapping[str, Any], order: LoadOrder) -> float:
+    """Return how much of the plan is over; raise `WrongUsage` where this load can't be gone on with."""
+    if value.get("schema") != SCHEMA:
+        raise WrongUsage(f"{(folder / FILE).shown} is of {value.get('schema')!r}, not {SCHEMA}; choose another --output")
+    there, here = value["order"], json.loads(json.dumps(order.to_json()))
+    if differing := [name for name in here if there.get(name) != here[name]]:
+        told = ", ".join(f"{name} {there.get(name)} there and {here[name]} here" for name in differing)
+        raise WrongUsage(f"{folder.shown} holds another load ({told}); choose another --output, or say the same to go on with it")
+    if not value["sittings"]:
+        return 0.0
+    last = value["sittings"][-1]
+    if last["end"] == "finished":
+        raise WrongUsage(f"{folder.shown} holds a finished load; choose another --output")
+    return float(last["skip_s"]) + float(last["elapsed_s"])
+
+
+def _replace(file: Place, value: Mapping[str, Any]) -> None:
+    try:
+        file.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    except OSError as error:
+        raise BrokenEnvironment(f"can't write {file.shown}: {error.strerror or error}") from error

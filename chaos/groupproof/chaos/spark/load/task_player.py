@@ -1,0 +1,120 @@
+"""What runs in a task: its members are played in a thread of their own, and each segment that they seal leaves as a row of the manifest."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.chaos.spark.load.task_channel import Channel, Dismissed
+from groupproof.chaos.spark.members.load_order import TaskOrder
+from groupproof.chaos.spark.members.reference_host import ReferenceHost
+from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealed, Sealer, Stamp, since
+from groupproof.chaos.spark.traces.trace_storage import Place
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_codec import warm
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["MANIFEST", "play", "player"]
+
+MANIFEST: Final = "task int, attempt int, path string, `group` string, rows long, first_seq long, last_seq long"
+"""The manifest's columns, as Spark's DDL."""
+
+_WARMED: Final = (
+    Api.API_VERSIONS, Api.METADATA, Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_FETCH, Api.OFFSET_COMMIT,
+    Api.LIST_OFFSETS, Api.FETCH, Api.LEAVE_GROUP,
+)  # fmt: skip
+"""What members speak, read in before they start, so that all of them start at once."""
+
+_COLUMNS: Final = ("task", "attempt", "path", "group", "rows", "first_seq", "last_seq")
+
+
+def player(orders: Sequence[TaskOrder]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function for `mapInArrow` over a column of task numbers."""
+
+    def played(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        attempt = 0 if context is None else context.attemptNumber()
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from _batches(orders[number], attempt)
+
+    return played
+
+
+def _batches(order: TaskOrder, attempt: int) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    types = [pa.int32(), pa.int32(), pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64()]
+    for sealed in play(order, attempt):
+        row = (order.task, attempt, sealed.path, sealed.group, sealed.rows, sealed.first_seq, sealed.last_seq)
+        yield pa.RecordBatch.from_arrays([pa.array([value], kind) for value, kind in zip(row, types, strict=True)], names=list(_COLUMNS))
+
+
+def play(order: TaskOrder, attempt: int) -> Iterator[Sealed]:
+    """Play a task's members, and yield each segment as it is sealed; raise what ended it, `NoRoom` where that was the disk."""
+    sealed: queue.SimpleQueue[Sealed | BaseException | None] = queue.SimpleQueue()
+
+    def playing() -> None:
+        try:
+            _played(order, attempt, sealed.put)
+            sealed.put(None)
+        except BaseException as error:  # it is raised again where the task is waited for
+            sealed.put(error)
+
+    threading.Thread(target=playing, daemon=True, name=f"load-{order.task}").start()
+    while (each := sealed.get()) is not None:
+        if isinstance(each, BaseException):
+            raise each
+        yield each
+
+
+def _played(order: TaskOrder, attempt: int, sealed: Callable[[Sealed], None]) -> None:
+    warm(_WARMED)
+    try:
+        channel = Channel(order.channel, order.secret, order.task, attempt)
+    except Dismissed:
+        return
+    try:
+        elapsed_ns = since(channel.wait())
+        sealer = Sealer(Place.of(order.output), order.run, f"task-{order.task:04}-{attempt}", told=sealed)
+        desk = Desk(Stamp(order.slot, elapsed_ns), sealer, run=order.run, seed=order.seed, slot=order.slot, attempt=attempt)
+        # The plan is entered where it stands: at its start, at what an earlier sitting left, or at what a lost attempt left.
+        order = _entered(order, attempt, elapsed_ns() / 1e9)
+        _host(order, desk, lambda: elapsed_ns() / 1e9, lambda: _ticked(desk, channel)).run()
+        _ticked(desk, channel)
+        channel.report({"done": True})
+    except Dismissed:
+        return
+    except NoRoom as error:
+        channel.report({"failed": "no room", "errno": error.errno, "why": error.strerror})
+        raise
+    except Exception as error:
+        channel.report({"failed": type(error).__name__, "why": str(error)})
+        raise
+    finally:
+        channel.close()
+
+
+def _ticked(desk: Desk, channel: Channel) -> bool:
+    desk.seal()
+    return channel.report(desk.counted())
+
+
+def _entered(order: TaskOrder, attempt: int, elapsed_s: float) -> TaskOrder:
+    return replace(order, skip_s=max(order.skip_s, elapsed_s)) if attempt else order
+
+
+def _host(order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> Any:
+    if order.client.kind == "reference":
+        return ReferenceHost(order, desk, elapsed_s, tick)
+    from groupproof.chaos.spark.members.thread_host import ThreadHost
+
+    return ThreadHost(order, desk, elapsed_s, tick)

@@ -1,0 +1,1 @@
+"""The members of a load: what befalls them, and the consumers that play them in a task."""

@@ -1,0 +1,114 @@
+"""What a load is, as data that goes to every process that carries it: the order as a whole, and the part of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from groupproof.chaos.spark.members.churn_plan import Action, Deed
+
+__all__ = ["Chosen", "LoadOrder", "MemberOrder", "TaskOrder", "task_orders"]
+
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadOrder:
+    """What the user asked for. `rate` is how often a second each member commits where it stands; `client` is registered, with its release."""
+
+    members: int
+    groups: int
+    topics: Mapping[str, int]
+    rate: float
+    duration_s: float
+    churn: str
+    client: str
+    coordinator: str
+    seed: int
+    tasks: int
+    group_prefix: str = "load"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "topics": dict(self.topics), "settings": dict(self.settings), "faults": list(self.faults)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LoadOrder:
+        return cls(**{**value, "faults": tuple(value["faults"])})
+
+    def group_of(self, member: int) -> str:
+        """Return the group of a member by its number: they go round, so that every task has members of every group."""
+        return f"{self.group_prefix}-{member % self.groups}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberOrder:
+    """One member: its client id, its group, and what it does when."""
+
+    client: str
+    group: str
+    deeds: tuple[Deed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The client that plays the members: `kind` reference, librdkafka or kafka-python, and the folder that its release is installed in."""
+
+    kind: str
+    release: str = ""
+    site: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOrder:
+    """One task's members and all that it needs to play them; pickled to the worker.
+
+    `slot` numbers its observations (0 is not a task's), `ready_at` is where it reports to, `skip_s` how much of the plan is over already.
+    """
+
+    task: int
+    slot: int
+    run: str
+    output: str
+    members: tuple[MemberOrder, ...]
+    topics: tuple[str, ...]
+    bootstrap: tuple[Address, ...]
+    client: Chosen
+    rate: float
+    duration_s: float
+    seed: int
+    settings: Mapping[str, Any]
+    channel: Address
+    secret: str
+    skip_s: float = 0.0
+    seal_s: float = 1.0
+
+
+def task_orders(
+    order: LoadOrder, deeds: Sequence[tuple[Deed, ...]], *, run: str, output: str, bootstrap: Sequence[Address], client: Chosen,
+    channel: Address, secret: str, settings: Mapping[str, Any], skip_s: float = 0.0,
+) -> list[TaskOrder]:  # fmt: skip
+    """Return each task's part: members in blocks of their numbers, as even as can be."""
+    width = len(str(order.members - 1))
+    members = [MemberOrder(client=f"m{number:0{width}}", group=order.group_of(number), deeds=each) for number, each in enumerate(deeds)]
+    bounds = [task * order.members // order.tasks for task in range(order.tasks + 1)]
+    return [
+        TaskOrder(
+            task=task, slot=task + 1, run=run, output=output, members=tuple(members[bounds[task] : bounds[task + 1]]), topics=tuple(order.topics),
+            bootstrap=tuple(bootstrap), client=client, rate=order.rate, duration_s=order.duration_s, seed=order.seed, settings=settings,
+            channel=channel, secret=secret, skip_s=skip_s,
+        )
+        for task in range(order.tasks)
+    ]  # fmt: skip
+
+
+def after(deeds: Sequence[Deed], skip_s: float) -> tuple[Deed, ...]:
+    """Return what is still to do `skip_s` seconds into the plan: who was up then is started at once, what was going on is over."""
+    is_up = False
+    for deed in deeds:
+        if deed.at_s <= skip_s:
+            is_up = deed.action not in (Action.LEAVE, Action.DIE)
+    left = tuple(deed for deed in deeds if deed.at_s > skip_s)
+    return (Deed(skip_s, Action.START), *left) if is_up else left

@@ -1,0 +1,254 @@
+"""The reference consumers of one task: all of them in one trio loop, each living by its own list of deeds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import trio
+
+from groupproof.chaos.spark.members.churn_plan import Action, Deed
+from groupproof.chaos.spark.members.load_order import MemberOrder, TaskOrder, after
+from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.clients.consumer.connection import Connect
+from groupproof.clients.consumer.consumer import Consumer, ConsumerError
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.outputs import Callback, Committed, Fail
+
+__all__ = ["Gate", "ReferenceHost", "ReferenceMember"]
+
+_GOODBYE_S: Final = 10.0
+_POLL_MS: Final = 1_000
+_DEFAULTS: Final[Mapping[str, Any]] = {"auto_commit": False, "auto_offset_reset": "earliest", "fetch_max_wait_ms": 10_000}
+"""Commits are the load's own. Who waits for records waits long: fetching is not what is tried."""
+
+
+class Gate:
+    """Closed, it holds what a frozen member would send and what it would read, on all of its connections."""
+
+    def __init__(self, dial: Connect = trio.open_tcp_stream) -> None:
+        self._dial = dial
+        self._opened = trio.Event()
+        self._opened.set()
+
+    def close(self) -> None:
+        self._opened = trio.Event()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    async def passed(self) -> None:
+        await self._opened.wait()
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        """Connect, once the gate is open."""
+        await self.passed()
+        return _Gated(await self._dial(host, port), self)
+
+
+class _Gated(trio.abc.Stream):
+    def __init__(self, stream: trio.abc.Stream, gate: Gate) -> None:
+        self._stream, self._gate = stream, gate
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await self._gate.passed()
+        await self._stream.send_all(data)
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._stream.wait_send_all_might_not_block()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        data = await self._stream.receive_some(max_bytes)
+        await self._gate.passed()
+        return data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Life:
+    """A member from its start to its end: one consumer that polls, and commits `rate` times a second where it stands."""
+
+    def __init__(self, member: MemberOrder, order: TaskOrder, desk: Desk, gate: Gate, connect: Connect, number: int) -> None:
+        self._member, self._desk, self._rate = member, desk, order.rate
+        self._scope = trio.CancelScope()
+        self._draw = random.Random(f"{order.seed}/{member.client}/{number}")
+        self._awake = trio.Event()
+        self._awake.set()
+        self._is_leaving = False
+        self._gone = trio.Event()
+        self.gate = gate
+        settings = MemberSettings(group=member.group, topics=order.topics, **{**_DEFAULTS, **order.settings})
+        self.consumer = Consumer(
+            settings, connect, order.bootstrap, client_id=member.client, listener=self._called, told=self._told, seed=self._draw.getrandbits(32),
+            observer=desk.watch(member),
+        )  # fmt: skip
+
+    async def run(self) -> None:
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    await nursery.start(self.consumer.run)
+                    await self._poll()
+                    nursery.cancel_scope.cancel()
+        finally:
+            self._gone.set()
+
+    async def _poll(self) -> None:
+        period_s = 1 / self._rate if self._rate else trio.current_time() + 1e9
+        due = trio.current_time() + self._draw.random() * period_s
+        while not self._is_leaving:
+            await self._awake.wait()
+            try:
+                await self.consumer.poll(_POLL_MS)
+            except ConsumerError as error:
+                self._desk.erred(error.error)
+                self._desk.event(self._member, "failed", standing=False, detail=str(error))
+                return
+            if trio.current_time() >= due and not self._is_leaving:
+                due += period_s
+                self.consumer.commit_async()
+        with trio.move_on_after(_GOODBYE_S):
+            await self.consumer.close()
+
+    async def _called(self, callback: Callback) -> None:
+        self._desk.event(
+            self._member, f"partitions_{callback.kind.value}", partitions=tuple(sorted(callback.partitions)), member=callback.member_id,
+            generation=callback.generation,
+        )  # fmt: skip
+
+    def _told(self, ended: Committed | Fail) -> None:
+        if isinstance(ended, Fail):
+            self._desk.erred(ended.error)
+            self._desk.event(self._member, "error", body={"error": ended.error}, detail=ended.message)
+
+    async def leave(self) -> None:
+        """Say goodbye, and return when that is over."""
+        self._is_leaving = True
+        self.gate.open()
+        self._awake.set()
+        self.consumer.interrupt()
+        await self._gone.wait()
+
+    async def die(self) -> None:
+        """End without a word: connections close as those of a process that was killed."""
+        self._scope.cancel()
+        await self._gone.wait()
+
+    def sleep(self) -> None:
+        """Stop polling after the poll that is running; heartbeats go on."""
+        self._awake = trio.Event()
+        self.consumer.interrupt()
+
+    def wake(self, *, commits: bool) -> None:
+        """Poll again; with `commits` commit first, as an application does that was frozen in the middle of its work."""
+        if commits and not self._gone.is_set():
+            self.consumer.commit_async()
+        self._awake.set()
+
+
+class ReferenceMember:
+    """Does one member's deeds in time; `elapsed_s` tells the time of the run."""
+
+    def __init__(self, member: MemberOrder, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], dial: Connect) -> None:
+        self._member, self._order, self._desk, self._elapsed_s, self._dial = member, order, desk, elapsed_s, dial
+        self._life: _Life | None = None
+        self._lives = 0
+
+    async def run(self, over: trio.Event) -> None:
+        """Live until `over`; then leave in order."""
+        async with trio.open_nursery() as nursery:
+            for deed in after(self._member.deeds, self._order.skip_s) if self._order.skip_s else self._member.deeds:
+                if await self._waited(deed.at_s, over):
+                    break
+                await self._do(deed, nursery, over)
+            await over.wait()
+            await self._end("left", goodbye=True)
+
+    async def _waited(self, at_s: float, over: trio.Event) -> bool:
+        """Wait until it is time; return whether the run was over before."""
+        with trio.move_on_after(max(0.0, at_s - self._elapsed_s())):
+            await over.wait()
+        return over.is_set()
+
+    async def _do(self, deed: Deed, nursery: trio.Nursery, over: trio.Event) -> None:
+        does: dict[Action, Callable[[], Awaitable[None]]] = {
+            Action.LEAVE: lambda: self._end("left", goodbye=True),
+            Action.DIE: lambda: self._end("died", goodbye=False),
+            Action.RESTART: lambda: self._end("left", goodbye=True),
+            Action.CRASH: lambda: self._end("died", goodbye=False),
+        }
+        if deed.action in does:
+            await does[deed.action]()
+        if deed.action in (Action.RESTART, Action.CRASH) and await self._waited(self._elapsed_s() + deed.lasts_s, over):
+            return
+        if deed.action in (Action.START, Action.RESTART, Action.CRASH):
+            self._start(nursery)
+        elif deed.action in (Action.STALL, Action.FREEZE):
+            await self._still(deed, over)
+
+    def _start(self, nursery: trio.Nursery) -> None:
+        self._lives += 1
+        gate = Gate(self._dial)
+        self._life = _Life(self._member, self._order, self._desk, gate, gate.connect, self._lives)
+        self._desk.event(self._member, "started", standing=True)
+        nursery.start_soon(self._life.run)
+
+    async def _end(self, name: str, *, goodbye: bool) -> None:
+        life, self._life = self._life, None
+        if life is not None:
+            await (life.leave() if goodbye else life.die())
+            self._desk.event(self._member, name, standing=False)
+
+    async def _still(self, deed: Deed, over: trio.Event) -> None:
+        life = self._life
+        if life is None:
+            return
+        is_frozen = deed.action is Action.FREEZE
+        self._desk.event(self._member, "frozen" if is_frozen else "stalled")
+        life.sleep()
+        if is_frozen:
+            life.gate.close()
+        await self._waited(self._elapsed_s() + deed.lasts_s, over)
+        life.gate.open()
+        self._desk.event(self._member, "thawed" if is_frozen else "polls again")
+        life.wake(commits=is_frozen)
+
+
+class ReferenceHost:
+    """All reference members of a task; `tick` is called every second, and answers whether the run goes on."""
+
+    def __init__(
+        self, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], tick: Callable[[], bool], dial: Connect = trio.open_tcp_stream
+    ) -> None:
+        self._order, self._desk, self._elapsed_s, self._tick, self._dial = order, desk, elapsed_s, tick, dial
+
+    def run(self) -> None:
+        """Play until the plan's end, or until the driver has enough; raise `NoRoom`."""
+        try:
+            trio.run(self.live)
+        except BaseExceptionGroup as group:
+            raise _first(group) from group
+
+    async def live(self) -> None:
+        """Do it in trio."""
+        over, gone = trio.Event(), trio.Event()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._ticking, over, gone)
+            async with trio.open_nursery() as members:
+                for each in self._order.members:
+                    members.start_soon(ReferenceMember(each, self._order, self._desk, self._elapsed_s, self._dial).run, over)
+            gone.set()
+
+    async def _ticking(self, over: trio.Event, gone: trio.Event) -> None:
+        while not gone.is_set():
+            with trio.move_on_after(self._order.seal_s):
+                await gone.wait()
+            if not self._tick() or self._elapsed_s() >= self._order.duration_s:
+                over.set()
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return what went wrong first, out of the nurseries it came through."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error

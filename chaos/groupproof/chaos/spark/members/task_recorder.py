@@ -1,0 +1,139 @@
+"""What a task writes down: its members' observations, sealed as it goes, and the counters that its progress is told by."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupproof.chaos.spark.members.load_order import MemberOrder
+from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
+from groupproof.clients.consumer.connection import Exchange
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, error_named
+from groupproof.protocol.wire.observation_columns import request_columns, response_columns
+
+__all__ = ["Desk", "Standing"]
+
+_RECORDED: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH})
+_CONNECTIONS: Final = 1_000
+"""So many connections one life of a member can have before their numbers run into the next life's."""
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where a member stands, as far as its own frames and callbacks tell: the generation it is settled in, None while it joins or is not there."""
+
+    group: str
+    is_up: bool = False
+    settled: int | None = None
+    seen: int = 0
+
+
+class Desk:
+    """Records for one task's attempt. Any thread may record; `seal` and `counted` are called by one."""
+
+    def __init__(self, stamp: Stamp, sealer: Sealer, *, run: str, seed: int, slot: int, attempt: int) -> None:
+        self._stamp, self._sealer, self._run, self._seed, self._slot, self._attempt = stamp, sealer, run, seed, slot, attempt
+        self._lock = threading.Lock()
+        self._lives = 0
+        self._standing: dict[str, Standing] = {}
+        self._counts: Counter[str] = Counter()
+        self._errors: Counter[str] = Counter()
+
+    # What happens
+
+    def event(self, of: MemberOrder, name: str, *, standing: bool | None = None, **columns: Any) -> None:
+        """Record what the application `of` that member or its plan did; `standing` says whether the member is there from now on."""
+        if standing is not None:
+            mine = self._of(of)
+            mine.is_up, mine.settled = standing, None
+        body = {"name": name, **columns.pop("body", {}), **({"attempt": self._attempt} if self._attempt else {})}
+        self._record("event", group=of.group, client=of.client, body=body, **columns)
+
+    def watch(self, member: MemberOrder) -> Callable[[Exchange], None]:
+        """Return the observer of one life of a member."""
+        with self._lock:
+            self._lives += 1
+            base = (self._slot * 1_000_000 + self._lives) * _CONNECTIONS
+        return lambda exchange: self._exchanged(member, base, exchange)
+
+    def assigned(self, member: MemberOrder, generation: int | None) -> None:
+        """Note that a member whose frames are not seen is settled, in a generation if it tells one."""
+        mine = self._of(member)
+        mine.settled, mine.seen = generation or mine.seen, max(mine.seen, generation or 0)
+        self._counts["assignments"] += 1
+
+    def committed(self, error: str | None) -> None:
+        """Count a commit that ended, where its frames are not seen."""
+        self._counts["commits"] += 1
+        self.erred(error)
+
+    def erred(self, error: str | None) -> None:
+        """Count an error by Kafka's name; None is none."""
+        if error is not None:
+            self._errors[error] += 1
+
+    def _exchanged(self, member: MemberOrder, base: int, exchange: Exchange) -> None:
+        if exchange.api not in _RECORDED:
+            return
+        who, what = request_columns(exchange.api, exchange.request)
+        columns: dict[str, Any] = {**who, **what}
+        if exchange.answer is not None:
+            columns |= response_columns(exchange.api, exchange.request, exchange.answer)
+        self._count(self._of(member), exchange.api, None if exchange.answer is None else columns)
+        self._record(
+            "request" if exchange.answer is None else "response", api=exchange.api.title, version=exchange.version, correlation=exchange.correlation,
+            client=member.client, connection=base + exchange.connection, **{**columns, "group": member.group},
+        )  # fmt: skip
+
+    def _count(self, mine: Standing, api: Api, answered: Mapping[str, Any] | None) -> None:
+        if answered is None:
+            if api is Api.JOIN_GROUP:
+                mine.settled = None
+            return
+        self._counts[api.title] += 1
+        error, generation = answered["error"], answered.get("generation")
+        if error:
+            self._errors[error_named(error)] += 1
+        elif api is Api.JOIN_GROUP:
+            mine.seen = max(mine.seen, generation or 0)
+        elif api is Api.SYNC_GROUP:
+            mine.settled = generation
+
+    def _record(self, kind: str, **columns: Any) -> None:
+        with self._lock:
+            seq, at_ns = self._stamp()
+            self._sealer.add(Observation(seq=seq, at_ns=at_ns, run=self._run, seed=self._seed, who="member", kind=kind, **columns))
+
+    def _of(self, member: MemberOrder) -> Standing:
+        return self._standing.setdefault(member.client, Standing(member.group))
+
+    # What is told
+
+    def seal(self) -> None:
+        """Seal what was recorded; raise `NoRoom`."""
+        with self._lock:
+            self._sealer.seal()
+
+    def counted(self) -> dict[str, Any]:
+        """Return the counters so far, as the driver is told them: of each group the newest generation, how many members are there and how many settled in it."""
+        groups: dict[str, list[int]] = {}
+        for mine in list(self._standing.values()):
+            told = groups.setdefault(mine.group, [0, 0, 0])
+            told[0] = max(told[0], mine.seen)
+        for mine in list(self._standing.values()):
+            told = groups[mine.group]
+            told[1] += mine.is_up
+            told[2] += mine.is_up and mine.settled is not None and mine.settled == told[0]
+        return {
+            "groups": groups,
+            "heartbeats": self._counts[Api.HEARTBEAT.title],
+            "commits": self._counts[Api.OFFSET_COMMIT.title] + self._counts["commits"],
+            "joins": self._counts[Api.JOIN_GROUP.title] + self._counts["assignments"],
+            "errors": dict(self._errors),
+            "rows": self._sealer.rows,
+            "segments": self._sealer.segments,
+        }

@@ -1,0 +1,143 @@
+"""Third parties' consumers of one task, a thread each: librdkafka by confluent-kafka, and kafka-python.
+
+What they tell is what an application sees: callbacks, commits, errors. What they send is seen by the tap before the brokers.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from groupproof.chaos.spark.members.churn_plan import Action, Deed
+from groupproof.chaos.spark.members.load_order import MemberOrder, TaskOrder, after
+from groupproof.chaos.spark.members.member_api import MemberEvent, ThirdPartyConsumer
+from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["UNPLAYABLE", "ThreadHost"]
+
+UNPLAYABLE: Final = frozenset({Action.FREEZE})
+"""A thread of a library can't be stopped alone."""
+
+_POLL_S: Final = 0.2
+_STACK_BYTES: Final = 1 << 20
+_END_S: Final = 30.0
+
+
+class _Member(threading.Thread):
+    """One member's thread: its deeds in time, and between them its poll loop."""
+
+    def __init__(self, member: MemberOrder, host: ThreadHost) -> None:
+        super().__init__(daemon=True, name=member.client)
+        self._member, self._host, self._desk = member, host, host.desk
+        self._consumer: ThirdPartyConsumer | None = None
+        self._due_s = 0.0
+        self._still_until_s = 0.0
+        self.trouble: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            deeds = after(self._member.deeds, self._host.order.skip_s) if self._host.order.skip_s else self._member.deeds
+            for deed in deeds:
+                self._poll_until(deed.at_s)
+                if self._host.is_over:
+                    break
+                self._do(deed)
+            self._poll_until(float("inf"))
+            self._end("left")
+        except BaseException as error:  # the host raises it where the task is waited for
+            self.trouble = error
+
+    def _poll_until(self, at_s: float) -> None:
+        while not self._host.is_over and (left_s := at_s - self._host.elapsed_s()) > 0:
+            if self._consumer is None or self._host.elapsed_s() < self._still_until_s:
+                self._host.over.wait(min(left_s, _POLL_S))
+            else:
+                self._turn(self._consumer, min(left_s, _POLL_S))
+
+    def _turn(self, consumer: ThirdPartyConsumer, timeout_s: float) -> None:
+        try:
+            consumer.poll(timeout_s)
+            if self._host.order.rate and self._host.elapsed_s() >= self._due_s:
+                self._due_s = self._host.elapsed_s() + 1 / self._host.order.rate
+                self._desk.committed(consumer.commit())
+        except Exception as error:  # an application would end here; its member is there no more
+            self._desk.erred(type(error).__name__)
+            self._desk.event(self._member, "failed", standing=False, detail=str(error))
+            self._consumer = None
+            consumer.die()
+
+    def _do(self, deed: Deed) -> None:
+        if deed.action in (Action.LEAVE, Action.RESTART):
+            self._end("left")
+        elif deed.action in (Action.DIE, Action.CRASH):
+            self._end("died")
+        elif deed.action is Action.STALL:
+            self._still_until_s = self._host.elapsed_s() + deed.lasts_s
+            self._desk.event(self._member, "stalled")
+        if deed.action in (Action.RESTART, Action.CRASH):
+            self._host.over.wait(deed.lasts_s)
+        if deed.action in (Action.START, Action.RESTART, Action.CRASH) and not self._host.is_over:
+            self._desk.event(self._member, "started", standing=True)
+            self._consumer = self._host.made(self._member, self._told)
+
+    def _end(self, name: str) -> None:
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            consumer.leave() if name == "left" else consumer.die()
+            self._desk.event(self._member, name, standing=False)
+
+    def _told(self, name: str, partitions: Sequence[TopicPartition], member_id: str | None) -> None:
+        if name == "partitions_assigned":
+            self._desk.assigned(self._member, None)
+        self._desk.event(self._member, name, partitions=tuple(sorted(partitions)), member=member_id)
+
+
+class ThreadHost:
+    """All members of a task by threads; `tick` is called every second, and answers whether the run goes on."""
+
+    def __init__(self, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> None:
+        self.order, self.desk, self.elapsed_s, self._tick = order, desk, elapsed_s, tick
+        self.over = threading.Event()
+        self._make = _maker(order)
+
+    @property
+    def is_over(self) -> bool:
+        return self.over.is_set()
+
+    def made(self, member: MemberOrder, tell: MemberEvent) -> ThirdPartyConsumer:
+        """Return a new consumer for a member."""
+        return self._make(member, tell)
+
+    def run(self) -> None:
+        """Play until the plan's end, or until the driver has enough; raise what a member's thread ended by that is no client's error, and `NoRoom`."""
+        threading.stack_size(_STACK_BYTES)
+        members = [_Member(each, self) for each in self.order.members]
+        for each in members:
+            each.start()
+        while self._tick() and self.elapsed_s() < self.order.duration_s and not any(each.trouble for each in members):
+            time.sleep(self.order.seal_s)
+        self.over.set()
+        until = time.monotonic() + _END_S
+        for each in members:
+            each.join(max(0.0, until - time.monotonic()))
+        for each in members:
+            if each.trouble is not None:
+                raise each.trouble
+
+
+def _maker(order: TaskOrder) -> Callable[[MemberOrder, MemberEvent], ThirdPartyConsumer]:
+    """Return what makes a consumer, the client's release imported from its own folder before anything else of its name."""
+    if order.client.site is not None and order.client.site not in sys.path:
+        sys.path.insert(0, order.client.site)
+    settings: Mapping[str, Any] = order.settings
+    if order.client.kind == "librdkafka":
+        from groupproof.chaos.spark.members.librdkafka_member import LibrdkafkaMember
+
+        return lambda member, tell: LibrdkafkaMember(member, order.topics, order.bootstrap, settings, tell)
+    from groupproof.chaos.spark.members.kafka_python_member import KafkaPythonMember
+
+    return lambda member, tell: KafkaPythonMember(member, order.topics, order.bootstrap, settings, tell)

@@ -1,0 +1,1 @@
+"""Scenarios of Spark's own Kafka source: queries, faults, and who read what."""

@@ -1,0 +1,132 @@
+"""A query on Spark's own Kafka source: started, looked at, stopped, and what it read. Everything here blocks; it is called in threads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.chaos.spark.streaming.streaming_reads import Batch, Read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["DEPRECATED", "LOG_LEVEL", "MEMBER", "Order", "RunningQuery"]
+
+DEPRECATED: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+
+MEMBER: Final = {"kafka.session.timeout.ms": "10000", "kafka.heartbeat.interval.ms": "500", "kafka.metadata.max.age.ms": "5000"}
+"""What the driver's consumer is told, so that a course takes seconds; Spark's own are Kafka's defaults of minutes."""
+
+LOG_LEVEL: Final = "ERROR"
+"""Of its warnings, one a batch, none tells more than the report."""
+
+_ROW: Final = "partition INT, offset BIGINT, at TIMESTAMP"
+_FAILURE_CHARS: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A query on `topic`: with `group` as its `kafka.group.id`, on the path that `is_deprecated` says, its output and checkpoint below `folder`."""
+
+    name: str
+    bootstrap: str
+    topic: str
+    group: str
+    is_deprecated: bool
+    fails_on_loss: bool
+    folder: Path
+    trigger_ms: int = 500
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> Path:
+        """Return where the rows go that it read: partition, offset and the time of the batch."""
+        return self.folder / "reads" / f"query={self.name}"
+
+
+class RunningQuery:
+    """One query; where it stands is in its checkpoint, and what it read in the folder of its rows."""
+
+    def __init__(self, spark: SparkSession, order: Order) -> None:
+        self._spark, self.order = spark, order
+        spark.conf.set(DEPRECATED, str(order.is_deprecated).lower())
+        rows = _source(spark, order).selectExpr("partition", "offset", "current_timestamp() AS at")
+        written = rows.writeStream.queryName(order.name).format("parquet").option("path", str(order.rows))
+        written = written.option("checkpointLocation", str(order.folder / "checkpoints" / order.name))
+        self._query: StreamingQuery = written.trigger(processingTime=f"{order.trigger_ms} milliseconds").start()
+
+    @property
+    def batches(self) -> int:
+        """Return how many batches have read anything."""
+        return sum(_progress(each)["numInputRows"] > 0 for each in self._query.recentProgress)
+
+    @property
+    def stands(self) -> dict[int, int]:
+        """Return where it stands in each partition that it knew of in its last batch."""
+        last = self._query.lastProgress
+        told = None if last is None else _progress(last)["sources"][0]["endOffset"]
+        offsets = json.loads(told) if isinstance(told, str) else told
+        return {int(partition): at for partition, at in (offsets or {}).get(self.order.topic, {}).items()}
+
+    @property
+    def failed(self) -> str | None:
+        """Return why it ended, in a line; None while it runs."""
+        error = self._query.exception()
+        return None if error is None else _reason(str(error))
+
+    def stop(self) -> None:
+        """End it; a batch that is under way is given up, of which Spark has much to say."""
+        log = self._spark.sparkContext
+        log.setLogLevel("OFF")
+        try:
+            with suppress(Exception):  # what the query itself failed with is told by `failed`
+                self._query.stop()
+        finally:
+            log.setLogLevel(LOG_LEVEL)
+
+    def read(self, began_s: float, due: Mapping[int, int]) -> Read:
+        """Return what it read; `began_s` is when the course began, in seconds of the wall clock."""
+        found = self._rows(began_s) if (self.order.rows / "_spark_metadata").is_dir() else []
+        offsets: dict[tuple[int, int], int] = {}
+        for partition, offset, _ in found:
+            offsets[partition, offset] = offsets.get((partition, offset), 0) + 1
+        return Read(query=self.order.name, batches=tuple(_batches(found)), offsets=offsets, due=dict(due), failed=self.failed)
+
+    def _rows(self, began_s: float) -> list[tuple[int, int, float]]:
+        frame = self._spark.read.schema(_ROW).parquet(str(self.order.rows)).selectExpr("partition", "offset", "CAST(at AS DOUBLE) AS at")
+        return [(row["partition"], row["offset"], row["at"] - began_s) for row in frame.collect()]
+
+
+def _source(spark: SparkSession, order: Order) -> Any:
+    given = {
+        "kafka.bootstrap.servers": order.bootstrap, "subscribe": order.topic, "startingOffsets": "earliest", "kafka.group.id": order.group,
+        "failOnDataLoss": str(order.fails_on_loss).lower(), **MEMBER, **order.options,
+    }  # fmt: skip
+    return spark.readStream.format("kafka").options(**given).load()
+
+
+def _progress(told: Any) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(told.json) if hasattr(told, "json") else told
+    return read
+
+
+def _batches(rows: list[tuple[int, int, float]]) -> list[Batch]:
+    grouped: dict[tuple[float, int], list[int]] = {}
+    for partition, offset, at_s in rows:
+        grouped.setdefault((at_s, partition), []).append(offset)
+    return [
+        Batch(partition=partition, at_s=at_s, first=min(offsets), last=max(offsets), rows=len(offsets))
+        for (at_s, partition), offsets in sorted(grouped.items())
+    ]
+
+
+def _reason(said: str) -> str:
+    """Return the line that tells why, without what Spark wraps around it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    told = next((line for line in lines if not line.startswith(("at ", "===", "Identifier", "Current", "Driver stacktrace"))), "it does not say why")
+    return told if len(told) <= _FAILURE_CHARS else told[:_FAILURE_CHARS] + "…"

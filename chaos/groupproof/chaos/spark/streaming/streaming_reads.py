@@ -1,0 +1,167 @@
+"""Who read what: the rows that queries on Spark's Kafka source read, beside what was there to read and what the coordinator gave whom. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupproof.harness.judging.checkers.live_group import MEMBERSHIP
+from groupproof.harness.subjects.networks.request_connection import CLIENT_ID
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Batch", "Given", "PartitionRead", "QueryRead", "Read", "asked_by", "drivers_of", "given_by_coordinator", "joins_of", "who_read"]
+
+OTHERS: Final = "others"
+_JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What one micro-batch read of one partition: `rows` from offset `first` to `last`, planned `at_s` seconds after the course began."""
+
+    partition: int
+    at_s: float
+    first: int
+    last: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """What a query did: its batches, the rows of each offset (`offsets` by partition and offset), what was `due` of each partition when it was stopped, and why it failed."""
+
+    query: str
+    batches: tuple[Batch, ...]
+    offsets: Mapping[tuple[int, int], int]
+    due: Mapping[int, int]
+    failed: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRead:
+    """One partition as one query read it: `distinct` of the `due` records, `rows` in all."""
+
+    partition: int
+    due: int
+    distinct: int
+    rows: int
+
+    @property
+    def missed(self) -> int:
+        return self.due - self.distinct
+
+    @property
+    def twice(self) -> int:
+        """Return how many rows were read again."""
+        return self.rows - self.distinct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRead:
+    """What a query read of a topic, partition by partition."""
+
+    query: str
+    partitions: tuple[PartitionRead, ...]
+    failed: str | None = None
+
+    @property
+    def due(self) -> int:
+        return sum(each.due for each in self.partitions)
+
+    @property
+    def distinct(self) -> int:
+        return sum(each.distinct for each in self.partitions)
+
+    @property
+    def missed(self) -> int:
+        return sum(each.missed for each in self.partitions)
+
+    @property
+    def twice(self) -> int:
+        return sum(each.twice for each in self.partitions)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every record was read, and none again."""
+        return not self.missed and not self.twice
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "query": self.query, "due": self.due, "read": self.distinct, "missed": self.missed, "again": self.twice, "failed": self.failed,
+            "partitions": [
+                {"partition": each.partition, "due": each.due, "read": each.distinct, "missed": each.missed, "again": each.twice}
+                for each in self.partitions
+            ],
+        }  # fmt: skip
+
+
+def who_read(read: Read) -> QueryRead:
+    """Return what a query read of what was due; a record beyond that, which was appended while it was stopped, counts for nothing."""
+    rows: Counter[int] = Counter()
+    distinct: Counter[int] = Counter()
+    for (partition, offset), count in read.offsets.items():
+        if offset < read.due.get(partition, 0):
+            distinct[partition] += 1
+            rows[partition] += count
+    partitions = tuple(PartitionRead(partition=each, due=due, distinct=distinct[each], rows=rows[each]) for each, due in sorted(read.due.items()))
+    return QueryRead(query=read.query, partitions=partitions, failed=read.failed)
+
+
+@dataclass(slots=True, kw_only=True)
+class Given:
+    """One generation, by what its members were given: partitions by query, `at_s` of the first answer."""
+
+    generation: int
+    at_s: float
+    partitions: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether several queries were given different partitions."""
+        held = [part for parts in self.partitions.values() for part in parts]
+        return len([parts for parts in self.partitions.values() if parts]) > 1 and len(held) == len(set(held))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "generation": self.generation,
+            "at_s": round(self.at_s, 3),
+            "partitions": {query: list(parts) for query, parts in self.partitions.items()},
+        }
+
+
+def drivers_of(trace: Iterable[Observation], queries: Sequence[str]) -> dict[str, str]:
+    """Return which query a client id that joined is the driver of: queries are started one after the other, and so their drivers join.
+
+    Spark names its consumers after their group and counts them, so that a name tells nothing; one and the same client id for all would, but Spark then refuses
+    to share its cached consumers between queries and fails.
+    """
+    joined = dict.fromkeys(seen.client or "" for seen in trace if seen.kind == "request" and seen.api == _JOIN)
+    return dict(zip(joined, queries, strict=False))
+
+
+def joins_of(trace: Iterable[Observation]) -> int:
+    """Return how many requests of membership anybody sent."""
+    return sum(seen.kind == "request" and seen.api in MEMBERSHIP for seen in trace)
+
+
+def asked_by(trace: Iterable[Observation], drivers: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    """Return how many requests of each kind were sent, by who sent them: a query's driver that joined, else `others` (administrators and tasks)."""
+    found: dict[str, Counter[str]] = {}
+    for seen in trace:
+        if seen.kind == "request" and seen.api is not None and seen.client != CLIENT_ID:
+            found.setdefault(drivers.get(seen.client or "", OTHERS), Counter())[seen.api] += 1
+    return {who: dict(sorted(counts.items())) for who, counts in sorted(found.items())}
+
+
+def given_by_coordinator(trace: Iterable[Observation], drivers: Mapping[str, str]) -> list[Given]:
+    """Return the generations in order, with what each query's driver was given in them."""
+    found: dict[int, Given] = {}
+    for seen in trace:
+        query = drivers.get(seen.client or "")
+        if query is not None and seen.kind == "response" and seen.api == _SYNC and not seen.error and seen.generation is not None:
+            given = found.setdefault(seen.generation, Given(generation=seen.generation, at_s=seen.at_ns / 1e9))
+            given.partitions[query] = tuple(sorted(index for _, index in seen.partitions))
+    return [found[generation] for generation in sorted(found)]

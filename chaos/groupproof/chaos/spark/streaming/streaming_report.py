@@ -1,0 +1,49 @@
+"""The report on Spark's Kafka source: `report.json`, `report.html`, and the trace of each scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from groupproof.chaos.spark.streaming.streaming_picture import drawn
+from groupproof.chaos.spark.streaming.streaming_run import Played
+from groupproof.chaos.spark.streaming.streaming_verdict import Outcome, outcome_of
+from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.reports.output_folder import check_folder, write_text
+from groupproof.harness.reports.pages.template_engine import environment
+from groupproof.harness.reports.pictures.palette import VERDICT_COLOURS
+from groupproof.harness.running.trace_check import check_files
+from groupproof.protocol.schemas import validate
+from groupproof.protocol.trace import write_trace
+
+__all__ = ["SCHEMA", "TRACE", "judged", "write_streaming_report"]
+
+SCHEMA: Final = "groupproof.spark-streaming/1"
+TRACE: Final = "trace.ndjson"
+
+
+def judged(played: Played, folder: Path) -> Outcome:
+    """Write the scenario's trace, and judge it as `groupproof trace check` does; raise `BrokenEnvironment` where it can't be written."""
+    with check_folder(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / TRACE, "".join(f"{line}\n" for line in write_trace(played.trace)))
+    return outcome_of(played, check_files([folder / TRACE], CASES, UNIVERSAL).results)
+
+
+def write_streaming_report(output: Path, head: Mapping[str, Any], had: Sequence[tuple[Played, Outcome]], *, partitions: int) -> dict[str, Any]:
+    """Write the page and the JSON, which is returned; raise `BrokenEnvironment`."""
+    value = {"schema": SCHEMA, **head, "scenarios": [outcome.to_json() for _, outcome in had]}
+    shown = [
+        {"outcome": outcome, "colour": VERDICT_COLOURS[outcome.verdict], "picture": drawn(played, outcome.given, partitions)}
+        for played, outcome in had
+    ]
+    validate("spark-streaming", value)
+    template = (files("groupproof.chaos.spark") / "streaming_report.html.j2").read_text("utf-8")
+    with check_folder(output):
+        write_text(output / "report.html", environment().from_string(template).render(head=head, outcomes=shown))
+        write_text(output / "report.json", json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    return value

@@ -1,0 +1,193 @@
+"""The course of one scenario of Spark's Kafka source: queries come and go, faults strike, and in the end it is known who read what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+import trio
+
+from groupproof.chaos.spark.load.spark_job import in_a_thread
+from groupproof.chaos.spark.streaming.streaming_cluster import Ground
+from groupproof.chaos.spark.streaming.streaming_query import Order
+from groupproof.chaos.spark.streaming.streaming_reads import Read
+from groupproof.chaos.spark.streaming.streaming_scenarios import Scenario
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.tap.fault_syntax import faults_of
+from groupproof.protocol.faults import Fault
+from groupproof.protocol.trace import Trace
+
+__all__ = ["Course", "Pace", "Played", "Query", "Start"]
+
+_UP_S: Final = 120.0
+_LOOK_S: Final = 0.2
+
+
+class Query(Protocol):
+    """A query that runs; all of it blocks."""
+
+    @property
+    def batches(self) -> int: ...
+
+    @property
+    def stands(self) -> Mapping[int, int]:
+        """Return where it stands in each partition that it knew of in its last batch."""
+        ...
+
+    @property
+    def failed(self) -> str | None: ...
+
+    def stop(self) -> None: ...
+
+    def read(self, began_s: float, due: Mapping[int, int]) -> Read: ...
+
+
+Start = Callable[[Order], Query]
+"""Starts a query; blocks until it has a name and a place to run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How much a course waits for: so many batches in each part of it, and so many seconds more before a query that has read all it knows of is stopped."""
+
+    batches: int = 4
+    quiet_s: float = 2.0
+    trigger_ms: int = 500
+
+
+@dataclass(slots=True, kw_only=True)
+class Played:
+    """What a course left: what was seen and read, when queries came and went (`at_s`, what), and how often each fault took effect."""
+
+    scenario: Scenario
+    reads: list[Read] = field(default_factory=list)
+    trace: Trace = field(default_factory=list)
+    marks: list[tuple[float, str]] = field(default_factory=list)
+    delivered: dict[str, int] = field(default_factory=dict)
+    ended_s: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Course:
+    """One scenario before one ground. `words` are faults of the user's, armed with the scenario's own."""
+
+    scenario: Scenario
+    ground: Ground
+    start: Start
+    folder: Path
+    words: Sequence[str] = ()
+    pace: Pace = field(default_factory=Pace)
+    _queries: dict[str, Query] = field(default_factory=dict)
+    _began: float = field(default_factory=trio.current_time)
+    _played: Played = field(init=False)
+
+    async def play(self) -> Played:
+        """Carry it out; raise `BrokenEnvironment` where Spark or the brokers do not do what they are there for."""
+        self._played = Played(scenario=self.scenario)
+        faults = faults_of([*self.scenario.faults, *self.words])
+        try:
+            if self.scenario.from_start:
+                self._arm(faults)
+            await self._begin("a")
+            if self.scenario.is_shared:
+                await self._begin("b")
+            if not self.scenario.from_start:
+                self._arm(faults)
+            await self._batches(self.pace.batches)
+            if faults and self.scenario.expects.joins:
+                await self._until_delivered([each.name for each in faults])
+            if "b" in self._queries:
+                await self._end("b")
+                self.ground.topic.go_on()
+                await self._batches(self.pace.batches)
+            await self._end("a")
+        finally:
+            await self._stop_all()
+        played = self._played
+        played.trace = list(self.ground.trace)
+        played.delivered = {each.name: self.ground.delivered(each.name) for each in faults}
+        played.ended_s = trio.current_time() - self._began
+        return played
+
+    def _mark(self, what: str) -> None:
+        self._played.marks.append((trio.current_time() - self._began, what))
+
+    def _arm(self, faults: Sequence[Fault]) -> None:
+        for each in faults:
+            self.ground.interception.arm(each)
+            self._mark("fault")
+
+    async def _begin(self, name: str) -> None:
+        scenario = self.scenario
+        order = Order(
+            name=name, bootstrap=self.ground.bootstrap, topic=self.ground.topic.name, group=scenario.name,
+            is_deprecated=scenario.is_deprecated, fails_on_loss=scenario.fails_on_loss, folder=self.folder, trigger_ms=self.pace.trigger_ms,
+        )  # fmt: skip
+        self._mark(f"{name} starts")
+        query = await in_a_thread(partial(self.start, order))
+        self._queries[name] = query
+        await self._batches(self.pace.batches, only=name)
+
+    async def _batches(self, wanted: int, only: str | None = None) -> None:
+        """Wait until the queries have read so many batches more; one that failed reads none."""
+        for name, query in self._queries.items():
+            if only in (None, name):
+                before = 0 if only else await in_a_thread(partial(_batches_of, query))
+                await self._until(partial(_has_read, query, before + wanted), name)
+
+    async def _until(self, holds: Callable[[], bool], name: str) -> None:
+        if not await _seen(holds, _UP_S):
+            raise BrokenEnvironment(f"{self.scenario.name}: the query {name} read nothing for {_UP_S:g} s; what Spark says is on standard error")
+
+    async def _until_delivered(self, names: Sequence[str]) -> None:
+        """Wait for the faults that strike members; one that nobody meets is told by its receipts."""
+        await _seen(lambda: all(self.ground.delivered(name) for name in names), _UP_S / 4)
+        await self._batches(self.pace.batches)
+
+    async def _end(self, name: str) -> None:
+        """Let the topic rest until the query stands at the end of every partition that it knows of, and stop it."""
+        due = await self.ground.topic.stop()
+        query = self._queries[name]
+        if not await _seen(partial(_has_all, query, due), _UP_S):
+            raise BrokenEnvironment(f"{self.scenario.name}: the query {name} did not come to the end of its partitions within {_UP_S:g} s")
+        await trio.sleep(self.pace.quiet_s)
+        self._mark(f"{name} ends")
+        del self._queries[name]
+        self._played.reads.append(await in_a_thread(partial(_ended, query, self.ground.began_s, due)))
+
+    async def _stop_all(self) -> None:
+        with trio.CancelScope(shield=True):
+            for query in self._queries.values():
+                await in_a_thread(query.stop)
+
+
+async def _seen(holds: Callable[[], bool], within_s: float) -> bool:
+    """Look until something holds; tell whether it did in time."""
+    with trio.move_on_after(within_s):
+        while True:
+            if await in_a_thread(holds):
+                return True
+            await trio.sleep(_LOOK_S)
+    return False
+
+
+def _batches_of(query: Query) -> int:
+    return query.batches
+
+
+def _has_read(query: Query, batches: int) -> bool:
+    """Tell whether there is nothing to wait for any more."""
+    return query.batches >= batches or query.failed is not None
+
+
+def _has_all(query: Query, due: Mapping[int, int]) -> bool:
+    stands = query.stands
+    return query.failed is not None or (bool(stands) and all(at >= due.get(partition, 0) for partition, at in stands.items()))
+
+
+def _ended(query: Query, began_s: float, due: Mapping[int, int]) -> Read:
+    query.stop()
+    return query.read(began_s, due)

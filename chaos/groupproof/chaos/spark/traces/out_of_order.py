@@ -1,0 +1,102 @@
+"""How many observations are out of their place in the files of a trace, counted by Spark as the in-process check counts them.
+
+One is out of its place where an earlier row of its file has a higher `seq`. A file can be read in several pieces at once: each piece tells how far
+it goes, and pieces behind others are looked at once more with what came before them. A folder that is merged by `seq` has as many as its files together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from groupproof.harness.running.trace_files import is_parquet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["displaced_in"]
+
+Piece = tuple[str, int]
+"""A file, and where in it the piece begins."""
+
+_LOWEST: Final = np.iinfo(np.int64).min
+
+
+def displaced_in(spark: SparkSession, files: Sequence[Path]) -> int:
+    """Return how many observations of these files and folders are out of their place; rows that name no number are not looked at."""
+    numbered = [_numbers(spark, file) for file in files]
+    return sum(_displaced(each) for each in numbered if each is not None)
+
+
+def _numbers(spark: SparkSession, file: Path) -> DataFrame | None:
+    """Return the `seq` of each row with its piece, in the order of the file; None for a folder without a file."""
+    from pyspark.sql import functions as f
+
+    if not is_parquet(file):
+        frame, seq = spark.read.text(str(file)), f.get_json_object("value", "$.seq").try_cast("long")
+    elif file.is_dir() and not any(file.rglob("*.parquet")):
+        return None
+    else:
+        frame, seq = spark.read.parquet(str(file)), f.col("seq").cast("long")
+    return frame.select(seq.alias("seq"), f.col("_metadata.file_path").alias("piece"), f.col("_metadata.file_block_start").alias("start"))
+
+
+def _displaced(numbers: DataFrame) -> int:
+    told = numbers.mapInArrow(_counter({}), _TOLD).collect()
+    before = _before((row["piece"], row["start"], row["highest"]) for row in told)
+    if not before:
+        return sum(row["displaced"] for row in told)
+    return sum(row["displaced"] for row in numbers.mapInArrow(_counter(before), _TOLD).collect())
+
+
+_TOLD: Final = "piece string, start long, highest long, displaced long"
+
+
+def _before(told: Iterable[tuple[str, int, int]]) -> dict[Piece, int]:
+    """Return the highest number before each piece that is not its file's first."""
+    before: dict[Piece, int] = {}
+    highest: dict[str, int] = {}
+    for path, start, most in sorted(told):
+        if path in highest:
+            before[path, start] = highest[path]
+        highest[path] = max(most, highest.get(path, most))
+    return before
+
+
+def _counter(before: Mapping[Piece, int]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return the function for `mapInArrow` that tells of each piece how far it goes and how many of its rows are behind what came before."""
+
+    def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found: dict[Piece, list[int]] = {}
+        for batch in batches:
+            for piece, seqs in _pieces(batch):
+                told = found.setdefault(piece, [before.get(piece, _LOWEST), 0])
+                behind, told[0] = _behind(seqs, told[0])
+                told[1] += behind
+        if found:
+            rows = [{"piece": path, "start": start, "highest": most, "displaced": behind} for (path, start), (most, behind) in found.items()]
+            yield pa.RecordBatch.from_pylist(rows)
+
+    return counted
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[Piece, Any]]:
+    """Yield the numbers of each piece in a batch, in their order."""
+    kept = batch.filter(batch.column(0).is_valid())
+    if not kept.num_rows:
+        return
+    seqs, paths, starts = (np.asarray(column) for column in (kept.column(0), kept.column(1).dictionary_encode().indices, kept.column(2)))
+    names = kept.column(1).dictionary_encode().dictionary
+    edges = np.flatnonzero((np.diff(paths) != 0) | (np.diff(starts) != 0)) + 1
+    for some in np.split(np.arange(len(seqs)), edges):
+        yield (names[int(paths[some[0]])].as_py(), int(starts[some[0]])), seqs[some]
+
+
+def _behind(seqs: Any, highest: int) -> tuple[int, int]:
+    """Return how many numbers are below one that came before them, and the highest so far."""
+    so_far = np.maximum.accumulate(np.concatenate(([highest], seqs)))
+    return int(np.count_nonzero(seqs < so_far[:-1])), int(so_far[-1])

@@ -1,0 +1,170 @@
+"""Where a load's trace goes: a folder of this machine, or whatever a URI names that pyarrow reaches (`s3://`, `gs://`, `abfs://`, `hdfs://`).
+
+Whatever is written is there whole or not at all: under a hidden name first where a file can be renamed, in one piece where there are only objects.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.trace_columns import from_batch, parquet_files, read_parquet, to_batch, write_parquet
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+__all__ = ["Place", "is_uri"]
+
+_URI: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
+
+
+def is_uri(text: str) -> bool:
+    """Tell whether this names a place by a URI."""
+    return _URI.match(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder or a file: `path` below `files`, which `address` and `options` name, or on this machine where that is None."""
+
+    path: str
+    files: fs.FileSystem | None = None
+    address: str = ""
+    options: str = ""
+
+    @classmethod
+    def of(cls, said: str | Path) -> Place:
+        """Return the place that a path or a URI names; raise `WrongUsage` for a URI that nothing here reaches."""
+        if not is_uri(str(said)):
+            return cls(str(Path(said).absolute()))
+        from pyarrow import ArrowException, fs
+
+        address, mark, options = str(said).partition("?")
+        try:
+            files, path = fs.FileSystem.from_uri(str(said))
+        except (ArrowException, OSError, ValueError) as error:
+            raise WrongUsage(f"{re.sub(r'//[^/@]*@', '//', address)} is no place that pyarrow reaches: {' '.join(str(error).split())}") from error
+        if isinstance(files, fs.LocalFileSystem):
+            return cls(path)
+        return cls(path, files, address.rstrip("/"), mark + options)
+
+    @property
+    def local(self) -> Path | None:
+        """The path on this machine, if it is there."""
+        return Path(self.path) if self.files is None else None
+
+    def __truediv__(self, name: str) -> Place:
+        if self.files is None:
+            return Place(str(Path(self.path) / name))
+        return Place(f"{self.path.rstrip('/')}/{name}", self.files, f"{self.address}/{name}", self.options)
+
+    def __str__(self) -> str:
+        """Return the place as `of` takes it."""
+        return self.path if self.files is None else self.address + self.options
+
+    @property
+    def shown(self) -> str:
+        """The place for a person: without what may hold keys."""
+        return self.path if self.files is None else re.sub(r"//[^/@]*@", "//", self.address)
+
+    # Looking
+
+    def is_file(self) -> bool:
+        return Path(self.path).is_file() if self.files is None else bool(self._info().is_file)
+
+    def is_folder(self) -> bool:
+        """Tell whether there is a folder; where there are only objects, whether there is one below."""
+        return Path(self.path).is_dir() if self.files is None else self._info().type.name == "Directory"
+
+    def is_empty(self) -> bool:
+        return not any(Path(self.path).iterdir()) if self.files is None else not self._below(recursive=False)
+
+    def read_text(self) -> str:
+        """Return what a file holds; raise `OSError`, `ValueError`."""
+        if self.files is None:
+            return Path(self.path).read_text("utf-8")
+        with self.files.open_input_stream(self.path) as opened:
+            return bytes(opened.read()).decode()
+
+    def sizes(self) -> list[tuple[int, int]]:
+        """Return rows and bytes of each file of Parquet below."""
+        from pyarrow import parquet
+
+        if self.files is None:
+            return [(parquet.read_metadata(each).num_rows, each.stat().st_size) for each in parquet_files(Path(self.path))]
+        return [(parquet.read_metadata(each.path, filesystem=self.files).num_rows, int(each.size)) for each in self._parquet()]
+
+    def observations(self) -> Iterator[Observation]:
+        """Yield what the files of Parquet below hold, one file after the other: thousands of segments are not held open at once. Raise `OSError`."""
+        if self.files is None:
+            for file in parquet_files(Path(self.path)):
+                yield from read_parquet(file)
+            return
+        from pyarrow import parquet
+
+        for each in self._parquet():
+            with self.files.open_input_file(each.path) as opened:
+                for batch in parquet.ParquetFile(opened).iter_batches():
+                    yield from from_batch(batch)
+
+    def _info(self) -> Any:
+        assert self.files is not None, "it is asked elsewhere alone"
+        return self.files.get_file_info(self.path)
+
+    def _below(self, *, recursive: bool) -> list[Any]:
+        from pyarrow import fs
+
+        assert self.files is not None, "it is asked elsewhere alone"
+        return list(self.files.get_file_info(fs.FileSelector(self.path, recursive=recursive, allow_not_found=True)))
+
+    def _parquet(self) -> list[Any]:
+        found = [each for each in self._below(recursive=True) if each.is_file and each.path.endswith(".parquet")]
+        return sorted((each for each in found if not each.base_name.startswith((".", "_"))), key=lambda each: str(each.path))
+
+    # Writing
+
+    def make(self) -> None:
+        """Make the folder and those above it; raise `OSError`."""
+        if self.files is None:
+            Path(self.path).mkdir(parents=True, exist_ok=True)
+        else:
+            self.files.create_dir(self.path, recursive=True)
+
+    def write_text(self, text: str) -> None:
+        """Write a file, whole or not at all; raise `OSError`."""
+        if self.files is not None:
+            self._put(text.encode())
+            return
+        file = Path(self.path)
+        unfinished = file.with_name(f".{file.name}.part")
+        unfinished.write_text(text, "utf-8")
+        os.replace(unfinished, file)
+
+    def write_parquet(self, rows: Iterable[Observation]) -> None:
+        """Write observations, whole or not at all; raise `OSError`."""
+        if self.files is None:
+            write_parquet(Path(self.path), rows)
+            return
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        buffer = BytesIO()
+        parquet.write_table(pa.Table.from_batches([to_batch(rows)]), buffer, compression="zstd")
+        self._put(buffer.getvalue())
+
+    def _put(self, content: bytes) -> None:
+        assert self.files is not None, "it is asked elsewhere alone"
+        is_of_objects = self.files.type_name in ("s3", "gcs")  # nothing is seen there before it is whole
+        folder, _, name = self.path.rpartition("/")
+        unfinished = self.path if is_of_objects else f"{folder}/.{name}.part"
+        with self.files.open_output_stream(unfinished) as opened:
+            opened.write(content)
+        if not is_of_objects:
+            self.files.move(unfinished, self.path)

@@ -1,0 +1,1 @@
+"""Cases over the wire: taps, Toxiproxy, real brokers, and the clusters that cases share."""

@@ -1,0 +1,178 @@
+"""The clusters that cases stand on: one for each set of settings, kept up while cases use it, and a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import trio
+
+from groupproof.chaos.wire.move_coordinator import offsets_partitions
+from groupproof.coordinator.machine.storage import partition_of
+from groupproof.harness.model.plan import Arm, BreakBroker, MoveCoordinator, Plan, Step
+from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
+from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
+from groupproof.protocol.faults import Move
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["CLUSTERS_MAX", "Ground", "Grounds", "World", "world_of"]
+
+CLUSTERS_MAX: Final = 2
+"""How many clusters are up at once."""
+
+
+_DEFAULTS: Final[Mapping[str, Any]] = {**COORDINATOR_DEFAULTS, "offsets.topic.num.partitions": 16}
+"""Partitions enough for the groups of many cases to be apart, and few enough to be loaded soon."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What a cluster must be like; `only` is the run of a case that has it for itself, `has_slow_disk` that its brokers' disks can be slowed."""
+
+    settings: tuple[tuple[str, Any], ...]
+    brokers: int
+    only: str | None = None
+    has_slow_disk: bool = False
+
+
+def world_of(plan: Plan, key: str, *, moves_by_killing: bool = False) -> World:
+    """Return the cluster that a plan needs; one that breaks brokers would break others' cases too."""
+    settings = tuple(sorted({**_DEFAULTS, **plan.coordinator}.items()))
+    breaks = any(isinstance(step, BreakBroker) or (moves_by_killing and _moves(step)) for step in plan.steps)
+    slows = any(isinstance(step, BreakBroker) and step.how == "slow-disk" for step in plan.steps)
+    return World(settings=settings, brokers=plan.brokers, only=key if breaks else None, has_slow_disk=slows)
+
+
+def _moves(step: Step) -> bool:
+    return isinstance(step, MoveCoordinator) or (isinstance(step, Arm) and isinstance(step.fault.action, Move))
+
+
+@dataclass(slots=True, eq=False)
+class Ground:
+    """A running cluster with what is known of it; `groups` are those of the cases on it, whose coordinators are to be apart."""
+
+    running: RunningCluster
+    where: Whereabouts
+    partitions: int
+    groups: set[str] = field(default_factory=set)
+
+    def is_free(self, group: str) -> bool:
+        """Tell whether no other case has its groups in the same partition of `__consumer_offsets`: they would be moved together."""
+        if not self.partitions:
+            return True
+        taken = {partition_of(each, self.partitions) for each in self.groups}
+        return partition_of(group, self.partitions) not in taken
+
+
+@dataclass(slots=True, eq=False)
+class _Kept:
+    ready: trio.Event = field(default_factory=trio.Event)
+    leave: trio.Event = field(default_factory=trio.Event)
+    ground: Ground | None = None
+    failure: Exception | None = None
+    users: int = 0
+
+
+class Grounds:
+    """Starts clusters of `subject` as they are asked for, `at_most` so many at a time; `run` keeps them."""
+
+    def __init__(self, subject: BrokerSubject, *, at_most: int = CLUSTERS_MAX) -> None:
+        self.logs: list[str] = []
+        self.provided_by = ""
+        self.ranges: Mapping[Api, tuple[int, int]] = {}
+        self._subject = subject
+        self._at_most = at_most
+        self._kept: dict[World, _Kept] = {}
+        self._changed = trio.Event()
+        self._nursery: trio.Nursery | None = None
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """End every cluster in the end, whatever happened."""
+        async with trio.open_nursery() as self._nursery:
+            yield
+            self._nursery.cancel_scope.cancel()
+
+    @asynccontextmanager
+    async def ground(self, world: World) -> AsyncIterator[Ground]:
+        """Have a cluster for as long as the context lasts; raise `BrokenEnvironment` where it does not come up."""
+        kept = await self._taken(world)
+        try:
+            await kept.ready.wait()
+            if kept.ground is None:
+                assert kept.failure is not None
+                raise kept.failure
+            yield kept.ground
+        finally:
+            kept.users -= 1
+            is_spoilt = world.only is not None or (kept.ground is not None and bool(kept.ground.running.deaths()))
+            if is_spoilt and not kept.users:
+                kept.leave.set()
+            self._tell()
+
+    async def _taken(self, world: World) -> _Kept:
+        """Return the world's cluster, started if there is none; wait for another to be left where there are too many."""
+        while True:
+            kept = self._kept.get(world)
+            if kept is not None and not kept.leave.is_set():
+                break
+            if kept is None and len(self._kept) < self._at_most:
+                kept = self._started(world)
+                break
+            idle = next((each for each in self._kept.values() if not each.users and not each.leave.is_set()), None)
+            if kept is None and idle is not None:
+                idle.leave.set()
+            await self._changed.wait()
+        kept.users += 1
+        return kept
+
+    def _started(self, world: World) -> _Kept:
+        assert self._nursery is not None
+        kept = self._kept[world] = _Kept()
+        self._nursery.start_soon(self._keep, world, kept)
+        return kept
+
+    async def _keep(self, world: World, kept: _Kept) -> None:
+        try:
+            async with self._subject_of(world).cluster(settings=dict(world.settings), brokers=world.brokers, topics={}) as running:
+                where = Whereabouts(running)
+                try:
+                    await where.learn()
+                    kept.ground = Ground(running, where, await _partitions(running))
+                    self._note(kept.ground)
+                    kept.ready.set()
+                    await kept.leave.wait()
+                finally:
+                    await where.close()
+        except Exception as error:
+            kept.failure = error
+        finally:
+            del self._kept[world]
+            kept.ready.set()
+            self._tell()
+
+    def _subject_of(self, world: World) -> BrokerSubject:
+        """Return what starts the world's brokers: for their disks to be slowed, Kafka's must be started for that."""
+        subject = self._subject
+        return replace(subject, has_slow_disk=True) if world.has_slow_disk and isinstance(subject, ApacheKafka) else subject
+
+    def _note(self, ground: Ground) -> None:
+        self.provided_by = ground.running.provided_by
+        self.ranges = ground.where.ranges
+        self.logs += [str(log) for log in ground.running.logs()]
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+
+async def _partitions(running: RunningCluster) -> int:
+    try:
+        return await offsets_partitions(running)
+    except (*GONE, NotSpoken):
+        return 0

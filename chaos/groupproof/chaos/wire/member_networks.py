@@ -1,0 +1,221 @@
+"""The ways between members and brokers over TCP: each member has a tap of its own, and before it a Toxiproxy where ways are to be impaired.
+
+A member knows the brokers by the addresses of its own ways alone: the tap writes them into every answer that names a broker. Frames are struck in
+the tap, bytes in Toxiproxy, in one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.model.plan import Impair
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.client_ids import Relabelled
+from groupproof.harness.subjects.networks.impairments import Receipt
+from groupproof.harness.subjects.networks.network import Calmed
+from groupproof.harness.subjects.tap.addresses import Named
+from groupproof.harness.subjects.tap.hub import Doors, Hub, Route, Serve, TcpDoors
+from groupproof.protocol.trace import Recorder
+
+if TYPE_CHECKING:
+    from groupproof.chaos.wire.toxiproxy import Proxy, Toxiproxy
+
+__all__ = ["MakeHub", "MemberEntrance", "ToxicNetwork"]
+
+MakeHub = Callable[[Doors], Hub]
+
+_ENDING_S: Final = 2.0
+"""How long connections may take to end once the members are gone."""
+
+_COUNTED_S: Final = 0.05
+"""How long Toxiproxy takes to count a connection that is over."""
+
+
+@dataclass(slots=True, eq=False)
+class _Way:
+    """How one member reaches one broker; `links` counts its open connections, `proxy` is None where nothing is to be impaired."""
+
+    member: str
+    route: Route
+    proxy: Proxy | None = None
+    links: int = 0
+    downs: int = 0
+    suffered: set[str] = field(default_factory=set)
+
+    @property
+    def node(self) -> int | None:
+        return self.route.node
+
+
+@dataclass(slots=True, eq=False)
+class _Impairment:
+    """One step in force, with the ways that suffer it, and how many connections did."""
+
+    step: Impair
+    receipt: Receipt
+    ways: list[_Way] = field(default_factory=list)
+    connections: int = 0
+
+    def covers(self, way: _Way) -> bool:
+        return (not self.step.members or way.member in self.step.members) and (not self.step.nodes or way.node in self.step.nodes)
+
+    def bit(self, way: _Way, connections: int) -> None:
+        if connections and not self.connections:
+            self.receipt("delivered", kind=self.step.toxics[0].kind, member=way.member, node=way.node)
+        self.connections += connections
+
+
+class ToxicNetwork:
+    """A `Network` for the driver. `server` is None where no way is ever impaired.
+
+    An impairment counts as delivered once a connection is under it, whether it was open before or not: Toxiproxy tells of a connection only what
+    it counted in the end, which the trace holds as events called `traffic`.
+    """
+
+    def __init__(
+        self, *, make_hub: MakeHub, brokers: Sequence[Named], recorder: Recorder, nursery: trio.Nursery, server: Toxiproxy | None, key: str,
+        is_flooded: Callable[[], bool] = lambda: False,
+    ) -> None:  # fmt: skip
+        self.is_flooded = is_flooded
+        self._make_hub = make_hub
+        self._brokers = brokers
+        self._recorder = recorder
+        self._nursery = nursery
+        self._server = server
+        self._key = key
+        self._stack = AsyncExitStack()
+        self._entrances: dict[str, MemberEntrance] = {}
+        self._ways: list[_Way] = []
+        self._active: dict[str, _Impairment] = {}
+        self._turn = trio.Lock()
+        self._unlinked = trio.Event()
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Close every proxy in the end, whatever happened."""
+        async with self._stack:
+            yield
+
+    async def entrance(self, member: str) -> MemberEntrance:
+        async with self._turn:
+            if member not in self._entrances:
+                entrance = self._entrances[member] = MemberEntrance()
+                hub = self._make_hub(_ToxicDoors(self, member, entrance, TcpDoors(nursery=self._nursery)))
+                for broker in self._brokers:
+                    entrance.addresses.append((await hub.route_to(broker.address, broker.node)).local)
+            return self._entrances[member]
+
+    async def impair(self, step: Impair, receipt: Receipt) -> None:
+        if self._server is None:
+            raise BrokenEnvironment(f"{step.name}: no Toxiproxy was started for this plan")
+        impairment = self._active[step.name] = _Impairment(step, receipt)
+        for way in self._ways:
+            if impairment.covers(way):
+                await self._suffer(way, impairment)
+
+    async def mend(self, name: str) -> Mapping[str, Any]:
+        impairment = self._active.pop(name, None)
+        if impairment is None:
+            return {}
+        for way in impairment.ways:
+            await self._recover(way, impairment)
+        return {"connections": impairment.connections}
+
+    async def tell_traffic(self) -> None:
+        """Record what Toxiproxy has counted of each way that somebody used; connections that are open still are not in it."""
+        with trio.move_on_after(_ENDING_S):
+            while any(way.links for way in self._ways):
+                await self._unlinked.wait()
+        await trio.sleep(_COUNTED_S)
+        for way in self._ways:
+            if way.proxy is not None:
+                traffic = await way.proxy.traffic()
+                body = {"name": "traffic", "received": dict(traffic.received), "sent": dict(traffic.sent)}
+                self._recorder.record("event", who="kit", client=way.member, node=way.node, body=body)
+
+    async def open_way(self, member: str, route: Route, serve: Callable[[_Way], Serve], doors: TcpDoors) -> Address:
+        """Open a way to a broker: a tap's port, and before it a proxy; whatever is in force acts on it."""
+        way = _Way(member, route)
+        host, port = await doors.open(serve(way), route)
+        self._ways.append(way)
+        if self._server is None:
+            return host, port
+        way.proxy = await self._stack.enter_async_context(self._server.proxy(f"{self._key}-{member}-{port}", f"{host}:{port}"))
+        for impairment in list(self._active.values()):
+            if impairment.covers(way):
+                await self._suffer(way, impairment)
+        return way.proxy.address
+
+    @asynccontextmanager
+    async def linked(self, way: _Way) -> AsyncIterator[None]:
+        """Count a connection for as long as it lasts."""
+        way.links += 1
+        for impairment in self._active.values():
+            if way in impairment.ways:
+                impairment.bit(way, 1)
+        try:
+            yield
+        finally:
+            way.links -= 1
+            self._unlinked.set()
+            self._unlinked = trio.Event()
+
+    async def _suffer(self, way: _Way, impairment: _Impairment) -> None:
+        if way.proxy is None or way in impairment.ways:
+            return
+        impairment.ways.append(way)
+        for number, each in enumerate(impairment.step.toxics):
+            if each.kind == "down":
+                impairment.bit(way, way.links)
+                way.downs += 1
+                if way.downs == 1:
+                    await way.proxy.disable()
+            else:
+                await way.proxy.add(each, f"{impairment.step.name}-{number}")
+        impairment.bit(way, 0 if any(each.kind == "down" for each in impairment.step.toxics) else way.links)
+
+    async def _recover(self, way: _Way, impairment: _Impairment) -> None:
+        assert way.proxy is not None
+        for number, each in enumerate(impairment.step.toxics):
+            if each.kind == "down":
+                way.downs -= 1
+                if way.downs == 0:
+                    await way.proxy.enable()
+            else:
+                await way.proxy.remove(each, f"{impairment.step.name}-{number}")
+
+
+class MemberEntrance:
+    """Where one member comes in. `names` are those of its processes that can't be told a client id (level 0): then its requests carry it."""
+
+    def __init__(self) -> None:
+        self.addresses: list[Address] = []
+        self.names: dict[int, str] = {}
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await trio.open_tcp_stream(host, port)
+
+
+@dataclass(frozen=True, slots=True)
+class _ToxicDoors:
+    """The doors of one member's tap."""
+
+    network: ToxicNetwork
+    member: str
+    entrance: MemberEntrance
+    doors: TcpDoors
+
+    async def open(self, serve: Serve, route: Route) -> Address:
+        return await self.network.open_way(self.member, route, lambda way: partial(self._serve, way, serve), self.doors)
+
+    async def _serve(self, way: _Way, serve: Serve, stream: trio.abc.Stream, peer: str) -> None:
+        named = Relabelled(stream, self.member) if self.entrance.names else stream
+        async with self.network.linked(way):
+            await serve(Calmed(named, self.network.is_flooded), peer)

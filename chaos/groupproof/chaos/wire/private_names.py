@@ -1,0 +1,105 @@
+"""Names of its own for each case, so that several share one cluster: a plan with them, and what was seen with the plan's names again. Pure.
+
+A name is changed wherever it stands by itself: in columns, in bodies, and in the subscriptions and assignments that bodies hold as bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from groupproof.harness.model.plan import Append, Grow, Plan, plan_from_json, plan_to_json
+from groupproof.harness.running.plans.member_control import DEFAULTS
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.wire.subscription import (
+    SubscriptionError,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+
+__all__ = ["Renaming", "groups_of", "topics_of"]
+
+_TRIES: Final = 200
+
+
+def groups_of(plan: Plan) -> tuple[str, ...]:
+    """Return the groups of the plan's members, in the order of the members."""
+    return tuple(dict.fromkeys(str(member.settings.get("group", DEFAULTS["group"])) for member in plan.members))
+
+
+def topics_of(plan: Plan) -> tuple[str, ...]:
+    """Return the topics that the plan declares, grows, fills or subscribes to."""
+    subscribed = (topic for member in plan.members for topic in member.settings.get("topics", DEFAULTS["topics"]))
+    return tuple(dict.fromkeys([*plan.topics, *(step.topic for step in plan.steps if isinstance(step, Grow | Append)), *subscribed]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renaming:
+    """`real` maps the plan's names to those on the cluster."""
+
+    real: Mapping[str, str]
+
+    @classmethod
+    def of(cls, plan: Plan, key: str, *, is_free: Callable[[str], bool] = lambda _: True) -> Renaming:
+        """Return names that end in `key`; where a group should not be called so (`is_free`), others of the same key are tried."""
+        groups = {group: next(filter(is_free, _tries(group, key)), f"{group}-{key}") for group in groups_of(plan)}
+        return cls(real={**{topic: f"{topic}-{key}" for topic in topics_of(plan)}, **groups})
+
+    def plan(self, plan: Plan) -> Plan:
+        """Return the plan with real names; each member names its group and its topics."""
+        named = {name: DEFAULTS[name] for name in ("group", "topics")}
+        members = tuple(replace(member, settings={**named, **member.settings}) for member in plan.members)
+        value = plan_to_json(replace(plan, members=members))
+        return plan_from_json({name: each if name == "coordinator" else _renamed(each, self.real) for name, each in value.items()})
+
+    def trace(self, seen: Trace) -> Trace:
+        """Return what was seen with the plan's names, without strangers: who speaks of a group that is none of the plan's is somebody else's client,
+        that had come to a port before it was ours."""
+        groups = set(self.real.values())
+        strange = {each.connection for each in seen if each.group is not None and each.group not in groups} - {None}
+        kept = (each for each in seen if each.connection not in strange)
+        return [replace(self.seen(each), seq=seq) for seq, each in enumerate(kept)]
+
+    def seen(self, seen: Observation) -> Observation:
+        """Return what was seen with the plan's names."""
+        back = {real: name for name, real in self.real.items()}
+        return replace(
+            seen,
+            group=back.get(seen.group, seen.group) if seen.group is not None else None,
+            partitions=tuple((back.get(topic, topic), index) for topic, index in seen.partitions),
+            offsets=tuple((back.get(topic, topic), index, offset) for topic, index, offset in seen.offsets),
+            body=_renamed(seen.body, back),
+        )
+
+
+def _tries(group: str, key: str) -> Iterator[str]:
+    yield f"{group}-{key}"
+    for number in range(1, _TRIES):
+        yield f"{group}-{key}-{number}"
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Mapping):
+        return {names.get(name, name): _blob(name, each, names) if isinstance(each, bytes) else _renamed(each, names) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_renamed(each, names) for each in value)
+    return value
+
+
+def _blob(name: str, blob: bytes, names: Mapping[str, str]) -> bytes:
+    """Return a subscription or an assignment with other topics; bytes that are neither stay as they are."""
+    with suppress(SubscriptionError):
+        if name == "metadata":
+            told = decode_subscription(blob)
+            owned = tuple((names.get(topic, topic), index) for topic, index in told.owned)
+            return encode_subscription(replace(told, topics=tuple(names.get(topic, topic) for topic in told.topics), owned=owned))
+        if name == "assignment" and blob:
+            given = decode_assignment(blob)
+            return encode_assignment(replace(given, partitions=tuple((names.get(topic, topic), index) for topic, index in given.partitions)))
+    return blob

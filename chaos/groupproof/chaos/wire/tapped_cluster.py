@@ -1,0 +1,68 @@
+"""Any running cluster as a plan's: faults on frames are the tap's, moves and broken machines the cluster's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groupproof.chaos.wire.move_coordinator import move_group
+from groupproof.coordinator.broker.interception import Interception
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.cluster import RunningCluster, Steered
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.readiness import create_topics
+from groupproof.harness.subjects.brokers.topic_admin import fill_topics, grow_topic
+from groupproof.protocol.faults import Fault, Move
+
+__all__ = ["TappedCluster"]
+
+
+class TappedCluster:
+    """A `DrivenCluster`; `groups` are those of the plan, by their real names, `topics` what it made."""
+
+    def __init__(
+        self, running: RunningCluster, where: Whereabouts, interception: Interception, *, groups: Sequence[str], topics: Sequence[str]
+    ) -> None:
+        self._running = running
+        self._where = where
+        self._interception = interception
+        self._groups = groups
+        self.topics = list(topics)
+
+    def arm(self, fault: Fault) -> None:
+        self._interception.arm(fault)
+
+    def release(self, name: str) -> None:
+        self._interception.release(name)
+
+    def heal(self, name: str) -> None:
+        self._interception.heal(name)
+
+    async def move(self, move: Move) -> None:
+        for group in self._groups:
+            await self.move_group(group, move)
+
+    async def move_group(self, group: str, move: Move) -> None:
+        await move_group(self._running, self._where, group, move)
+
+    async def grow(self, topic: str, partitions: int) -> None:
+        if topic not in self.topics:
+            self.topics.append(topic)
+            await create_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, replicas=len(self._where.nodes))
+        elif isinstance(self._running, Steered):
+            self._running.grow(topic, partitions)
+        else:
+            await grow_topic(self._running.connect, self._running.addresses[0], topic, partitions)
+
+    async def append(self, topic: str, partitions: int, records: int) -> None:
+        await fill_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, records)
+
+    async def coordinator_of(self, group: str) -> int:
+        return (await self._where.coordinator_of(group)).node_id
+
+    async def break_broker(self, node: int, how: str) -> None:
+        await self._running.break_broker(node, how)
+
+    async def mend_broker(self, node: int) -> None:
+        await self._running.mend_broker(node)
+        if deaths := self._running.deaths():
+            raise BrokenEnvironment("; ".join(deaths))

@@ -1,0 +1,1 @@
+"""From subscriptions to an assignment: range, roundrobin, sticky and cooperative-sticky. Pure."""

@@ -1,0 +1,168 @@
+"""The assignors sticky and cooperative-sticky: balance first, then move as little as can be (ASSIGN-06, KIP-54, KIP-429).
+
+Kafka's AbstractStickyAssignor knows two cases, and so does this: members that all subscribe to the same topics (here), and others
+(`sticky_general.py`). What a member claims to own counts only in the highest generation that claims it; two equal claims cancel out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from groupproof.clients.assignors.assignment import Assignment, Cluster, GroupMember
+from groupproof.clients.assignors.racks import Racks
+from groupproof.clients.assignors.sticky_general import balance
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["claims", "cooperative_sticky_assign", "in_hash_order", "sticky_assign"]
+
+_BUCKETS: Final = 16
+"""How many a new HashMap has."""
+
+
+def sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
+    """Return the assignment at once in force; its members are sorted by id."""
+    return _assigned(members, cluster)
+
+
+def cooperative_sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
+    """As sticky, but a partition that changes its owner is given to nobody yet: its old owner must give it back first (KIP-429)."""
+    assignment = _assigned(members, cluster)
+    owners = {partition: member.member_id for member in members for partition in _valid(member, cluster)}
+    owners |= {partition: member for member, owned in claims(members, cluster).items() for partition in owned}
+    return {member: [each for each in given if owners.get(each, member) == member] for member, given in assignment.items()}
+
+
+def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[TopicPartition]]:
+    """Return what each member owns for sure: claims on what is gone, outdone by a higher generation, or made twice, are dropped."""
+    generations = {member.member_id: member.generation for member in members}
+    claimants: dict[TopicPartition, list[str]] = {}
+    for member in members:
+        for partition in _valid(member, cluster):
+            claimants.setdefault(partition, []).append(member.member_id)
+    newest = {partition: max(generations[each] for each in who) for partition, who in claimants.items()}
+    sure = {
+        partition: first[0]
+        for partition, who in claimants.items()
+        if len(first := [each for each in who if generations[each] == newest[partition]]) == 1
+    }
+    return {member.member_id: [each for each in member.owned if sure.get(each) == member.member_id] for member in members}
+
+
+def _valid(member: GroupMember, cluster: Cluster) -> list[TopicPartition]:
+    """Return the claims on partitions that exist."""
+    return [(topic, number) for topic, number in dict.fromkeys(member.owned) if number < cluster.partitions.get(topic, 0)]
+
+
+def _assigned(listed: Sequence[GroupMember], cluster: Cluster) -> Assignment:
+    members = sorted(listed, key=lambda each: each.member_id)
+    topics = {frozenset(member.topics) for member in members}  # those too that do not exist: Kafka compares what was subscribed to
+    racks = Racks(members, cluster)
+    owned = claims(listed, cluster)
+    if len(topics) == 1:
+        existing = sorted(topic for topic in members[0].topics if cluster.partitions.get(topic, 0))
+        return _Even(members, existing, cluster, racks).assign(owned)
+    return balance(members, cluster, racks, owned)
+
+
+def in_hash_order(names: Sequence[str]) -> list[str]:
+    """Return names in the order in which Java's HashMap goes through them that they were put in one by one: by its buckets, which double when three in four are full."""
+    buckets = _BUCKETS
+    while len(names) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(names, key=lambda name: _spread(_java_hash(name)) & (buckets - 1))
+
+
+def _java_hash(text: str) -> int:
+    """Return String.hashCode of a text, as 32 bits without a sign."""
+    found = 0
+    units = text.encode("utf-16-be")
+    for at in range(0, len(units), 2):
+        found = (31 * found + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
+    return found
+
+
+def _spread(hashed: int) -> int:
+    return hashed ^ (hashed >> 16)
+
+
+def _by_number(partition: TopicPartition) -> tuple[int, str]:
+    """Order what a member keeps by partition, then topic: it keeps the first of each topic rather than all of one (AbstractStickyAssignor.assignOwnedPartitions)."""
+    return partition[1], partition[0]
+
+
+class _Even:
+    """All members subscribe to the same topics: each gets the quota, and the remainder goes one by one to the first that have room."""
+
+    def __init__(self, members: list[GroupMember], topics: list[str], cluster: Cluster, racks: Racks) -> None:
+        self._partitions = [(topic, number) for topic in topics for number in range(cluster.partitions[topic])]
+        self._racks = racks
+        self._given: Assignment = {member.member_id: [] for member in members}
+        self._quota, self._longer = divmod(len(self._partitions), len(members))
+        self._below: list[str] = []  # with less than the quota
+        self._at: list[str] = []  # with the quota, and perhaps one more
+
+    def assign(self, owned: Mapping[str, list[TopicPartition]]) -> Assignment:
+        wanted = set(self._partitions)
+        # Any order will do: the first with more than the quota keeps one more. Kafka's is that of its hash map.
+        for member in in_hash_order(list(owned)):
+            kept = [each for each in owned[member] if each in wanted and self._racks.may_keep(member, each)]
+            self._keep(member, sorted(kept, key=_by_number))
+        self._below.sort()
+        self._at.sort()
+        taken = {partition for given in self._given.values() for partition in given}
+        left = self._racks.rarest_first([partition for partition in self._partitions if partition not in taken])
+        self._deal(self._deal_by_rack(left))
+        return self._given
+
+    def _keep(self, member: str, owned: list[TopicPartition]) -> None:
+        """Let a member keep the first of what it has up to the quota; the first with more may keep one more."""
+        if len(owned) < self._quota:
+            self._given[member] = owned
+            self._below.append(member)
+        elif len(owned) > self._quota and self._longer > 0:
+            self._given[member] = owned[: self._quota + 1]
+            self._longer -= 1
+        else:
+            self._given[member] = owned[: self._quota]
+            self._at.append(member)
+
+    def _deal_by_rack(self, left: list[TopicPartition]) -> list[TopicPartition]:
+        """Deal what some member with room can have in its own rack; return the rest."""
+        if not self._racks.matter:
+            return left
+        rest: list[TopicPartition] = []
+        turn = 0
+        for partition in left:
+            order = [*self._below[turn:], *self._below[:turn]]
+            member = next((each for each in order if self._racks.match(each, partition)), None)
+            if member is not None:
+                place = self._below.index(member)
+                self._give(member, partition)
+                place += member in self._below
+                turn = place % len(self._below) if self._below else 0
+            elif (member := next((each for each in self._open() if self._racks.match(each, partition)), None)) is not None:
+                self._give(member, partition)
+            else:
+                rest.append(partition)
+        return rest
+
+    def _deal(self, left: list[TopicPartition]) -> None:
+        """Deal in turns to members below the quota, then one each to those at it."""
+        turns: list[str] = []
+        for partition in left:
+            turns = turns or list(self._below or self._open())
+            self._give(turns.pop(0), partition)
+
+    def _open(self) -> list[str]:
+        return self._at if self._longer > 0 else []
+
+    def _give(self, member: str, partition: TopicPartition) -> None:
+        self._given[member].append(partition)
+        count = len(self._given[member])
+        if member in self._below and count >= self._quota:
+            self._below.remove(member)
+            self._at.append(member)
+        elif count > self._quota:
+            self._at.remove(member)
+            self._longer -= 1

@@ -1,0 +1,107 @@
+"""The sticky assignment of members with different subscriptions: give to the poorest, then move until nothing gets better.
+
+Kafka's GeneralAssignmentBuilder in a smaller form. Topics with the fewest subscribers are dealt with first, since they leave the least
+choice; a partition moves only from a member that has at least two more than another subscriber.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from groupproof.clients.assignors.assignment import Assignment, Cluster, GroupMember
+from groupproof.clients.assignors.racks import Racks
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["balance"]
+
+_ROUNDS_MAX: Final = 1_000
+"""A bound on the rounds of moving; each round lowers the spread, so that it is never reached."""
+
+
+def balance(members: Sequence[GroupMember], cluster: Cluster, racks: Racks, owned: Mapping[str, list[TopicPartition]]) -> Assignment:
+    """Return each member's partitions: what it keeps of `owned`, then what it got."""
+    return _Balance(members, cluster, racks, owned).assign()
+
+
+class _Balance:
+    def __init__(self, members: Sequence[GroupMember], cluster: Cluster, racks: Racks, owned: Mapping[str, list[TopicPartition]]) -> None:
+        self._racks = racks
+        self._topics = {member.member_id: frozenset(member.topics) for member in members}
+        self._readers = {
+            topic: [each for each, topics in self._topics.items() if topic in topics]
+            for topic in sorted({topic for topics in self._topics.values() for topic in topics})
+        }
+        by_choice = sorted(self._readers, key=lambda topic: (len(self._readers[topic]), topic))
+        self._partitions = [(topic, number) for topic in by_choice for number in range(cluster.partitions.get(topic, 0))]
+        self._given: Assignment = {
+            member: [each for each in owned[member] if each[0] in topics and racks.may_keep(member, each)] for member, topics in self._topics.items()
+        }
+        self._movements = _Movements()
+        self._owner = {partition: member for member, given in self._given.items() for partition in given}
+
+    def assign(self) -> Assignment:
+        left = [partition for partition in self._partitions if partition not in self._owner]
+        self._give_to_poorest(left)
+        self._move(left)
+        self._move(self._partitions)
+        return self._given
+
+    def _give_to_poorest(self, left: list[TopicPartition]) -> None:
+        """Give within the rack where that is possible, and the rest to whoever has the least."""
+        for partition in self._racks.rarest_first(left) if self._racks.matter else []:
+            self._give(partition, [each for each in self._readers[partition[0]] if self._racks.match(each, partition)])
+        for partition in left:
+            if partition not in self._owner:
+                self._give(partition, self._readers[partition[0]])
+
+    def _give(self, partition: TopicPartition, candidates: Iterable[str]) -> None:
+        member = min(candidates, key=self._wealth, default=None)
+        if member is not None:
+            self._given[member].append(partition)
+            self._owner[partition] = member
+
+    def _wealth(self, member: str) -> tuple[int, str]:
+        return len(self._given[member]), member
+
+    def _move(self, partitions: list[TopicPartition]) -> None:
+        """Move partitions from the rich to the poor until a round changes nothing."""
+        for _ in range(_ROUNDS_MAX):
+            moved = [partition for partition in partitions if self._owner.get(partition) is not None and self._moves(partition)]
+            if not moved:
+                return
+
+    def _moves(self, partition: TopicPartition) -> bool:
+        owner = self._owner[partition]
+        readers = self._readers[partition[0]]
+        near = [each for each in readers if self._racks.match(each, partition)] if self._racks.matter else readers
+        for candidates in (near, readers):
+            poorest = min(candidates, key=self._wealth, default=owner)
+            if len(self._given[owner]) > len(self._given[poorest]) + 1:
+                self._hand_over(self._movements.instead_of(partition, owner, poorest), poorest)
+                return True
+        return False
+
+    def _hand_over(self, partition: TopicPartition, to: str) -> None:
+        owner = self._owner[partition]
+        self._given[owner].remove(partition)
+        self._given[to].append(partition)
+        self._owner[partition] = to
+        self._movements.note(partition, owner, to)
+
+
+class _Movements:
+    """What has moved from whom to whom, so that no partition goes one way while another of its topic goes the other (AbstractStickyAssignor.PartitionMovements)."""
+
+    def __init__(self) -> None:
+        self._of: dict[TopicPartition, tuple[str, str]] = {}
+
+    def instead_of(self, partition: TopicPartition, owner: str, to: str) -> TopicPartition:
+        """Return what to move: a partition of the topic that came the other way goes back first."""
+        first, _ = self._of.get(partition, (owner, to))
+        return next((each for each, pair in self._of.items() if each[0] == partition[0] and pair == (to, first)), partition)
+
+    def note(self, partition: TopicPartition, owner: str, to: str) -> None:
+        first, _ = self._of.pop(partition, (owner, to))
+        if first != to:
+            self._of[partition] = (first, to)

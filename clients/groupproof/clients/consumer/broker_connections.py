@@ -1,0 +1,122 @@
+"""The brokers as a client knows them: addresses, and one connection for each lane to each of them (trio)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import trio
+
+from groupproof.clients.consumer.connection import Answered, Connect, Connection, Observer
+from groupproof.clients.outputs import Node
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.error_responses import error_of
+
+__all__ = ["ANY", "FETCH", "Brokers"]
+
+ANY: Final = "any"
+"""The lane of requests that every broker answers: lookups and metadata."""
+
+FETCH: Final = "fetch"
+"""The lane of requests about records."""
+
+_TIMED: Final = (ANY, FETCH)
+_REFUSED: Final = frozenset(
+    {Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH}
+)
+_Key = tuple[str, int, str]
+
+
+class Brokers:
+    """Opens connections when they are needed. `lost(node, lane, reason)` tells of each that ended, node None for the lane `any`.
+
+    With `hangs_up` one is closed when the coordinator has refused something over it.
+    """
+
+    def __init__(
+        self,
+        connect: Connect,
+        bootstrap: Sequence[tuple[str, int]],
+        nursery: trio.Nursery,
+        *,
+        client_id: str,
+        versions: Mapping[Api, int],
+        shares_connections: bool,
+        timeout_s: float,
+        hangs_up: bool = False,
+        lost: Callable[[Node | None, str, Exception], None],
+        observer: Observer | None = None,
+    ) -> None:
+        self._connect, self._nursery = connect, nursery
+        self._client_id, self._versions, self._shares, self._lost = client_id, versions, shares_connections, lost
+        self._timeout_s, self._observer, self._numbers, self._hangs_up = timeout_s, observer, itertools.count(1), hangs_up
+        self._addresses = list(bootstrap)
+        self._nodes: dict[int, tuple[str, int]] = {}
+        self._open: dict[_Key, Connection] = {}
+        self._turn = 0
+
+    def learn(self, nodes: Mapping[int, tuple[str, int]]) -> None:
+        """Take the addresses that Metadata tells."""
+        self._nodes = dict(nodes)
+
+    def node(self, node_id: int) -> Node | None:
+        address = self._nodes.get(node_id)
+        return None if address is None else Node(node_id=node_id, host=address[0], port=address[1])
+
+    def send(self, to: Node | None, lane: str, api: Api, body: Mapping[str, Any], answered: Answered) -> None:
+        """Send to `to` (None: any broker) over its connection of this lane."""
+        host, port = self._any_address() if to is None else (to.host, to.port)
+        key = (host, port, "" if self._shares else lane)
+        connection = self._open.get(key)
+        if connection is None:
+            connection = self._opened(key, to, lane)
+        connection.send(api, body, self._parting(key, connection, api, answered) if self._hangs_up and api in _REFUSED else answered)
+
+    def _parting(self, key: _Key, connection: Connection, api: Api, answered: Answered) -> Answered:
+        """Return what takes the answer, and closes the connection over a refusal once it is taken."""
+
+        def parts(body: dict[str, Any] | None) -> None:
+            answered(body)
+            if body is not None and error_of(api, body) and self._open.get(key) is connection:
+                self._forget(key).close()
+
+        return parts
+
+    def drop(self, to: Node | None, lanes: frozenset[str]) -> None:
+        """Close the connections of these lanes to `to` (None: to whatever broker they go)."""
+        for host, port, lane in list(self._open):
+            if (to is None or (host, port) == (to.host, to.port)) and (self._shares or lane in lanes):
+                self._forget((host, port, lane)).close()
+
+    def close(self) -> None:
+        for key in list(self._open):
+            self._forget(key).close()
+
+    def _any_address(self) -> tuple[str, int]:
+        """Stay with one broker as long as it serves; the next one is asked after a failure."""
+        known = list(self._nodes.values()) or self._addresses
+        connected = [(host, port) for host, port, lane in self._open if lane == ("" if self._shares else ANY)]
+        return next((each for each in connected if each in known or each in self._addresses), known[self._turn % len(known)])
+
+    def _opened(self, key: _Key, to: Node | None, lane: str) -> Connection:
+        host, port, _ = key
+
+        def closed(reason: Exception) -> None:
+            if self._open.get(key) is connection:
+                del self._open[key]
+                self._turn += 1
+                self._lost(to, lane, reason)
+
+        timeout_s = self._timeout_s if lane in _TIMED and not self._shares else math.inf
+        connection = Connection(
+            self._connect, host, port, client_id=self._client_id, versions=self._versions, closed=closed, timeout_s=timeout_s,
+            observer=self._observer, number=next(self._numbers),
+        )  # fmt: skip
+        self._open[key] = connection
+        self._nursery.start_soon(connection.run)
+        return connection
+
+    def _forget(self, key: _Key) -> Connection:
+        return self._open.pop(key)

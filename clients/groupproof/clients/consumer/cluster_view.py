@@ -1,0 +1,47 @@
+"""What Metadata told: brokers, leaders and the number of each topic's partitions. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from groupproof.clients.assignors.assignment import Cluster
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["ClusterView"]
+
+
+class ClusterView:
+    """The newest answer; empty before the first."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, tuple[str, int]] = {}
+        self.leaders: dict[TopicPartition, int] = {}
+        self.cluster = Cluster()
+        self.is_complete = False
+
+    def learn(self, body: Mapping[str, Any]) -> None:
+        """Take a Metadata answer; a topic in error has no partition."""
+        self.nodes = {each["node_id"]: (each["host"], each["port"]) for each in body["brokers"]}
+        racks = {each["node_id"]: each.get("rack") for each in body["brokers"]}
+        partitions = {topic["name"]: sorted(topic["partitions"], key=lambda each: int(each["partition_index"])) for topic in body["topics"]}
+        self.leaders = {
+            (name, each["partition_index"]): each["leader_id"] for name, told in partitions.items() for each in told if each["leader_id"] >= 0
+        }
+        self.cluster = Cluster(
+            partitions={name: len(told) for name, told in partitions.items()},
+            replica_racks={name: [_racks(each, racks) for each in told] for name, told in partitions.items()},
+        )
+        self.is_complete = all(len(told) > 0 for told in partitions.values())
+
+    def by_leader(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
+        """Return the partitions by their leader's node id; those without a leader are left out."""
+        found: dict[int, list[TopicPartition]] = {}
+        for partition in sorted(partitions):
+            if partition in self.leaders:
+                found.setdefault(self.leaders[partition], []).append(partition)
+        return found
+
+
+def _racks(partition: Mapping[str, Any], racks: Mapping[int, str | None]) -> frozenset[str]:
+    return frozenset(rack for node in partition["replica_nodes"] if (rack := racks.get(node)) is not None)

@@ -1,0 +1,134 @@
+"""Positions, and records on their way to the application: which offsets to ask for, what to deliver (pure but for what it is told).
+
+Kafka's `SubscriptionState` and `Fetcher`, as far as offsets go: record values are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.records import RecordsError, read_batches
+
+__all__ = ["Delivery", "Fetching", "grouped"]
+
+_PARTITION_BYTES_MAX: Final = 1 << 20
+_OFFSET_OUT_OF_RANGE: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """Records of one partition that the application got: offsets `first` to `last`."""
+
+    partition: TopicPartition
+    first: int
+    last: int
+
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1
+
+
+class Fetching:
+    """`positions` are the offsets the application reads next; what is buffered behind them is lost with the partition."""
+
+    def __init__(self) -> None:
+        self.positions: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
+        self._buffered: deque[Delivery] = deque()
+        self._in_flight: dict[int, dict[TopicPartition, int]] = {}
+
+    @property
+    def has_buffered(self) -> bool:
+        return bool(self._buffered)
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget where partitions stood: they were assigned anew."""
+        for partition in partitions:
+            self.forget(partition)
+
+    def forget(self, partition: TopicPartition) -> None:
+        self.positions.pop(partition, None)
+        self._ends.pop(partition, None)
+        self._buffered = deque(each for each in self._buffered if each.partition != partition)
+
+    def stand(self, partition: TopicPartition, offset: int) -> None:
+        """Set the position of a partition that has none; a later answer does not move it."""
+        if partition not in self.positions:
+            self.positions[partition] = self._ends[partition] = offset
+
+    def unpositioned(self, owned: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+        return frozenset(each for each in owned if each not in self.positions)
+
+    def requests(
+        self, owned: Iterable[TopicPartition], leaders: Mapping[TopicPartition, int], max_wait_ms: int
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield a Fetch body for each leader that none is in flight to; nothing while records wait to be delivered."""
+        if self._buffered:
+            return
+        by_node: dict[int, list[TopicPartition]] = {}
+        for partition in sorted(owned):
+            node = leaders.get(partition)
+            if node is not None and node not in self._in_flight and partition in self._ends:
+                by_node.setdefault(node, []).append(partition)
+        for node, partitions in by_node.items():
+            self._in_flight[node] = {partition: self._ends[partition] for partition in partitions}
+            yield node, self._body(partitions, max_wait_ms)
+
+    def _body(self, partitions: list[TopicPartition], max_wait_ms: int) -> dict[str, Any]:
+        asked = [(each, {"partition": each[1], "fetch_offset": self._ends[each], "partition_max_bytes": _PARTITION_BYTES_MAX}) for each in partitions]
+        topics = tuple({"topic": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked))
+        return {"max_wait_ms": max_wait_ms, "min_bytes": 1, "max_bytes": 50 * _PARTITION_BYTES_MAX, "session_epoch": -1, "topics": topics}
+
+    def answered(self, node: int, body: Mapping[str, Any] | None) -> bool:
+        """Buffer what a Fetch brought; return whether the metadata or a position needs a fresh look."""
+        asked = self._in_flight.pop(node, {})
+        if body is None or body["error_code"]:
+            return True
+        told = (((topic["topic"], each["partition_index"]), each) for topic in body["responses"] for each in topic["partitions"])
+        # An answer to a question asked before the partition was assigned anew counts no more.
+        results = [self._take(partition, each) for partition, each in told if asked.get(partition) == self._ends.get(partition)]
+        return not all(results)
+
+    def _take(self, partition: TopicPartition, told: Mapping[str, Any]) -> bool:
+        if told["error_code"]:
+            if told["error_code"] == _OFFSET_OUT_OF_RANGE:
+                self.forget(partition)
+            return False
+        try:
+            batches = list(read_batches(told["records"] or b""))
+        except RecordsError:
+            return False
+        for batch in batches:
+            start = self._ends.get(partition)
+            if start is not None and batch.last_offset >= start:
+                self._buffered.append(Delivery(partition=partition, first=max(start, batch.base_offset), last=batch.last_offset))
+                self._ends[partition] = batch.last_offset + 1
+        return True
+
+    def deliver(self, owned: frozenset[TopicPartition], records_max: int) -> list[Delivery]:
+        """Hand over at most `records_max` records of `owned`, and move the positions behind them."""
+        delivered: list[Delivery] = []
+        left = records_max
+        while self._buffered and left > 0:
+            each = self._buffered.popleft()
+            if each.partition not in owned:
+                continue
+            last = min(each.last, each.first + left - 1)
+            if last < each.last:
+                self._buffered.appendleft(Delivery(partition=each.partition, first=last + 1, last=each.last))
+            delivered.append(Delivery(partition=each.partition, first=each.first, last=last))
+            self.positions[each.partition] = last + 1
+            left -= last - each.first + 1
+        return delivered
+
+
+def grouped(asked: Iterable[tuple[TopicPartition, Any]]) -> list[tuple[str, list[Any]]]:
+    """Return the values by topic, in the order given."""
+    topics: dict[str, list[Any]] = {}
+    for (topic, _), value in asked:
+        topics.setdefault(topic, []).append(value)
+    return list(topics.items())

@@ -1,0 +1,79 @@
+"""Finding the coordinator, and finding it again: one lookup at a time, with a growing pause between fruitless ones (CLIENT-01 to CLIENT-06)."""
+
+from __future__ import annotations
+
+from groupproof.clients.member.member_core import Core
+from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.outputs import Drop, Node
+from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Reaction
+from groupproof.protocol.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
+
+__all__ = ["Finder"]
+
+
+class Finder:
+    """Looks the coordinator up whenever it is unknown. A coordinator that never answered well does not end the growing of the pause."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._failures = 0
+        self._not_before_ms = 0
+        self._is_unproven = False
+
+    @property
+    def is_looking(self) -> bool:
+        return bool(self._core.lookups)
+
+    def seek(self, now_ms: int) -> None:
+        """Send FindCoordinator if the coordinator is unknown, none is in flight and the pause is over."""
+        core = self._core
+        if core.coordinator is not None or self.is_looking:
+            return
+        if self._is_unproven:  # found, and lost again before it said anything good
+            self._is_unproven = False
+            self._failed(now_ms)
+        if now_ms < self._not_before_ms:
+            return
+        group = core.settings.group if core.policy.looks_up_own_group else f"{core.settings.group}-other"
+        request = FindCoordinatorRequest(coordinator_keys=(group,))
+        core.lookups = frozenset(core.send(request, now_ms) for _ in range(core.policy.lookups_at_once))
+
+    def next_ms(self) -> int | None:
+        """Return when `seek` will send, if it waits for nothing but time."""
+        if self._core.coordinator is not None or self.is_looking:
+            return None
+        return self._not_before_ms
+
+    def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
+        core = self._core
+        if pending.request_id not in core.lookups:
+            return
+        if Effect.ACCEPT in reaction and isinstance(response, FindCoordinatorResponse) and response.coordinators:
+            found = response.coordinators[0]
+            core.lookups = frozenset()
+            core.coordinator = Node(node_id=found.node_id, host=found.host, port=found.port)
+            core.session_ms = now_ms + core.session_timeout_ms
+            self._is_unproven = True
+            return
+        if Effect.IGNORE in reaction:  # and wait on, for an answer that has come
+            return
+        core.lookups -= {pending.request_id}
+        if answer is Lapse.TIMED_OUT:
+            core.out.append(Drop(to=None))
+        if not core.lookups:
+            self._failed(now_ms)
+
+    def proven(self) -> None:
+        """Note that the coordinator answered as one: the next lookup need not wait."""
+        self._failures = 0
+        self._is_unproven = False
+
+    def look_again(self) -> None:
+        """Forget the coordinator without dropping its connection, as some clients do before each JoinGroup."""
+        self._core.coordinator = None
+        self._is_unproven = False
+
+    def _failed(self, now_ms: int) -> None:
+        """Wait for Kafka's exponential backoff, without its jitter, so that a schedule is the same from run to run."""
+        self._failures += 1
+        self._not_before_ms = now_ms + self._core.backoff_ms(self._failures)

@@ -1,0 +1,113 @@
+"""The leader's part: remember who is in the generation, compute the assignment, and notice when the topics outgrow it (CLIENT-12, CLIENT-74)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from groupproof.clients.assignors.assignment import Assignment, GroupMember
+from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
+from groupproof.clients.member.member_core import Core
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.messages import JoinGroupResponse, JoinMember
+from groupproof.protocol.wire.subscription import Assignment as Blob
+from groupproof.protocol.wire.subscription import Subscription, SubscriptionError, decode_subscription, encode_assignment
+
+__all__ = ["Leading"]
+
+_VERSION_MAX: Final = 3
+"""The newest version of the subscription that there is (KIP-881)."""
+
+
+class Leading:
+    """Empty for a follower."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._members: list[GroupMember] = []
+        self._is_leader = False
+        self._skips = False
+        self._topics: frozenset[str] = frozenset()
+        self._counts: Mapping[str, int] | None = None
+        self._previous: Assignment = {}
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics whose metadata this member must watch beside its own: those of the group, for its leader."""
+        return self._topics
+
+    def joined(self, response: JoinGroupResponse) -> None:
+        """Take the generation's roles and, as its leader, its members; raise `SubscriptionError`."""
+        self._is_leader = response.leader == response.member_id
+        self._skips = response.skip_assignment
+        self._counts = None
+        self._members = [self._read(each) for each in response.members] if self._is_leader else []
+        self._topics = frozenset(topic for each in self._members for topic in each.topics)
+
+    def missing_topics(self) -> frozenset[str]:
+        """Return the group's topics that the metadata lacks; the leader assigns only with all of them."""
+        return self._topics - self._core.cluster.partitions.keys()
+
+    def assignments(self) -> list[tuple[str, bytes]]:
+        """Return each member's assignment for the leader's SyncGroup, nothing for a follower's.
+
+        A leader told to skip the assignment (JoinGroup v9, a static leader's restart) sends none, but watches the topics all the same.
+        """
+        core = self._core
+        if self._is_leader:
+            self._counts = self._snapshot()
+        if not self._is_leader and not core.policy.follower_assigns:
+            return []
+        if self._skips:
+            return []
+        members = self._members or [GroupMember(member_id=core.member_id, topics=core.topics)]
+        assignor = "sticky" if core.policy.leader_assigns == "at-once" else core.protocol or ""
+        assignment = self._deviant(ASSIGNORS[assignor](members, core.cluster))
+        return [(each, encode_assignment(Blob(partitions=tuple(sorted(owned))))) for each, owned in assignment]
+
+    def has_outgrown(self) -> bool:
+        """Tell whether partition counts of the group's topics changed since the leader assigned them."""
+        return self._counts is not None and self._core.policy.rejoins_on_growth and self._snapshot() != self._counts
+
+    def _read(self, member: JoinMember) -> GroupMember:
+        """Read a member's subscription, all but what a planted bug cannot."""
+        wanted = decode_subscription(member.metadata)
+        unread = {"none": False, "newer": wanted.version > 0, "later": wanted.version > _VERSION_MAX, "user-data": bool(wanted.user_data)}
+        if unread[self._core.policy.subscriptions_unread]:
+            raise SubscriptionError(f"subscription of version {wanted.version}")
+        return _member(member, wanted)
+
+    def _snapshot(self) -> dict[str, int]:
+        return {topic: self._core.cluster.partitions.get(topic, 0) for topic in self._topics}
+
+    def _deviant(self, assignment: Assignment) -> list[tuple[str, list[TopicPartition]]]:
+        """Return the assignment as it is sent, which is the one computed unless a bug is planted."""
+        kind = self._core.policy.leader_assigns
+        previous, self._previous = self._previous, assignment
+        everyone = sorted(assignment.items())
+        if kind == "only-with-partitions":
+            return [(each, owned) for each, owned in everyone if owned]
+        if kind == "itself-everything":
+            return [(self._core.member_id, [partition for _, owned in everyone for partition in owned])]
+        if kind == "itself-only":
+            return [(each, owned) for each, owned in everyone if each == self._core.member_id]
+        if kind == "drops-partition":
+            last = max((partition for _, owned in everyone for partition in owned), default=None)
+            return [(each, [partition for partition in owned if partition != last]) for each, owned in everyone]
+        if kind == "twice":
+            everything = [partition for _, owned in everyone for partition in owned]
+            return [(each, everything) for each, _ in everyone]
+        if kind == "previous" and previous:
+            return [(each, previous.get(each, [])) for each, _ in everyone]
+        return everyone
+
+
+def _member(member: JoinMember, wanted: Subscription) -> GroupMember:
+    return GroupMember(
+        member_id=member.member_id,
+        instance_id=member.group_instance_id,
+        topics=wanted.topics,
+        owned=wanted.owned,
+        generation=wanted.generation,
+        rack=wanted.rack,
+    )

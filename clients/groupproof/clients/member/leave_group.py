@@ -1,0 +1,105 @@
+"""Leaving the group: one LeaveGroup without resending, and the goodbye of close and unsubscribe (LEAVE-55, CLIENT-71 to CLIENT-73)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from groupproof.clients.member.member_core import NO_GENERATION, Core
+from groupproof.clients.member.offset_requests import Errands
+from groupproof.clients.outputs import CallbackKind, Gone
+from groupproof.protocol.vocabulary import MemberState
+from groupproof.protocol.wire.messages import HeartbeatRequest, LeaveGroupRequest, LeaveMember
+
+__all__ = ["Goodbye", "leave_group"]
+
+
+def leave_group(core: Core, now_ms: int, reason: str, *, forced: bool | None = None, timeout_ms: int | None = None) -> tuple[int, ...]:
+    """Send LeaveGroup if it is due, and reset in any case; return the requests sent.
+
+    `forced` leaves (True) or stays (False) whatever the kind of member; None: dynamic members leave, static ones stay (STATIC-15). A
+    member that has only the id of a 79 leaves too, so that the pending id goes.
+    """
+    policy = core.policy
+    is_joining = core.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
+    leaves = forced if forced is not None else core.settings.instance_id is None or policy.leaves_when_static
+    sent: list[int] = []
+    if leaves and core.has_coordinator and core.member_id and (policy.leaves_while_joining or not is_joining):
+        # A parked JoinGroup would hold the LeaveGroup back until the join completes: it goes by a connection of its own.
+        lane = "goodbye" if policy.leaves_on_own_connection or core.state is MemberState.PREPARING_REBALANCE else "group"
+        members = (LeaveMember(member_id=core.member_id if policy.leaves_by_id else "", group_instance_id=core.instance_id, reason=reason),)
+        request = LeaveGroupRequest(group_id=core.settings.group, members=members)
+        sent = [core.send(request, now_ms, lane=lane, timeout_ms=timeout_ms) for _ in range(policy.leaves)]
+        if policy.heartbeats_after_leave:
+            core.send(HeartbeatRequest(group_id=core.settings.group, generation_id=core.generation, member_id=core.member_id), now_ms, lane=lane)
+    core.reset(reason)
+    return tuple(sent)
+
+
+class _Stage(Enum):
+    COMMITTING = "committing"
+    HANDING_OVER = "handing over"
+    CALLING = "calling back"
+    LEAVING = "leaving"
+
+
+class Goodbye:
+    """Auto-commit, give the partitions back through the listener, leave, and say `Gone`; every stage is bounded by `close_timeout_ms`."""
+
+    def __init__(self, core: Core, errands: Errands) -> None:
+        self._core, self._errands = core, errands
+        self.stage: _Stage | None = None
+        self._closes = False
+        self._forced: bool | None = None
+        self._deadline_ms = 0
+        self._leaves: tuple[int, ...] = ()
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.stage is not None
+
+    def begin(self, now_ms: int, *, closes: bool, forced: bool | None) -> None:
+        """Begin to close (or to unsubscribe); a second call while one is under way only makes it a close."""
+        core = self._core
+        self._closes = self._closes or closes
+        if self.stage is not None:
+            return
+        self._forced = forced
+        self._deadline_ms = now_ms + core.settings.close_timeout_ms
+        self.stage = _Stage.COMMITTING
+        core.is_subscribed = False
+        commits = core.settings.auto_commit and core.policy.commits_on_close and core.state is MemberState.STABLE
+        if commits and core.owned and core.failure is None:
+            self._errands.commit("close", self._errands.own_positions(), now_ms, mode="close", timeout_ms=core.settings.close_timeout_ms)
+
+    def step(self, now_ms: int) -> None:
+        if self.stage is _Stage.COMMITTING and not self._errands.is_committing("close"):
+            self.stage = _Stage.HANDING_OVER
+        if self.stage is _Stage.HANDING_OVER and self._core.calling is None:
+            self._hand_over()
+        if self.stage is _Stage.CALLING and self._core.calling is None:
+            self._leave(now_ms)
+        if self.stage is _Stage.LEAVING and (now_ms >= self._deadline_ms or not self._is_leaving()):
+            self.stage = None
+            self._core.out.append(Gone(closed=self._closes))
+
+    def next_ms(self) -> int | None:
+        return self._deadline_ms if self.stage is _Stage.LEAVING else None
+
+    def _hand_over(self) -> None:
+        """Call revoked while the member still holds its generation, else lost (Kafka: onLeavePrepare)."""
+        core = self._core
+        self.stage = _Stage.CALLING
+        is_lost = core.is_lost or core.generation == NO_GENERATION or not core.member_id
+        if core.owned:
+            core.call(CallbackKind.LOST if is_lost else CallbackKind.REVOKED, core.owned)
+
+    def _leave(self, now_ms: int) -> None:
+        core = self._core
+        self.stage = _Stage.LEAVING
+        left_ms = max(1, self._deadline_ms - now_ms)
+        self._leaves = leave_group(core, now_ms, "the consumer is being closed", forced=self._forced, timeout_ms=left_ms)
+        core.owned = frozenset()
+        core.is_lost = False
+
+    def _is_leaving(self) -> bool:
+        return any(self._core.requests.is_pending(each) for each in self._leaves)

@@ -1,0 +1,298 @@
+"""The reference member: one consumer of the classic protocol as a pure machine.
+
+Time comes in as `now_ms`, answers as messages, chance as `draw`; what is to be done comes out as `Output`s. The driver performs them in
+order, feeds back what happens, calls `tick` when `next_deadline_ms` is reached, and `poll` when the application polls. What an answer
+means is looked up in `protocol/spec/classic_member.py`, as `Policy` bends it.
+
+    member = Member(MemberSettings(group="g", topics=("t",)))
+    for output in member.poll(now_ms=0):
+        ...  # Send(FindCoordinatorRequest)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Final
+
+from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.coordinator_lookup import Finder
+from groupproof.clients.member.heartbeats import Heartbeats
+from groupproof.clients.member.leave_group import Goodbye
+from groupproof.clients.member.member_core import Core
+from groupproof.clients.member.offset_requests import Errands
+from groupproof.clients.member.pending_requests import Pending, earliest
+from groupproof.clients.member.policy import REFERENCE, Policy
+from groupproof.clients.member.rebalance import Joining
+from groupproof.clients.outputs import Callback, Fail, Node, Output, Send
+from groupproof.protocol.rules.classic.member_reactions import UNREACHABLE, Answer, Lapse, Phase, Reaction
+from groupproof.protocol.vocabulary import Api, MemberState, TopicPartition
+from groupproof.protocol.wire.messages import (
+    FindCoordinatorResponse,
+    GroupResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    SyncGroupResponse,
+)
+
+_ELSEWHERE: Final = (15, 16)
+_ONE_CODE: Final = (HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
+
+__all__ = ["Member", "error_of"]
+
+
+class Member:
+    """One member. Every input returns the outputs it caused; inputs never raise for what a peer sent."""
+
+    def __init__(self, settings: MemberSettings, *, policy: Policy = REFERENCE, draw: Callable[[], float] = lambda: 0.5) -> None:
+        self._core = core = Core(settings, policy, draw)
+        self._finder = Finder(core)
+        self._errands = Errands(core)
+        self._heartbeats = Heartbeats(core)
+        self._joining = Joining(core, self._errands, self._finder, self._heartbeats)
+        self._goodbye = Goodbye(core, self._errands)
+        self._is_failure_told = False
+
+    # What the member is
+
+    @property
+    def settings(self) -> MemberSettings:
+        return self._core.settings
+
+    @property
+    def policy(self) -> Policy:
+        return self._core.policy
+
+    @property
+    def member_id(self) -> str:
+        return self._core.member_id
+
+    @property
+    def generation(self) -> int:
+        return self._core.generation
+
+    @property
+    def state(self) -> MemberState:
+        return self._core.state
+
+    @property
+    def coordinator(self) -> Node | None:
+        return self._core.coordinator
+
+    @property
+    def owned(self) -> frozenset[TopicPartition]:
+        """The partitions that the application holds, by the callbacks it was given."""
+        return self._core.owned
+
+    @property
+    def calling(self) -> Callback | None:
+        """The callback that runs now; the application polls nothing meanwhile."""
+        return self._core.calling
+
+    @property
+    def failure(self) -> Fail | None:
+        return self._core.failure
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether the member is STABLE and its assignment in force."""
+        return self._core.state is MemberState.STABLE and self._joining.is_idle and self.calling is None
+
+    @property
+    def metadata_topics(self) -> frozenset[str]:
+        """The topics whose metadata the driver must keep fresh."""
+        return frozenset(self._core.topics) | self._joining.leading.topics
+
+    # Inputs
+
+    def poll(self, now_ms: int, positions: Mapping[TopicPartition, int]) -> list[Output]:
+        """Do what the application's poll does; `positions` are the offsets it would read next, for the commits that the member does by itself."""
+        core = self._core
+        core.positions = positions
+        self._heartbeats.polled(now_ms)
+        self._tell_failure()
+        if core.is_taking_part:
+            self._heartbeats.beat_from_poll(now_ms)
+            self._errands.auto_commit(now_ms)
+            self._joining.step(now_ms)
+        return self._outcome(now_ms)
+
+    def tick(self, now_ms: int) -> list[Output]:
+        """Give up what is overdue, and do what the timers ask for."""
+        for pending in self._core.requests.overdue(now_ms):
+            self._react(pending, Lapse.TIMED_OUT, None, now_ms)
+        return self._outcome(now_ms)
+
+    def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
+        """Take an answer; one to a request that is no longer in flight is ignored."""
+        pending = self._core.requests.take(request_id)
+        if pending is not None:
+            answer = error_of(message)
+            if answer not in _ELSEWHERE and pending.to is not None:
+                self._finder.proven()
+            self._react(pending, answer, message, now_ms)
+        return self._outcome(now_ms)
+
+    def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
+        """Take it that a request's connection is gone, or could not be made, before the answer came."""
+        pending = self._core.requests.take(request_id)
+        if pending is not None:
+            self._react(pending, Lapse.DISCONNECTED, None, now_ms)
+        return self._outcome(now_ms)
+
+    def disconnected(self, to: Node, now_ms: int) -> list[Output]:
+        """Take it that a connection to `to` is gone, after its requests were told `unanswered` (CLIENT-05)."""
+        if to == self._core.coordinator:
+            self._core.forget_coordinator()
+        return self._outcome(now_ms)
+
+    def metadata(self, cluster: Cluster, now_ms: int) -> list[Output]:
+        """Take the newest view of the topics in `metadata_topics`; one that does not exist has 0 partitions."""
+        self._core.cluster = cluster
+        self._joining.metadata_changed(now_ms)
+        return self._outcome(now_ms)
+
+    def callback_done(self, now_ms: int) -> list[Output]:
+        """Go on: the application's callback returned."""
+        self._core.called()
+        return self._outcome(now_ms)
+
+    def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
+        """Change the subscription, or take part again after `unsubscribe`; the next poll joins (CLIENT-74)."""
+        core = self._core
+        core.topics = topics
+        if not core.is_subscribed:
+            core.is_subscribed = True
+            self._joining.abandon()
+        return self._outcome(now_ms)
+
+    def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_sync: bool) -> list[Output]:
+        """Commit for the application; ends in `Committed` with this token."""
+        policy = self._core.policy
+        shifted = {each: offset + policy.commit_shift for each, offset in offsets.items()} if policy.commit_shift else offsets
+        self._errands.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
+        return self._outcome(now_ms)
+
+    def fail(self, error: str, message: str, now_ms: int) -> list[Output]:
+        """End the member's part for a reason of the driver's own: what the application's poll would raise."""
+        self._core.fail(error, message)
+        return self._outcome(now_ms)
+
+    def fetch_offsets(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> list[Output]:
+        """Ask for committed offsets; ends in `Fetched` with this token."""
+        self._errands.fetch(token, partitions, now_ms)
+        return self._outcome(now_ms)
+
+    def unsubscribe(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
+        """Give everything back and leave; ends in `Gone(closed=False)`. `leave` forces it either way (KIP-1092)."""
+        self._goodbye.begin(now_ms, closes=False, forced=leave)
+        return self._outcome(now_ms)
+
+    def close(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
+        """Say goodbye for good; ends in `Gone(closed=True)`."""
+        self._goodbye.begin(now_ms, closes=True, forced=leave)
+        return self._outcome(now_ms)
+
+    # Deadlines
+
+    def next_deadline_ms(self) -> int | None:
+        """Return when `tick` has something to do, or None."""
+        core = self._core
+        finder_ms = self._finder.next_ms() if core.coordinator is None and self._needs_coordinator() else None
+        joining_ms = self._joining.next_ms() if core.policy.joins_from == "background" else None
+        parts_ms = self._heartbeats.next_ms(), self._errands.next_ms(), self._goodbye.next_ms()
+        return earliest(core.requests.next_deadline_ms(), *parts_ms, finder_ms, joining_ms)
+
+    def next_poll_ms(self) -> int | None:
+        """Return when a `poll` has something to do that `tick` must leave to it, or None."""
+        return earliest(self._joining.next_ms(), self._errands.next_poll_ms() if self._core.is_taking_part else None)
+
+    # Within
+
+    def _react(self, pending: Pending, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
+        """Do what the table says, the shared effects first, then the part that sent the request."""
+        core, api = self._core, pending.message.api
+        phase = core.phase(pending)
+        assert (api, phase) not in UNREACHABLE, f"{api.title} was answered to a member that is {phase.value}: {UNREACHABLE[api, phase]}"
+        reaction = core.reaction(api, answer, phase)
+        for effect in reaction.effects:
+            core.apply(effect, pending, answer, response, now_ms)
+        self._settle(pending, answer, response, reaction, phase, now_ms)
+
+    def _settle(self, pending: Pending, answer: Answer, response: GroupResponse | None, reaction: Reaction, phase: Phase, now_ms: int) -> None:
+        api = pending.message.api
+        if api is Api.HEARTBEAT:
+            self._heartbeats.settled(pending, answer, response, reaction, now_ms)
+        elif api in (Api.JOIN_GROUP, Api.SYNC_GROUP):
+            self._joining.settled(pending, answer, response, reaction, phase, now_ms)
+        elif api is Api.FIND_COORDINATOR:
+            self._finder.settled(pending, answer, response, reaction, now_ms)
+        elif api in (Api.OFFSET_COMMIT, Api.OFFSET_FETCH):
+            self._errands.settled(pending, answer, response, reaction, now_ms)
+
+    def _outcome(self, now_ms: int) -> list[Output]:
+        """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
+        core = self._core
+        self._step(now_ms)
+        if core.policy.joins_from == "background" or (core.out and _is_more_than_sent(core.out)):
+            self._step(now_ms)
+        out, core.out = core.out, []
+        return out
+
+    def _step(self, now_ms: int) -> None:
+        core = self._core
+        self._heartbeats.step(now_ms)
+        if self._errands.under_way:
+            self._errands.step(now_ms)
+        if core.policy.joins_from == "background":
+            self._joining.step(now_ms)
+        if self._goodbye.stage is not None:
+            self._goodbye.step(now_ms)
+        while core.stranded:
+            self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
+        if core.coordinator is None and self._needs_coordinator():
+            self._finder.seek(now_ms)
+
+    def _needs_coordinator(self) -> bool:
+        core, policy = self._core, self._core.policy
+        is_due = core.is_taking_part or (policy.looks_up_outside_groups and not self._errands.is_idle)
+        return policy.looks_up and is_due
+
+    def _tell_failure(self) -> None:
+        core = self._core
+        if core.failure is not None and not self._is_failure_told:
+            self._is_failure_told = True
+            core.out.append(core.failure)
+
+
+def _is_more_than_sent(outputs: list[Output]) -> bool:
+    for each in outputs:  # noqa: SIM110  # the hottest loop of a member: `any` costs more than it looks at
+        if type(each) is not Send:
+            return True
+    return False
+
+
+def error_of(message: GroupResponse) -> int:
+    """Return the code that decides: of several, the first that is not 0."""
+    if isinstance(message, _ONE_CODE):
+        return message.error_code
+    return next(filter(None, _codes(message)), 0)
+
+
+def _codes(message: GroupResponse) -> list[int]:
+    if isinstance(message, FindCoordinatorResponse):
+        return [each.error_code for each in message.coordinators]
+    if isinstance(message, LeaveGroupResponse):
+        return [message.error_code, *(each.error_code for each in message.members)]
+    if isinstance(message, OffsetCommitResponse):
+        return [each.error_code for topic in message.topics for each in topic.partitions]
+    if isinstance(message, OffsetFetchResponse):
+        groups = message.groups
+        return [
+            *(group.error_code for group in groups),
+            *(each.error_code for group in groups for topic in group.topics for each in topic.partitions),
+        ]
+    return []

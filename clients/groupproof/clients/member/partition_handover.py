@@ -1,0 +1,100 @@
+"""Handing partitions over: what a member gives up before it joins, claims in its subscription, and takes after it synced.
+
+Eager: everything is revoked before JoinGroup (CLIENT-62). Cooperative (KIP-429): only what went is revoked, after SyncGroup, and a member
+that revoked something joins again so that it can be given to its next owner.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from groupproof.clients.member.member_core import Core
+from groupproof.clients.outputs import CallbackKind
+from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
+from groupproof.protocol.wire.subscription import Subscription, encode_subscription
+
+__all__ = ["HandOver"]
+
+
+class HandOver:
+    """Decides which callbacks a rebalance needs; the core runs them and keeps what is owned."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._was_lost = False
+        self._owned_before: frozenset[TopicPartition] = frozenset()
+
+    @property
+    def _is_cooperative(self) -> bool:
+        """Tell by what rules this member hands over: a list with an eager assignor in it makes it eager (ConsumerCoordinator, KIP-429)."""
+        core, listed = self._core, [name in COOPERATIVE for name in self._core.settings.assignors]
+        where = core.policy.cooperative_where
+        if where == "agreed":
+            return core.protocol in COOPERATIVE
+        return any(listed) if where == "any-listed" else all(listed)
+
+    def subscription(self, assignor: str) -> bytes:
+        """Return the metadata of one protocol in JoinGroup: topics, what is owned, the generation it was got in, the rack."""
+        core = self._core
+        topics = tuple(reversed(core.topics)) if core.policy.topics_reversed else core.topics
+        user_data = struct.pack(">i", core.generation) if assignor in COOPERATIVE else core.policy.subscription_user_data
+        subscription = encode_subscription(
+            Subscription(
+                topics=topics if core.policy.topics_listed == "all" else topics[:1],
+                owned=tuple(sorted(core.owned)) if core.policy.owned_in_subscription else (),
+                generation=core.generation,
+                rack=core.settings.rack,
+                user_data=user_data,
+                version=core.policy.subscription_version,
+                ends_before="owned partitions" if core.policy.ends_subscription_early else "",
+            )
+        )
+        return subscription + core.policy.subscription_tail
+
+    def lose(self) -> bool:
+        """Call lost for what the member owned in a generation it was dropped from; return whether a callback runs."""
+        core = self._core
+        if not core.is_lost:
+            return False
+        core.is_lost = False
+        self._was_lost = True
+        if not core.owned:
+            return False
+        core.call(CallbackKind.LOST, core.owned)
+        return True
+
+    def before_join(self) -> None:
+        """Give up before JoinGroup: eager everything, cooperative what is no longer subscribed."""
+        core = self._core
+        self._owned_before = core.owned
+        if self._was_lost:
+            self._was_lost = False
+        elif self._is_cooperative:
+            unwanted = frozenset(each for each in core.owned if each[0] not in core.topics)
+            if unwanted:
+                core.call(CallbackKind.REVOKED, unwanted)
+        elif core.generation >= 0 and core.policy.revokes in ("before-join", "twice"):
+            core.call(CallbackKind.REVOKED, core.owned)
+            if core.policy.revokes == "twice":
+                core.call(CallbackKind.REVOKED, core.owned)
+        elif core.policy.revokes == "never":
+            core.owned = frozenset()
+
+    def after_sync(self, assigned: frozenset[TopicPartition]) -> None:
+        """Take the new assignment: first what went is revoked, then what came is assigned."""
+        core = self._core
+        self._was_lost = False
+        went = core.owned - assigned
+        if self._is_cooperative:
+            went = {"what-went": went, "everything": core.owned, "nothing": frozenset()}[core.policy.cooperative_revokes]
+        came = assigned - (core.owned - went)
+        if core.policy.cooperative_where == "muddled" and core.protocol in COOPERATIVE:
+            came -= self._owned_before
+        if went and (self._is_cooperative or core.policy.revokes == "after-join"):
+            core.call(CallbackKind.REVOKED, went)
+            if self._is_cooperative and core.policy.cooperative_rejoins:
+                core.request_rejoin("partitions were revoked")
+        if core.policy.calls_assigned:
+            core.call(CallbackKind.ASSIGNED, came)
+        else:
+            core.owned |= came

@@ -1,0 +1,76 @@
+"""A member's requests in flight: what was sent as whom, where to, and until when an answer is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from groupproof.clients.outputs import Node
+from groupproof.protocol.wire.messages import GroupRequest
+
+__all__ = ["Pending", "Requests", "earliest"]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Pending:
+    """One request without its answer; `member_id` and `generation` are the member's when it was sent."""
+
+    request_id: int
+    message: GroupRequest
+    to: Node | None
+    lane: str
+    member_id: str
+    generation: int
+    deadline_ms: int
+    tag: Hashable = None
+
+
+class Requests:
+    """The requests in flight, by id; ids are never used again."""
+
+    def __init__(self) -> None:
+        self._pending: dict[int, Pending] = {}
+        self._last_id = 0
+
+    def new_id(self) -> int:
+        self._last_id += 1
+        return self._last_id
+
+    def add(self, pending: Pending) -> None:
+        self._pending[pending.request_id] = pending
+
+    def take(self, request_id: int) -> Pending | None:
+        """Return and forget the request; None for one that is not in flight (any more)."""
+        return self._pending.pop(request_id, None)
+
+    def is_pending(self, request_id: int) -> bool:
+        return request_id in self._pending
+
+    def any_to(self, to: Node) -> bool:
+        """Tell whether a request to this broker is in flight."""
+        return any(pending.to == to for pending in self._pending.values())
+
+    def take_where(self, holds: Callable[[Pending], bool]) -> list[Pending]:
+        """Return and forget all requests for which `holds`, in the order of sending."""
+        taken = [pending for pending in self._pending.values() if holds(pending)]
+        for pending in taken:
+            del self._pending[pending.request_id]
+        return taken
+
+    def overdue(self, now_ms: int) -> list[Pending]:
+        """Return and forget the requests whose deadline is reached."""
+        if not self._pending:
+            return []
+        return self.take_where(lambda pending: pending.deadline_ms <= now_ms)
+
+    def next_deadline_ms(self) -> int | None:
+        return min([pending.deadline_ms for pending in self._pending.values()]) if self._pending else None
+
+
+def earliest(*times_ms: int | None) -> int | None:
+    """Return the first of the times that are not None, None where all are."""
+    first_ms = None
+    for each_ms in times_ms:
+        if each_ms is not None and (first_ms is None or each_ms < first_ms):
+            first_ms = each_ms
+    return first_ms

@@ -1,0 +1,341 @@
+"""Join, sync and hand-over: the rebalance as the member lives it (CLIENT-10 to CLIENT-36, CLIENT-60 to CLIENT-65, KIP-394, KIP-429).
+
+`step` is what a poll may do: prepare (auto-commit, revoke), send JoinGroup, and put a new assignment in force. What follows from an
+answer alone (the SyncGroup after the JoinGroup's) happens at once, polled or not.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from groupproof.clients.member.coordinator_lookup import Finder
+from groupproof.clients.member.group_leader import Leading
+from groupproof.clients.member.heartbeats import Heartbeats
+from groupproof.clients.member.leave_group import leave_group
+from groupproof.clients.member.member_core import NO_GENERATION, Core
+from groupproof.clients.member.offset_requests import Errands
+from groupproof.clients.member.partition_handover import HandOver
+from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.outputs import NeedMetadata
+from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Phase, Reaction
+from groupproof.protocol.vocabulary import ErrorCode, MemberState, TopicPartition
+from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol, SyncAssignment, SyncGroupRequest, SyncGroupResponse
+from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment
+
+__all__ = ["Joining"]
+
+REASON_CHARS_MAX: Final = 255
+PROMPT_MS: Final = 100
+"""An assignment that takes no longer than this comes within the poll that asked for it, for those who can take it nowhere else."""
+_MISMATCH: Final = ErrorCode.INCONSISTENT_GROUP_PROTOCOL.name
+
+
+class _Stage(Enum):
+    IDLE = "idle"
+    COMMITTING = "committing before the partitions are revoked"
+    REVOKING = "revoking"
+    READY = "ready to send JoinGroup"
+    REFRESHING = "refreshing metadata before JoinGroup"
+    JOINING = "JoinGroup sent"
+    LEADING = "leader, waiting for metadata"
+    SYNCING = "SyncGroup sent"
+    AGAIN = "the same SyncGroup waits for a coordinator"
+    ADOPTED = "assignment received"
+
+
+class Joining:
+    """Walks one member through its rebalances."""
+
+    def __init__(self, core: Core, errands: Errands, finder: Finder, heartbeats: Heartbeats) -> None:
+        self._core, self._errands, self._finder, self._heartbeats = core, errands, finder, heartbeats
+        self._hand_over = HandOver(core)
+        self.leading = Leading(core)
+        self._stage = _Stage.IDLE
+        self._not_before_ms = self._synced_ms = 0
+        self._at_once = 0
+        self._joined_topics: tuple[str, ...] | None = None
+        self._joined_counts: dict[str, int] = {}
+        self._protocols: tuple[JoinProtocol, ...] = ()
+        self._assigned: frozenset[TopicPartition] = frozenset()
+        self._has_looked_again = False
+        self._is_refreshed = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether the assignment is in force and nothing of a rebalance is under way."""
+        return self._stage is _Stage.IDLE
+
+    @property
+    def is_parked(self) -> bool:
+        return self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING, _Stage.AGAIN)
+
+    def step(self, now_ms: int) -> None:
+        """Go as far as a poll can."""
+        core = self._core
+        if core.is_calling() or core.is_unpolled or not core.is_taking_part:
+            return
+        self._resume_if_reset()
+        if self._stage is _Stage.ADOPTED:
+            self._put_in_force()
+        if not core.is_calling() and not self.is_parked and self._hand_over.lose():
+            return
+        if self._stage is _Stage.IDLE and not core.is_calling() and self._is_needed():
+            self._prepare(now_ms)
+        if self._stage is _Stage.COMMITTING and not self._errands.is_committing("rebalance"):
+            self._stage = _Stage.REVOKING
+        if self._stage is _Stage.REVOKING:
+            self._stage = _Stage.READY
+            self._hand_over.before_join()
+        if self._stage is _Stage.READY and not core.is_calling():
+            self._join(now_ms)
+        if self._stage is _Stage.AGAIN and core.has_coordinator and now_ms >= self._not_before_ms:
+            self._sync(now_ms)
+
+    def next_ms(self) -> int | None:
+        """Return when `step` has something to do, if it waits for nothing but time."""
+        is_waiting = self._stage in (_Stage.READY, _Stage.AGAIN) and not self._core.is_calling() and self._core.has_coordinator
+        return self._not_before_ms if is_waiting and self._core.is_taking_part and not self._waits_for_a_commit() else None
+
+    def _waits_for_a_commit(self) -> bool:
+        return self._core.policy.commits_while_joining == "held" and self._errands.has_commit_in_flight
+
+    def metadata_changed(self, now_ms: int) -> None:
+        """Look at the cluster as it is now: a leader that waited for it assigns, one that finds its topics changed joins again (CLIENT-74)."""
+        if self._core.policy.rejoins_on_any_metadata:
+            self._core.request_rejoin("metadata was refreshed")
+        if self._stage is _Stage.REFRESHING:
+            self._stage, self._is_refreshed = _Stage.READY, True
+            self._join(now_ms)
+        elif self._stage is _Stage.LEADING and not self.leading.missing_topics():
+            self._sync(now_ms)
+
+    def abandon(self) -> None:
+        """Start from nothing, since the member left: an answer that still comes is no longer its own (CLIENT-20)."""
+        self._stage = _Stage.IDLE
+        self._joined_topics = None
+        self._not_before_ms = 0
+
+    # Before JoinGroup
+
+    def _is_needed(self) -> bool:
+        core = self._core
+        resubscribed = core.policy.rejoins_on_resubscribe and self._joined_topics != core.topics
+        return core.rejoin_reason is not None or self._joined_topics is None or resubscribed or self.leading.has_outgrown()
+
+    def _prepare(self, now_ms: int) -> None:
+        core = self._core
+        self._not_before_ms = max(self._not_before_ms, now_ms + core.policy.rejoin_delay_ms)
+        self._has_looked_again = False
+        commits = core.settings.auto_commit and core.policy.commits_before_revoke and core.state is MemberState.STABLE
+        positions = self._errands.own_positions() if commits else {}
+        if positions:
+            self._stage = _Stage.COMMITTING
+            self._errands.commit("rebalance", positions, now_ms, mode="rebalance", timeout_ms=core.settings.rebalance_timeout_ms)
+        else:
+            self._stage = _Stage.REVOKING
+
+    def _join(self, now_ms: int) -> None:
+        core = self._core
+        if core.policy.rediscovers_each_rebalance and not self._has_looked_again:
+            self._has_looked_again = True
+            self._finder.look_again()
+        if now_ms < self._not_before_ms or not core.has_coordinator or not core.is_taking_part:
+            return
+        if self._waits_for_a_commit():
+            return
+        if core.policy.refreshes_metadata_before_join and not self._is_refreshed:
+            self._stage = _Stage.REFRESHING
+            core.out.append(NeedMetadata(topics=frozenset(core.topics)))
+        else:
+            self._send_join(now_ms)
+
+    def _send_join(self, now_ms: int) -> None:
+        core, policy, settings = self._core, self._core.policy, self._core.settings
+        self._stage, self._is_refreshed = _Stage.JOINING, False
+        protocols = self._protocols if policy.rejoins_with == "first" and self._protocols else self._listed()
+        self._protocols, self._joined_topics, self._joined_counts = protocols, core.topics, self._counts()
+        core.was_reset_while_joining = False
+        core.state = MemberState.PREPARING_REBALANCE
+        is_session = policy.rebalance_timeout == "session"
+        request = JoinGroupRequest(
+            group_id=settings.group,
+            session_timeout_ms=settings.session_timeout_ms,
+            rebalance_timeout_ms=settings.session_timeout_ms if is_session else settings.rebalance_timeout_ms,
+            member_id=core.member_id if policy.joins_with_id else "",
+            group_instance_id=core.instance_id,
+            protocol_type=policy.protocol_type,
+            protocols=protocols,
+            reason=("the subscription or its partitions changed" if core.rejoin_reason is None else core.rejoin_reason)[:REASON_CHARS_MAX],
+        )
+        timeout_ms = round(settings.join_timeout_ms * policy.join_timeout_factor)
+        for _ in range(policy.joins_at_once):
+            core.attempt = core.send(request, now_ms, timeout_ms=timeout_ms)
+
+    def _listed(self) -> tuple[JoinProtocol, ...]:
+        return tuple(JoinProtocol(name=name, metadata=self._hand_over.subscription(name)) for name in self._core.settings.assignors)
+
+    def _counts(self) -> dict[str, int]:
+        return {topic: self._core.cluster.partitions[topic] for topic in self._core.topics if topic in self._core.cluster.partitions}
+
+    def _is_outdated(self) -> bool:
+        """Tell whether the subscription has changed since the last JoinGroup: its topics, or the partitions known of them."""
+        now = self._counts()
+        return self._joined_topics != self._core.topics or any(now.get(topic) != count for topic, count in self._joined_counts.items())
+
+    # Answers
+
+    def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, phase: Phase, now_ms: int) -> None:
+        """Go on after an answer to this member's JoinGroup or SyncGroup; the table's shared effects are done already."""
+        is_current = phase is Phase.CURRENT
+        if is_current and Effect.IGNORE in reaction:  # and wait on, for an answer that has come
+            return
+        if is_current:
+            self._core.attempt = None
+        if self._core.failure is not None:
+            return
+        if Effect.ACCEPT in reaction and isinstance(response, JoinGroupResponse):
+            self._adopt(response, now_ms)
+        elif Effect.ACCEPT in reaction and isinstance(response, SyncGroupResponse):
+            self._accept(response, now_ms)
+        elif is_current:
+            self._failed(answer, reaction, now_ms)
+
+    def _failed(self, answer: Answer, reaction: Reaction, now_ms: int) -> None:
+        """Be ready to join again: at once, unless told to back off or refused too often in a row."""
+        core = self._core
+        is_rejoin = self._stage is _Stage.JOINING and core.generation != NO_GENERATION
+        if is_rejoin and Effect.BACK_OFF in reaction and core.policy.failed_rejoin == "heartbeats":
+            core.state, core.rejoin_reason = MemberState.STABLE, None
+            self._stage = _Stage.IDLE
+            self._heartbeats.at_once(now_ms + core.backoff_ms())
+            return
+        if self._stage is _Stage.SYNCING and Effect.REDISCOVER in reaction and core.policy.failed_sync == "syncs":
+            self._stage, self._not_before_ms = _Stage.AGAIN, now_ms + core.backoff_ms()
+            return
+        if self._stage is _Stage.SYNCING and core.policy.failed_rejoin == "leaves" and answer != ErrorCode.REBALANCE_IN_PROGRESS:
+            leave_group(core, now_ms, "SyncGroup failed")
+        core.state = MemberState.UNJOINED
+        self._stage = _Stage.READY
+        if not core.policy.keeps_outdated_id and core.generation == NO_GENERATION and self._is_outdated():
+            core.member_id = ""
+        self._at_once = 0 if Effect.BACK_OFF in reaction else self._at_once + 1
+        if Effect.BACK_OFF in reaction or self._at_once > core.policy.immediate_rejoins_max:
+            self._not_before_ms = now_ms + core.backoff_ms()
+
+    def _adopt(self, response: JoinGroupResponse, now_ms: int) -> None:
+        """Take generation, id and protocol, then sync at once (CLIENT-11)."""
+        core = self._core
+        if (response.protocol_type or "consumer") != "consumer" or response.protocol_name not in core.settings.assignors:
+            core.fail(_MISMATCH, f"JoinGroup was answered with protocol {response.protocol_type}/{response.protocol_name}")
+            return
+        core.previous_generation = core.generation
+        core.member_id, core.generation, core.protocol = response.member_id, response.generation_id, response.protocol_name
+        if core.first_generation == NO_GENERATION:
+            core.first_generation = core.generation
+        core.state = MemberState.COMPLETING_REBALANCE
+        self._heartbeats.reset(now_ms)
+        self._stage = _Stage.LEADING
+        try:
+            self.leading.joined(response)
+        except SubscriptionError as error:
+            self._cannot_lead(error, now_ms)
+            return
+        missing = self.leading.missing_topics()
+        if missing:
+            core.out.append(NeedMetadata(topics=missing))
+        else:
+            self._sync(now_ms)
+
+    def _cannot_lead(self, error: SubscriptionError, now_ms: int) -> None:
+        """Fail for what cannot be read; a leader with the bug that reads less than there is tries for ever, as released ones do."""
+        core = self._core
+        if core.policy.subscriptions_unread == "none":
+            core.fail(_MISMATCH, f"a member's subscription cannot be read: {error}")
+            return
+        self._stage, core.state = _Stage.READY, MemberState.UNJOINED
+        self._not_before_ms = now_ms + core.backoff_ms()
+        core.request_rejoin("a member's subscription cannot be read")
+
+    def _sync(self, now_ms: int) -> None:
+        core = self._core
+        if not core.has_coordinator:  # lost while the leader waited for metadata
+            self._stage, core.state = _Stage.READY, MemberState.UNJOINED
+            return
+        self._stage, self._synced_ms = _Stage.SYNCING, now_ms
+        assignments = self.leading.assignments()
+        if not core.policy.syncs:
+            return
+        core.attempt = core.send(
+            SyncGroupRequest(
+                group_id=core.settings.group,
+                generation_id=self._sync_generation(),
+                member_id=core.member_id,
+                group_instance_id=core.instance_id,
+                protocol_type="consumer",
+                protocol_name=core.protocol if core.policy.sync_protocol == "agreed" else core.settings.assignors[0],
+                assignments=tuple(SyncAssignment(member_id=each, assignment=blob) for each, blob in assignments),
+            ),
+            now_ms,
+            timeout_ms=self._sync_timeout_ms(),
+        )
+
+    def _sync_timeout_ms(self) -> int:
+        policy, settings = self._core.policy, self._core.settings
+        parked_ms = settings.rebalance_timeout_ms if policy.sync_waits == "rebalance" else 0
+        return round(settings.request_timeout_ms * policy.sync_timeout_factor) + parked_ms
+
+    def _sync_generation(self) -> int:
+        core = self._core
+        if core.policy.sync_generation == "reset" and core.was_reset_while_joining:
+            return NO_GENERATION
+        return core.previous_generation if core.policy.sync_generation == "previous" else core.generation
+
+    def _accept(self, response: SyncGroupResponse, now_ms: int) -> None:
+        """Become STABLE; the assignment is in force with the next `step` (CLIENT-30, CLIENT-81)."""
+        core = self._core
+        if response.protocol_name not in (None, core.protocol):
+            core.fail(_MISMATCH, f"SyncGroup was answered with protocol {response.protocol_name}, JoinGroup with {core.protocol}")
+            return
+        try:
+            self._assigned = frozenset(decode_assignment(response.assignment).partitions)
+        except SubscriptionError as error:
+            core.fail(_MISMATCH, f"the assignment cannot be read: {error}")
+            return
+        if core.policy.takes == "everything":
+            self._assigned = frozenset((topic, number) for topic in core.topics for number in range(core.cluster.partitions.get(topic, 0)))
+        if not self._assigned and core.policy.empty_assignment != "accepted":
+            self._refuse_empty()
+            return
+        core.state = MemberState.STABLE
+        core.rejoin_reason, core.is_halted = None, False
+        core.is_prompt = now_ms - self._synced_ms <= PROMPT_MS
+        self._at_once = 0
+        self._stage = _Stage.ADOPTED
+        self._heartbeats.reset(now_ms)
+        if core.policy.heartbeat_right_after_sync:
+            self._heartbeats.at_once(now_ms)
+
+    def _refuse_empty(self) -> None:
+        core = self._core
+        self._stage, core.state = _Stage.READY, MemberState.UNJOINED
+        if core.policy.empty_assignment == "refused":
+            core.fail("EMPTY_ASSIGNMENT", "the leader assigned no partition")
+        else:
+            core.request_rejoin("the leader assigned no partition")
+
+    # After SyncGroup
+
+    def _put_in_force(self) -> None:
+        """Hand over by the listener, or join again if the subscription changed meanwhile (Kafka: onJoinComplete)."""
+        self._stage = _Stage.IDLE
+        if any(topic not in self._core.topics for topic, _ in self._assigned):
+            self._core.request_rejoin("the assignment holds topics that are no longer subscribed")
+            return
+        self._hand_over.after_sync(self._assigned)
+
+    def _resume_if_reset(self) -> None:
+        """Start over if a reset came while a SyncGroup was in flight or its assignment not yet in force."""
+        core = self._core
+        if core.state is MemberState.UNJOINED and self._stage in (_Stage.JOINING, _Stage.LEADING, _Stage.SYNCING, _Stage.AGAIN, _Stage.ADOPTED):
+            self._stage = _Stage.READY

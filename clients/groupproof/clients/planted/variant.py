@@ -1,0 +1,30 @@
+"""What a variant is: a name, a policy, and why it is legal or what it breaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.clients.member.policy import Policy
+
+__all__ = ["Variant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One deviation from the reference.
+
+    `breaks` are requirement ids, empty for a legal variant; `says` is a sentence about it, `seen` the released clients that do so.
+    `settings` are fields of `subscribe` without which the deviation cannot show (an instance id, an assignor).
+    """
+
+    name: str
+    says: str
+    policy: Policy
+    breaks: tuple[str, ...] = ()
+    seen: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_legal(self) -> bool:
+        return not self.breaks

@@ -1,0 +1,32 @@
+"""Named deviations from the reference member: what released clients may do differently, and bugs planted to prove that the kit finds them.
+
+`LEGAL` variants are clients that no case may fail. `MISBEHAVIOURS` each break a requirement; a case must catch each of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Final
+
+from groupproof.clients.planted.legal_variants import LEGAL
+from groupproof.clients.planted.misbehaviours_of_choices import CHOICES
+from groupproof.clients.planted.misbehaviours_of_reactions import REACTIONS
+from groupproof.clients.planted.variant import Variant
+
+__all__ = ["LEGAL", "MISBEHAVIOURS", "VARIANTS", "UnknownVariant", "Variant", "variant_named"]
+
+MISBEHAVIOURS: Final[tuple[Variant, ...]] = (*REACTIONS, *CHOICES)
+VARIANTS: Final[dict[str, Variant]] = {each.name: each for each in (*LEGAL, *MISBEHAVIOURS)}
+
+
+class UnknownVariant(Exception):
+    """There is no variant of this name; `str()` gives the nearest ones."""
+
+
+def variant_named(name: str) -> Variant:
+    """Raise `UnknownVariant`."""
+    try:
+        return VARIANTS[name]
+    except KeyError:
+        nearest = difflib.get_close_matches(name, VARIANTS, n=3, cutoff=0.5)
+        raise UnknownVariant(f"no variant {name!r}" + (f"; did you mean {', '.join(nearest)}?" if nearest else "")) from None

@@ -1,0 +1,1 @@
+"""The registered clients: which there are, how each is installed and run."""

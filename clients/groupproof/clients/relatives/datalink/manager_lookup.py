@@ -1,0 +1,38 @@
+"""Finding the active Manager, and finding it again (WORKER-10): any of the pair knows which it is."""
+
+from __future__ import annotations
+
+from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.outputs import Drop, Node
+from groupproof.clients.relatives.datalink.worker_requests import Post
+from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
+from groupproof.protocol.rules.classic.member_reactions import Answer, Lapse
+from groupproof.protocol.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, GroupResponse
+
+__all__ = ["Lookup"]
+
+
+class Lookup:
+    """One lookup at a time."""
+
+    def __init__(self, settings: WorkerSettings, post: Post) -> None:
+        self._settings, self._post = settings, post
+        self._in_flight: int | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        return self._in_flight is not None
+
+    def seek(self, now_ms: int) -> None:
+        self._in_flight = self._post.send(FindCoordinatorRequest(coordinator_keys=(self._settings.group,)), now_ms)
+
+    def has_found(self, pending: Pending, answer: Answer, response: GroupResponse | None) -> bool:
+        """Take the answer; return whether the coordinator is known now."""
+        self._in_flight = None
+        if answer == 0 and isinstance(response, FindCoordinatorResponse) and response.coordinators:
+            found = response.coordinators[0]
+            self._post.coordinator = Node(node_id=found.node_id, host=found.host, port=found.port)
+            return True
+        if isinstance(answer, Lapse):
+            self._post.out.append(Drop(to=None))
+        return False

@@ -1,0 +1,103 @@
+"""Which worker runs which task: DataLink's round robin, and what its design only plans (PLAN-01, PLAN-03). Pure, and each its own function.
+
+An assignor takes the workers, the tasks and chance, and gives every task to exactly one worker (WTASK-02). `ASSIGNORS` is open: whoever wants
+another one adds it under a name of its own, and no Manager has to know (PLAN-08).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from groupproof.clients.relatives.datalink.task_balance import balanced
+from groupproof.clients.relatives.datalink.tasks import Task
+from groupproof.protocol.relatives.datalink_messages import WorkerStatus
+
+if TYPE_CHECKING:
+    from random import Random
+
+__all__ = ["ASSIGNORS", "Assignor", "Candidate", "Placement", "by_resources", "round_robin", "sticky"]
+
+Placement = dict[str, tuple[str, ...]]
+"""The tasks of each worker, by member id; a worker without tasks is there too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A worker that can be given tasks, as its JoinGroup described it."""
+
+    member_id: str
+    status: WorkerStatus
+
+    @property
+    def name(self) -> str:
+        return self.status.url
+
+
+Assignor = Callable[[Sequence[Candidate], Sequence[Task], "Random"], Placement]
+
+
+def round_robin(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) -> Placement:
+    """Deal the tasks out in a random order to the workers in the order of their member ids (WTASK-01, WTASK-03)."""
+    names = sorted(each.member_id for each in workers)
+    shuffled = sorted(task.name for task in tasks)
+    random.shuffle(shuffled)
+    return {member_id: tuple(shuffled[place :: len(names)]) for place, member_id in enumerate(names)}
+
+
+def by_resources(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) -> Placement:
+    """Place tasks so that the worker with most to do for its capacity has as little as can be (PLAN-01).
+
+    A task's cost is what its runs were measured to take (`traffic` of whoever ran it), or else what its configuration says.
+    """
+    measured = {name: value for each in workers for name, value in each.status.traffic.items()}
+    costs = {task.name: measured.get(task.name, task.cost) for task in tasks}
+    return balanced({each.member_id: each.status.capacity for each in workers}, costs)
+
+
+def sticky(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) -> Placement:
+    """Leave tasks where they are, as far as all workers keep equally many within one; a bound task is with its worker, if that is there (PLAN-03)."""
+    bound = _bound(workers, tasks)
+    free = [task.name for task in tasks if task.name not in bound]
+    placed: dict[str, list[str]] = {each.member_id: [] for each in sorted(workers, key=lambda each: each.member_id)}
+    _keep(placed, _held(workers, free), len(free))
+    left = [name for name in free if not any(name in own for own in placed.values())]
+    for name in sorted(left):
+        min(placed.values(), key=len).append(name)
+    for name, member_id in bound.items():
+        placed[member_id].append(name)
+    return {member_id: tuple(own) for member_id, own in placed.items()}
+
+
+def _bound(workers: Iterable[Candidate], tasks: Iterable[Task]) -> dict[str, str]:
+    """Return the member of each task that is bound to a worker of the group."""
+    members = {each.name: each.member_id for each in workers}
+    return {task.name: members[task.bound_to] for task in tasks if task.bound_to in members}
+
+
+def _held(workers: Iterable[Candidate], names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the tasks that each worker had last; of several claims the running one counts, then that of the latest generation."""
+    known = frozenset(names)
+    claims: dict[str, tuple[bool, int, str]] = {}
+    for each in workers:
+        for name in known.intersection((*each.status.held, *each.status.running)):
+            claim = name in each.status.running, each.status.generation, each.member_id
+            claims[name] = max(claims.get(name, claim), claim)
+    held: dict[str, list[str]] = {}
+    for name in sorted(claims):
+        held.setdefault(claims[name][2], []).append(name)
+    return held
+
+
+def _keep(placed: dict[str, list[str]], held: Mapping[str, Sequence[str]], tasks: int) -> None:
+    """Let each worker keep its share of what it holds: with n workers of t tasks, t // n, and one more for those that hold most."""
+    share, more = divmod(tasks, len(placed))
+    for member_id in sorted(placed, key=lambda each: (-len(held.get(each, ())), each)):
+        mine = held.get(member_id, ())
+        room = share + (more > 0 and len(mine) > share)
+        more -= room > share
+        placed[member_id].extend(mine[:room])
+
+
+ASSIGNORS: Final[dict[str, Assignor]] = {"round-robin": round_robin, "resources": by_resources, "sticky": sticky}

@@ -1,0 +1,22 @@
+"""The incremental hand-over: what moves is given away first and taken up in the next generation, and nothing else stops (PLAN-02). Pure.
+
+As in Kafka's incremental cooperative rebalancing (KIP-415, KIP-429): a task that another worker still runs is given to nobody in this
+generation; whoever has had to stop something joins again at once, and then it is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from groupproof.clients.relatives.datalink.placement import Candidate, Placement
+
+__all__ = ["in_this_generation"]
+
+
+def in_this_generation(target: Placement, workers: Iterable[Candidate]) -> Placement:
+    """Return the part of the target that can start now: what its worker runs already, and what nobody runs."""
+    runners: dict[str, set[str]] = {}
+    for each in workers:
+        for task in each.status.running:
+            runners.setdefault(task, set()).add(each.member_id)
+    return {member_id: tuple(task for task in tasks if runners.get(task, set()) <= {member_id}) for member_id, tasks in target.items()}

@@ -1,0 +1,397 @@
+"""The worker of DataLink as a pure machine: its states, its requests, its tasks (catalogue D.6, E.3; seed 001, WorkerKeeper at dd8d26a).
+
+Time comes in as `now_ms`, answers as messages; what is to be done comes out as `Output`s. The driver performs them in order, calls `tick`
+when `next_deadline_ms` is reached, and tells what the database of configurations says by `polled`. As in WorkerKeeper a thread ticks every
+500 ms and blocks while it joins, and another one heartbeats: what a heartbeat tells is seen at the next tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from groupproof.clients.member.pending_requests import Pending, earliest
+from groupproof.clients.relatives.datalink.error_reactions import reaction
+from groupproof.clients.relatives.datalink.heartbeat import Pulse
+from groupproof.clients.relatives.datalink.manager_lookup import Lookup
+from groupproof.clients.relatives.datalink.running_tasks import Bench
+from groupproof.clients.relatives.datalink.task_assignment import Leading
+from groupproof.clients.relatives.datalink.tasks import Configs
+from groupproof.clients.relatives.datalink.worker_outputs import Failed, Left, Output, RefreshConfigs, WorkerState
+from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Post
+from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
+from groupproof.clients.relatives.datalink.worker_stages import BEATING, ENDED, REFRESHING, SYNCING, Stage
+from groupproof.protocol.relatives.datalink_messages import Assigned, BlobError, decode_assigned
+from groupproof.protocol.rules.classic.member_reactions import Answer, Lapse
+from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+from groupproof.protocol.wire.messages import (
+    FindCoordinatorResponse,
+    GroupResponse,
+    JoinGroupResponse,
+    SyncAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+if TYPE_CHECKING:
+    from random import Random
+
+__all__ = ["Worker"]
+
+_HEARD: Final = (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+class Worker:
+    """One worker; every input returns what is to be done for it. `random` shuffles what it deals out as a leader."""
+
+    def __init__(self, settings: WorkerSettings, *, random: Random) -> None:
+        self.settings = settings
+        self.assigned: Assigned | None = None
+        self._post = Post(settings)
+        self._bench = Bench(self._post.out)
+        self._leading = Leading(settings, random)
+        self._stage = Stage.DOWN
+        self._rejoins = self._was_reset = self._is_in_loop = False
+        self._attempt: int | None = None
+        self._lookup = Lookup(settings, self._post)
+        self._pulse = Pulse(settings, self._post)
+        self._next_tick_ms = self._not_before_ms = 0
+        self._refresh_ends_ms: int | None = None
+
+    @property
+    def state(self) -> WorkerState:
+        """Return where the worker stands; no field says so (WORKER-01)."""
+        if self._stage in ENDED:
+            return WorkerState.DOWN
+        if self._stage is Stage.JOINING:
+            return WorkerState.JOINING
+        if self._stage in SYNCING:
+            return WorkerState.SYNCING
+        is_settled = self._stage is Stage.IDLE and self._post.generation != NO_GENERATION and not self._rejoins and self.assigned is not None
+        return WorkerState.STABLE if is_settled else WorkerState.PREPARING_JOIN
+
+    @property
+    def member_id(self) -> str:
+        return self._post.member_id
+
+    @property
+    def generation(self) -> int:
+        return self._post.generation
+
+    @property
+    def running(self) -> frozenset[str]:
+        """The tasks that run here, by name."""
+        return frozenset(self._bench.running)
+
+    @property
+    def configs(self) -> Configs:
+        """The configurations that the worker goes by."""
+        return self._bench.configs
+
+    # Inputs
+
+    def start(self, configs: Configs, now_ms: int) -> list[Output]:
+        """Begin: the first tick joins (WORKER-03, WORKER-04)."""
+        self._bench.configs = self._bench.newest = configs
+        self._stage, self._rejoins, self._next_tick_ms = Stage.IDLE, True, now_ms
+        return self._post.taken()
+
+    def tick(self, now_ms: int) -> list[Output]:
+        """Do what is due: give up what is overdue, heartbeat, and let the ticking thread go round."""
+        for pending in self._post.requests.overdue(now_ms):
+            self._take(pending, Lapse.TIMED_OUT, None, now_ms)
+        if self._refresh_ends_ms is not None and now_ms >= self._refresh_ends_ms:
+            self._give_up_on_configs(now_ms)
+        if self._is_beating() and self._pulse.is_session_over(now_ms):
+            self._session_over()
+        if self._is_beating():
+            self._pulse.beat_if_due(now_ms)
+        if self._is_in_loop:
+            self._go_on(now_ms)
+        elif now_ms >= self._next_tick_ms and self._stage is Stage.IDLE:
+            self._go_round(now_ms)
+        return self._post.taken()
+
+    def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
+        """Take an answer; one to a request that is no longer in flight is ignored."""
+        pending = self._post.requests.take(request_id)
+        if pending is not None:
+            codes = [each.error_code for each in message.coordinators] if isinstance(message, FindCoordinatorResponse) else []
+            self._take(pending, next(iter(codes), getattr(message, "error_code", 0)), message, now_ms)
+        return self._post.taken()
+
+    def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
+        """Take it that a request's connection is gone before the answer came."""
+        pending = self._post.requests.take(request_id)
+        if pending is not None:
+            self._take(pending, Lapse.DISCONNECTED, None, now_ms)
+        return self._post.taken()
+
+    def polled(self, configs: Configs) -> list[Output]:
+        """Take what the database says now; it is looked at with the next tick."""
+        self._bench.newest = configs
+        return self._post.taken()
+
+    def refreshed(self, configs: Configs, now_ms: int) -> list[Output]:
+        """Take the configurations that `RefreshConfigs` asked for."""
+        if self._stage in REFRESHING:
+            self._bench.configs = self._bench.newest = configs
+            self._refresh_ends_ms = None
+            if self._stage is Stage.LEADING:
+                self._assign(now_ms)
+            else:
+                self._resolve(now_ms)
+        return self._post.taken()
+
+    def stopped(self, now_ms: int) -> list[Output]:
+        """Go on: the tasks that were to be stopped have stopped."""
+        self._bench.stopped()
+        stage = self._stage
+        if stage is Stage.STOPPING:
+            self._stage = Stage.IDLE
+            self._go_on(now_ms)
+        elif stage is Stage.GIVING_AWAY:
+            self._start_tasks(now_ms, gave_away=True)
+        elif stage is Stage.CLOSING and not self._bench.stop(self._bench.running):
+            self._leave(now_ms)
+        return self._post.taken()
+
+    def measured(self, traffic: Mapping[str, float]) -> None:
+        """Take what the tasks that run here were measured to cost; the next JoinGroup tells the leader (PLAN-01)."""
+        self._bench.traffic = dict(traffic)
+
+    def close(self, now_ms: int) -> list[Output]:
+        """Stop the tasks, leave the group, and end in `Left`."""
+        if self._stage is not Stage.DOWN:
+            self._attempt = self._refresh_ends_ms = None
+            self._stage = Stage.CLOSING
+            if not self._bench.stopping and not self._bench.stop(self._bench.running):
+                self._leave(now_ms)
+        return self._post.taken()
+
+    def next_deadline_ms(self) -> int | None:
+        """Return when `tick` has something to do, or None."""
+        pulse_ms = self._pulse.next_ms() if self._is_beating() else None
+        is_free = self._stage is Stage.IDLE
+        loop_ms = self._not_before_ms if self._is_in_loop and is_free and not self._lookup.is_under_way else None
+        tick_ms = self._next_tick_ms if is_free and not self._is_in_loop else None
+        return earliest(self._post.requests.next_deadline_ms(), pulse_ms, self._refresh_ends_ms, loop_ms, tick_ms)
+
+    # The ticking thread
+
+    def _go_round(self, now_ms: int) -> None:
+        """Go round once: join where that is called for, else look at the configurations (WorkerKeeper.tick)."""
+        self._next_tick_ms = now_ms + self.settings.tick_ms
+        if self._rejoins or self._post.coordinator is None:
+            self._is_in_loop = True
+            self._go_on(now_ms)
+        elif self._bench.newest is not self._bench.configs:
+            self._reconfigure()
+
+    def _reconfigure(self) -> None:
+        """Join again for tasks that came or went; restart those alone whose configuration changed (WORKER-08, WTASK-08)."""
+        bench = self._bench
+        is_same = bench.configs.tasks.keys() == bench.newest.tasks.keys()
+        bench.configs = bench.newest
+        if is_same:
+            bench.restart_changed()
+        else:
+            self._rejoins = True
+
+    def _go_on(self, now_ms: int) -> None:
+        """Do the next thing on the way to a membership, or leave the loop where there is one."""
+        if self._stage is not Stage.IDLE or self._lookup.is_under_way or now_ms < self._not_before_ms:
+            return
+        if self._post.coordinator is None:
+            self._lookup.seek(now_ms)
+        elif self._rejoins:
+            self._prepare(now_ms)
+        else:
+            self._is_in_loop = False
+            self._next_tick_ms = now_ms + self.settings.tick_ms
+
+    def _prepare(self, now_ms: int) -> None:
+        """Stop the tasks before JoinGroup (WORKER-14); in an incremental hand-over those alone that may be another's by now, or nobody's."""
+        is_all = self.settings.hand_over == "stop-everything" or self._was_reset
+        self._was_reset = False
+        running = self._bench.running
+        names = running if is_all else [name for name in running if name not in self._bench.configs.tasks]
+        if not self._stop(names, Stage.STOPPING):
+            self._join(now_ms)
+
+    def _stop(self, names: Iterable[str], stage: Stage) -> bool:
+        """Have tasks stopped, and stand at `stage` meanwhile; return whether there is anything to wait for."""
+        is_waiting = self._bench.stop(names)
+        self._stage = stage if is_waiting else self._stage
+        return is_waiting
+
+    def _join(self, now_ms: int) -> None:
+        self._bench.configs = self._bench.newest
+        self._stage = Stage.JOINING
+        self._pulse.forget()
+        self._attempt = self._post.send(self._post.join_request(self._bench.status(self.settings, self._post.generation)), now_ms)
+
+    # Answers
+
+    def _take(self, pending: Pending, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
+        api = pending.message.api
+        if api is Api.FIND_COORDINATOR:
+            self._looked_up(pending, answer, response, now_ms)
+        elif api is Api.HEARTBEAT:
+            self._beaten(pending, answer, now_ms)
+        elif api is Api.LEAVE_GROUP:
+            self._left()
+        elif pending.request_id == self._attempt:
+            self._attempt = None
+            if isinstance(response, JoinGroupResponse) and answer == 0:
+                self._joined(response, now_ms)
+            elif isinstance(response, SyncGroupResponse) and answer == 0:
+                self._synced(response, now_ms)
+            else:
+                self._stage = Stage.IDLE
+                self._react(api, answer, now_ms)
+                self._go_on(now_ms)
+
+    def _looked_up(self, pending: Pending, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
+        if self._lookup.has_found(pending, answer, response):
+            self._pulse.heard(now_ms)
+            self._go_on(now_ms)
+        else:
+            self._not_before_ms = now_ms + self.settings.retry_backoff_ms
+
+    def _beaten(self, pending: Pending, answer: Answer, now_ms: int) -> None:
+        """Take a heartbeat's answer: what it asks for is done at the next tick (WORKER-07, WORKER-18)."""
+        if self._pulse.is_mine(pending.request_id):
+            if answer in _HEARD:
+                self._pulse.heard(now_ms)
+            self._react(Api.HEARTBEAT, answer, now_ms)
+
+    def _react(self, api: Api, answer: Answer, now_ms: int) -> None:
+        """Do what the table of special errors says."""
+        what = reaction(api, answer)
+        if what.fails:
+            self._fail(f"{api.title} was answered {answer if isinstance(answer, Lapse) else error_named(answer)}")
+            return
+        if what.resets:
+            self._reset()
+        if what.rediscovers:
+            self._forget_coordinator()
+        if what.backs_off:
+            self._not_before_ms = now_ms + self.settings.retry_backoff_ms
+        self._rejoins = self._rejoins or what.rejoins
+
+    def _reset(self) -> None:
+        """Forget id and generation: whatever runs here may have been given to others (WORKER-11)."""
+        self._post.forget_membership()
+        self._was_reset = True
+
+    def _forget_coordinator(self) -> None:
+        self._post.forget_coordinator()
+        self._pulse.forget()
+
+    def _session_over(self) -> None:
+        """No answer for a session timeout (WORKER-18): look the coordinator up and join; with `fences` stop what others may run by now."""
+        self._pulse.end_session()
+        self._was_reset = self._was_reset or self.settings.fences
+        self._rejoins = True
+        self._forget_coordinator()
+        if self.settings.fences and self._stage is Stage.IDLE:
+            self._is_in_loop = True
+            self._stop(self._bench.running, Stage.STOPPING)
+
+    # Joined, synced
+
+    def _joined(self, response: JoinGroupResponse, now_ms: int) -> None:
+        """Take the membership, and send SyncGroup: the leader with everybody's assignment (WORKER-16)."""
+        self._post.member_id, self._post.generation = response.member_id, response.generation_id
+        self._rejoins = False
+        if response.leader != response.member_id:
+            self._sync((), now_ms)
+            return
+        try:
+            self._leading.joined(response.members)
+        except BlobError as error:
+            self._fail(f"the group cannot be led: {error}")
+            return
+        if self._bench.configs.version < self._leading.newest_version:
+            self._refresh(Stage.LEADING, now_ms)
+        else:
+            self._assign(now_ms)
+
+    def _assign(self, now_ms: int) -> None:
+        self._sync(self._leading.assignments(self.member_id, self._bench.configs), now_ms)
+
+    def _sync(self, assignments: tuple[SyncAssignment, ...], now_ms: int) -> None:
+        self._stage = Stage.SYNCING
+        request = SyncGroupRequest(group_id=self.settings.group, generation_id=self.generation, member_id=self.member_id, assignments=assignments)
+        self._attempt = self._post.send(request, now_ms)
+
+    def _synced(self, response: SyncGroupResponse, now_ms: int) -> None:
+        try:
+            self.assigned = decode_assigned(response.assignment)
+        except BlobError as error:
+            self._fail(str(error))
+            return
+        self._pulse.settled(now_ms)
+        if self._bench.configs.version < self.assigned.config_version or (self.assigned.has_failed and self.assigned.leader == self.member_id):
+            self._refresh(Stage.CATCHING_UP, now_ms)
+        else:
+            self._resolve(now_ms)
+
+    def _refresh(self, stage: Stage, now_ms: int) -> None:
+        self._stage = stage
+        self._refresh_ends_ms = now_ms + self.settings.worker_sync_timeout_ms
+        self._post.out.append(RefreshConfigs())
+
+    def _resolve(self, now_ms: int) -> None:
+        """Go by the assignment, or join again where it failed or was made of other configurations (WTASK-06, WTASK-07)."""
+        assigned = self.assigned
+        assert assigned is not None, "there is an assignment to go by"
+        self._stage = Stage.IDLE
+        if self._was_reset or assigned.has_failed or assigned.config_version != self._bench.configs.version:
+            self._rejoins = True
+            self._not_before_ms = now_ms + self.settings.retry_backoff_ms
+            return
+        self._bench.held = assigned.tasks
+        if not self._stop(self._bench.running.keys() - set(assigned.tasks), Stage.GIVING_AWAY):
+            self._start_tasks(now_ms, gave_away=False)
+
+    def _start_tasks(self, now_ms: int, *, gave_away: bool) -> None:
+        """Start what is assigned and does not run (WORKER-17); while a hand-over is under way everybody joins again at once."""
+        assert self.assigned is not None, "there is an assignment to go by"
+        self._stage = Stage.IDLE
+        if not self._was_reset:  # else a heartbeat told meanwhile that the assignment is void
+            self._bench.restart_changed()
+            self._bench.start(self.assigned.tasks)
+        self._rejoins = self._rejoins or gave_away or self.assigned.is_partial
+        self._go_on(now_ms)
+
+    def _give_up_on_configs(self, now_ms: int) -> None:
+        """Leave, and stay away: the configurations did not come in time (worker.sync.timeout.ms, worker.unsync.backoff.ms)."""
+        self._refresh_ends_ms = None
+        self._post.say_goodbye(now_ms)
+        self._reset()
+        self._stage, self._rejoins = Stage.IDLE, True
+        self._stop(self._bench.running, Stage.STOPPING)
+        self._not_before_ms = now_ms + self.settings.worker_unsync_backoff_ms
+
+    # Within
+
+    def _is_beating(self) -> bool:
+        """Tell whether the heartbeat thread is enabled: not while the worker joins or syncs (WORKER-19)."""
+        return self._stage in BEATING and self._pulse.can_beat()
+
+    def _leave(self, now_ms: int) -> None:
+        self._stage = Stage.LEAVING
+        if not self._post.say_goodbye(now_ms):
+            self._left()
+
+    def _left(self) -> None:
+        if self._stage is Stage.LEAVING:
+            self._stage = Stage.DOWN
+            self._post.out.append(Left())
+
+    def _fail(self, message: str) -> None:
+        self._post.out.append(Failed(message=message))
+        self._bench.stop(self._bench.running)
+        self._stage = Stage.DOWN

@@ -1,0 +1,166 @@
+"""The consumer's threads, without threads: bodies are generators that say what they wait for, and go on when it is there."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeVar
+
+from groupproof.clients.relatives.zookeeper.consumer_outputs import Asking, Output, Reply
+
+__all__ = ["Acquire", "Body", "Lock", "Signal", "Sleep", "Steps", "Threads", "Wait", "Wanted"]
+
+
+class Signal:
+    """A condition variable: who waits for it goes on when it is fired."""
+
+    __slots__ = ()
+
+
+class Lock:
+    """Held by one thread at a time; those that wait get it in their order."""
+
+    __slots__ = ("holder", "waiting")
+
+    def __init__(self) -> None:
+        self.holder: _Thread | None = None
+        self.waiting: deque[_Thread] = deque()
+
+
+class Sleep(NamedTuple):
+    """Go on after so many milliseconds."""
+
+    ms: int
+
+
+class Wait(NamedTuple):
+    """Go on when the signal is fired, with True; or after `ms` milliseconds, with False. `is_bare`: nothing comes of the latter."""
+
+    signal: Signal
+    ms: int | None = None
+    is_bare: bool = False
+
+
+class Acquire(NamedTuple):
+    """Go on as the holder of the lock; `Threads.release` ends that."""
+
+    lock: Lock
+
+
+Wanted = Sleep | Wait | Acquire | Asking
+T = TypeVar("T")
+Steps = Generator[Wanted, Any, T]
+"""Steps that may wait, as part of a body, and what they return."""
+Body = Generator[Wanted, Any, None]
+
+
+class _Thread:
+    __slots__ = ("at_ms", "body", "is_bare", "name", "signal")
+
+    def __init__(self, name: str, body: Body) -> None:
+        self.name = name
+        self.body = body
+        self.at_ms: int | None = None
+        self.is_bare = False
+        self.signal: Signal | None = None
+
+
+class Threads:
+    """All threads of one process. What they ask and tell gathers in `outputs`; a thread that waits for a reply is found by its ask."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        self.outputs: list[Output] = []
+        self._asked = 0
+        self._alive: list[_Thread] = []
+        self._ready: deque[tuple[_Thread, Any]] = deque()
+        self._parked: dict[int, _Thread] = {}
+        self._running: _Thread | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The threads that have not ended."""
+        return frozenset(thread.name for thread in self._alive)
+
+    def deadline_ms(self, *, is_bare_counted: bool) -> int | None:
+        """Return when a thread goes on by itself; bare ones, of which nothing comes, may be left out."""
+        due = [thread.at_ms for thread in self._alive if thread.at_ms is not None and (is_bare_counted or not thread.is_bare)]
+        return min(due, default=None)
+
+    def new_ask(self) -> int:
+        """Return the id of the next ask."""
+        self._asked += 1
+        return self._asked
+
+    def start(self, name: str, body: Body) -> None:
+        """Let a new thread run, when its turn comes."""
+        thread = _Thread(name, body)
+        self._alive.append(thread)
+        self._ready.append((thread, None))
+
+    def cancel(self, name: str) -> None:
+        """End the threads of that name where they are."""
+        for thread in [thread for thread in self._alive if thread.name == name]:
+            self._alive.remove(thread)
+            thread.body.close()
+
+    def answer(self, ask_id: int, reply: Reply) -> None:
+        """Let the thread go on that has asked; nobody may be left that has."""
+        thread = self._parked.pop(ask_id, None)
+        if thread is not None:
+            self._ready.append((thread, reply))
+
+    def fire(self, signal: Signal) -> None:
+        """Let everyone go on who waits for the signal."""
+        for thread in self._alive:
+            if thread.signal is signal:
+                self._wake(thread, is_signalled=True)
+
+    def release(self, lock: Lock) -> None:
+        """Hand the lock to the next that waits for it."""
+        lock.holder = lock.waiting.popleft() if lock.waiting else None
+        if lock.holder is not None:
+            self._ready.append((lock.holder, None))
+
+    def run(self, now_ms: int) -> list[Output]:
+        """Let every thread go on that can, and return what they asked and told meanwhile."""
+        self.now_ms = now_ms
+        for thread in self._alive:
+            if thread.at_ms is not None and thread.at_ms <= now_ms:
+                self._wake(thread, is_signalled=False)
+        while self._ready:
+            thread, value = self._ready.popleft()
+            if thread in self._alive:
+                self._go_on(thread, value)
+        outputs, self.outputs = self.outputs, []
+        return outputs
+
+    def _wake(self, thread: _Thread, *, is_signalled: bool) -> None:
+        thread.at_ms = thread.signal = None
+        thread.is_bare = False
+        self._ready.append((thread, is_signalled))
+
+    def _go_on(self, thread: _Thread, value: Any) -> None:
+        while True:
+            try:
+                wanted = thread.body.send(value)
+            except StopIteration:
+                if thread in self._alive:
+                    self._alive.remove(thread)
+                return
+            if not (isinstance(wanted, Acquire) and wanted.lock.holder is None):
+                break
+            wanted.lock.holder, value = thread, None
+        self._park(thread, wanted)
+
+    def _park(self, thread: _Thread, wanted: Wanted) -> None:
+        if isinstance(wanted, Sleep):
+            thread.at_ms = self.now_ms + wanted.ms
+        elif isinstance(wanted, Wait):
+            thread.signal, thread.is_bare = wanted.signal, wanted.is_bare
+            thread.at_ms = None if wanted.ms is None else self.now_ms + wanted.ms
+        elif isinstance(wanted, Acquire):
+            wanted.lock.waiting.append(thread)
+        else:
+            self._parked[wanted.ask_id] = thread
+            self.outputs.append(wanted)

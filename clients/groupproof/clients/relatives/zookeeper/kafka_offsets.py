@@ -1,0 +1,79 @@
+"""Offsets that the consumer on ZooKeeper keeps in Kafka (offsets.storage=kafka): committed without a generation, so that nothing tells an owner from another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import trio
+
+from groupproof.clients.consumer.broker_connections import ANY, Brokers
+from groupproof.clients.consumer.fetch_positions import grouped
+from groupproof.clients.outputs import Node
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["KafkaOffsets"]
+
+_LANE: Final = "offsets"
+_BACKOFF_S: Final = 1.0
+
+Body = dict[str, Any]
+
+
+class KafkaOffsets:
+    """The channel to the offset manager, which is the group's coordinator as later consumers call it."""
+
+    def __init__(self, brokers: Brokers, group: str) -> None:
+        self._brokers, self._group = brokers, group
+        self._manager: Node | None = None
+
+    async def find(self, answered: Callable[[None], None]) -> None:
+        """Ask for the manager, once every offsets.channel.backoff.ms, until there is one."""
+        while True:
+            if await self._is_found():
+                answered(None)
+                return
+            await trio.sleep(_BACKOFF_S)
+
+    async def _is_found(self) -> bool:
+        done = trio.Event()
+
+        def take(body: Body | None) -> None:
+            told = [] if body is None else [each for each in body["coordinators"] if not each["error_code"]]
+            self._manager = Node(node_id=told[0]["node_id"], host=told[0]["host"], port=told[0]["port"]) if told else None
+            done.set()
+
+        self._brokers.send(None, ANY, Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": (self._group,)}, take)
+        await done.wait()
+        return self._manager is not None
+
+    def commit(self, offsets: Mapping[TopicPartition, int], answered: Callable[[Mapping[TopicPartition, int] | None], None]) -> None:
+        """Commit; tell each partition's error code, or None where there was no answer."""
+        parts = [
+            (each, {"partition_index": each[1], "committed_offset": offset, "committed_metadata": ""}) for each, offset in sorted(offsets.items())
+        ]
+        topics = tuple({"name": topic, "partitions": tuple(told)} for topic, told in grouped(parts))
+        body = {"group_id": self._group, "generation_id": -1, "member_id": "", "topics": topics}
+
+        def take(answer: Body | None) -> None:
+            answered(None if answer is None else dict(_told(answer, "error_code")))
+
+        self._brokers.send(self._manager, _LANE, Api.OFFSET_COMMIT, body, take)
+
+    def fetch(self, partitions: tuple[TopicPartition, ...], answered: Callable[[Mapping[TopicPartition, int] | None], None]) -> None:
+        """Fetch committed offsets, -1 for none; tell None while the manager can't say."""
+        topics = tuple(
+            {"name": topic, "partition_indexes": tuple(indexes)} for topic, indexes in grouped([(each, each[1]) for each in sorted(partitions)])
+        )
+        body = {"groups": ({"group_id": self._group, "topics": topics},)}
+
+        def take(answer: Body | None) -> None:
+            group = None if answer is None else answer["groups"][0]
+            is_told = group is not None and not group["error_code"] and not any(error for _, error in _told(group, "error_code"))
+            answered(dict(_told(group, "committed_offset")) if group is not None and is_told else None)
+
+        self._brokers.send(self._manager, _LANE, Api.OFFSET_FETCH, body, take)
+
+
+def _told(answer: Mapping[str, Any], field: str) -> list[tuple[TopicPartition, int]]:
+    return [((topic["name"], each["partition_index"]), each[field]) for topic in answer["topics"] for each in topic["partitions"]]

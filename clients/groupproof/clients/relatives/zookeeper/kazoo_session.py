@@ -1,0 +1,307 @@
+"""A session at a real ZooKeeper: operations as data go out, answers and watch events come in, in the order that the server gave them. The only importer of kazoo.
+
+kazoo lives in a thread of its own, one for each session; whatever it tells is told in trio's thread. Kazoo forgets its watches when a connection
+ends, Java's client tells the server of them again: so does this one, and what was missed meanwhile is told then.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+import trio
+from kazoo import exceptions
+from kazoo.client import KazooClient
+from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.protocol.states import EventType, KazooState
+from kazoo.retry import KazooRetry
+
+from groupproof.protocol.relatives.zookeeper_messages import (
+    Answer,
+    Children,
+    Code,
+    Create,
+    Delete,
+    EventKind,
+    Exists,
+    Get,
+    GetEach,
+    Operation,
+    SessionState,
+    Set,
+    WatchEvent,
+)
+
+__all__ = ["KazooSession"]
+
+_RETRY_MAX_S: Final = 1.0
+_KINDS: Final = {
+    EventType.CREATED: EventKind.CREATED, EventType.DELETED: EventKind.DELETED, EventType.CHANGED: EventKind.DATA_CHANGED,
+    EventType.CHILD: EventKind.CHILDREN_CHANGED,
+}  # fmt: skip
+_CODES: Final = (
+    (exceptions.NoNodeError, Code.NO_NODE), (exceptions.NodeExistsError, Code.NODE_EXISTS), (exceptions.NotEmptyError, Code.NOT_EMPTY),
+    (exceptions.BadVersionError, Code.BAD_VERSION), (exceptions.NoChildrenForEphemeralsError, Code.NO_CHILDREN_FOR_EPHEMERALS),
+    (exceptions.SessionExpiredError, Code.SESSION_EXPIRED), (exceptions.ConnectionLoss, Code.CONNECTION_LOSS),
+    (exceptions.ConnectionClosedError, Code.CONNECTION_LOSS),
+)  # fmt: skip
+
+Answered = Callable[[Answer], None]
+
+
+class KazooSession:
+    """Sessions one after the other: where the server lets one expire, kazoo opens the next by itself, and `changed` tells both.
+
+    `changed(state, session_id)` and `watched(event)` are called in trio's thread, as are the takers of answers. `asked` counts requests by kind,
+    `heard` watch events. Must be made within trio.
+    """
+
+    def __init__(
+        self, hosts: str, session_timeout_ms: int, *, changed: Callable[[SessionState, int], None], watched: Callable[[WatchEvent], None]
+    ) -> None:
+        self.asked: Counter[str] = Counter()
+        self.heard = 0
+        self._changed, self._watched = changed, watched
+        self._token = trio.lowlevel.current_trio_token()
+        self._handler = _Handler()
+        self._armed: dict[tuple[type[Operation], str], int] = {}
+        self._session_id = 0
+        self._event: Any = None
+        self._is_over = False
+        retry = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_jitter=0.4, max_delay=_RETRY_MAX_S, sleep_func=self._handler.sleep_func)
+        self._kazoo = KazooClient(
+            hosts=hosts, timeout=session_timeout_ms / 1000, handler=self._handler, connection_retry=retry, logger=_silent(), randomize_hosts=False
+        )
+        self._kazoo.add_listener(self._told)
+
+    def open(self) -> None:
+        """Begin to connect, and go on for as long as it takes."""
+        self._kazoo.start_async()
+
+    def ask(self, operation: Operation, answered: Answered) -> None:
+        """Perform an operation; one that is asked while there is no connection goes out on the next."""
+        assert not self._is_over, "the session is closed"
+        if isinstance(operation, GetEach):
+            self._get_each(operation, answered, (), None)
+            return
+        self.asked[type(operation).__name__] += 1
+        self._send(operation).rawlink(partial(self._answered, operation, answered))
+
+    async def close(self) -> None:
+        """Close the session: its ephemeral nodes go at once. Without a connection it ends by its timeout."""
+        await self._end()
+
+    async def vanish(self) -> None:
+        """End as a process does that is killed: the connection goes, and the server finds out by the session's timeout."""
+        self._handler.sever()
+        await self._end()
+
+    async def _end(self) -> None:
+        self._is_over = True
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self._stop)
+
+    def _stop(self) -> None:
+        self._kazoo.stop()
+        self._kazoo.close()
+
+    # In kazoo's thread
+
+    def _send(self, operation: Operation) -> Any:
+        match operation:
+            case Create(path, data, is_ephemeral):
+                return self._kazoo.create_async(path, data, ephemeral=is_ephemeral)
+            case Delete(path, version):
+                return self._kazoo.delete_async(path, version)
+            case Get(path, is_watched):
+                return self._kazoo.get_async(path, self._fired if is_watched else None)
+            case Set(path, data, version):
+                return self._kazoo.set_async(path, data, version)
+            case Exists(path, is_watched):
+                return self._kazoo.exists_async(path, self._fired if is_watched else None)
+            case Children(path, is_watched):
+                return self._kazoo.get_children_async(path, self._fired if is_watched else None, include_data=True)
+        raise AssertionError(operation)
+
+    def _get_each(self, operation: GetEach, answered: Answered, values: tuple[bytes, ...], result: Any) -> None:
+        """Send the next request when the answer to the last is there, without a way through trio between."""
+        error = None if result is None else result.exception
+        if result is not None and error is None:
+            values = (*values, result.value[0])
+        if error is not None or len(values) == len(operation.names):
+            sent = len(values) + (error is not None)
+            self._tell(partial(self._took_each, answered, sent), Answer(_code(error), values=values))
+            return
+        asked = self._kazoo.get_async(f"{operation.parent}/{operation.names[len(values)]}")
+        asked.rawlink(partial(self._get_each, operation, answered, values))
+
+    def _took_each(self, answered: Answered, sent: int, answer: Answer) -> None:
+        self.asked["Get"] += sent
+        answered(answer)
+
+    def _answered(self, operation: Operation, answered: Answered, result: Any) -> None:
+        if result.exception is not None:
+            self._tell(answered, Answer(_code(result.exception)))
+            return
+        if getattr(operation, "is_watched", False):
+            self._armed[type(operation), operation.path] = _mark(operation, result.value)  # type: ignore[union-attr]  # what is watched has a path
+        self._tell(answered, _answer(operation, result.value))
+
+    def _fired(self, event: Any) -> None:
+        kind = _KINDS.get(event.type)
+        # Either the connection ended, and kazoo gave up its watches; or it tells the one event of a deleted node to both of its watches.
+        if kind is None or event is self._event:
+            return
+        self._event = event
+        watches = (Children,) if kind is EventKind.CHILDREN_CHANGED else (Get, Exists, Children) if kind is EventKind.DELETED else (Get, Exists)
+        for each in watches:
+            self._armed.pop((each, event.path), None)
+        self.heard += 1
+        self._tell(self._watched, WatchEvent(kind, event.path))
+
+    def _told(self, state: str) -> None:
+        if self._is_over:
+            return
+        if state == KazooState.CONNECTED:
+            self._session_id = int(self._kazoo.client_id[0])
+            self._arm_again()
+            self._tell(partial(self._changed, SessionState.SYNC_CONNECTED), self._session_id)
+        elif state == KazooState.SUSPENDED:
+            self._tell(partial(self._changed, SessionState.DISCONNECTED), self._session_id)
+        else:
+            self._armed.clear()
+            self._tell(partial(self._changed, SessionState.EXPIRED), self._session_id)
+
+    def _arm_again(self) -> None:
+        """Set the watches of before on a new connection of the session (Java's SetWatches), and tell of what has changed since."""
+        for (kind, path), mark in list(self._armed.items()):
+            operation = kind(path, is_watched=True)  # type: ignore[call-arg]  # only what can be watched is armed
+            self._send(operation).rawlink(partial(self._compared, operation, mark))
+
+    def _compared(self, operation: Operation, mark: int, result: Any) -> None:
+        path = operation.path  # type: ignore[union-attr]  # what is watched has a path
+        if self._armed.get((type(operation), path)) != mark:
+            return
+        is_gone = isinstance(result.exception, exceptions.NoNodeError)
+        if result.exception is not None and not is_gone:
+            return
+        now = 0 if is_gone else _mark(operation, result.value)
+        if now != mark:
+            self._fired(_Missed(_missed(operation, mark, now), path))
+
+    def _tell(self, told: Callable[[Any], None], what: Any) -> None:
+        with suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._take, told, what)
+
+    def _take(self, told: Callable[[Any], None], what: Any) -> None:
+        if not self._is_over:
+            told(what)
+
+
+class _Missed:
+    """An event that nobody was there to hear."""
+
+    def __init__(self, kind: Any, path: str) -> None:
+        self.type, self.path = kind, path
+
+
+class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has no types
+    """Runs what kazoo calls back at once, in the thread that reads the connection: nothing here waits. `sever` cuts the connection for good."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.completion_queue = self.callback_queue = _AtOnce()
+        self._socket: socket.socket | None = None
+        self._is_severed = False
+
+    def start(self) -> None:
+        self._running = True
+
+    def stop(self) -> None:
+        self._running = False
+
+    def select(
+        self, reading: Sequence[Any], writing: Sequence[Any], _: object, timeout: float | None = None
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """Wait as select does: kazoo's own makes a selector each time, and a session asks twice for each request."""
+        if writing and not reading:
+            # What is written is small: as a rule there is room, and if there is not, sending says so.
+            return [], list(writing), []
+        poll = select.poll()
+        files = {each if isinstance(each, int) else each.fileno(): each for each in reading}
+        for number in files:
+            poll.register(number, select.POLLIN)
+        ready = poll.poll(None if timeout is None else max(0, timeout) * 1000)
+        return [files[number] for number, _ in ready], [], []
+
+    def create_connection(self, *args: Any, **kwargs: Any) -> socket.socket:
+        if self._is_severed:
+            raise ConnectionRefusedError("severed")
+        made: socket.socket = super().create_connection(*args, **kwargs)
+        self._socket = made
+        return made
+
+    def sever(self) -> None:
+        self._is_severed = True
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+class _AtOnce:
+    """A queue that is worked off as it fills."""
+
+    def put(self, work: Callable[[], None]) -> None:
+        work()
+
+
+def _silent() -> logging.Logger:
+    """Return a logger that says nothing: what happens to a connection is told by `changed`."""
+    logger = logging.Logger("groupproof.zookeeper", logging.CRITICAL + 1)
+    logger.addHandler(logging.NullHandler())
+    return logger
+
+
+def _code(error: BaseException | None) -> Code:
+    if error is None:
+        return Code.OK
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    raise error
+
+
+def _mark(operation: Operation, value: Any) -> int:
+    """Return the transaction by which a node, or the list of its children, is as it is; 0 where there is no such node."""
+    if isinstance(operation, Exists):
+        return 0 if value is None else int(value.mzxid)
+    stat = value[1]
+    return int(stat.pzxid if isinstance(operation, Children) else stat.mzxid)
+
+
+def _missed(operation: Operation, mark: int, now: int) -> Any:
+    if now == 0:
+        return EventType.DELETED
+    if isinstance(operation, Children):
+        return EventType.CHILD
+    return EventType.CREATED if mark == 0 else EventType.CHANGED
+
+
+def _answer(operation: Operation, value: Any) -> Answer:
+    match operation:
+        case Create() | Delete():
+            return Answer(Code.OK)
+        case Get():
+            return Answer(Code.OK, data=value[0], version=value[1].version, owner=value[1].ephemeralOwner)
+        case Set():
+            return Answer(Code.OK, version=value.version, owner=value.ephemeralOwner)
+        case Exists():
+            return Answer(Code.NO_NODE) if value is None else Answer(Code.OK, version=value.version, owner=value.ephemeralOwner)
+        case _:
+            return Answer(Code.OK, children=tuple(sorted(value[0])))

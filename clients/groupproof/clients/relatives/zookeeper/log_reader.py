@@ -1,0 +1,156 @@
+"""Where the consumer on ZooKeeper gets its records from: partition leaders found by Metadata, and one Fetch in flight to each (kafka.consumer.ConsumerFetcherThread)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from groupproof.clients.consumer.broker_connections import ANY, FETCH, Brokers
+from groupproof.clients.consumer.fetch_positions import grouped
+from groupproof.clients.outputs import Node
+from groupproof.clients.relatives.zookeeper.consumer_streams import Fetched
+from groupproof.protocol.vocabulary import Api, TopicPartition
+from groupproof.protocol.wire.records import RecordsError, read_batches
+
+__all__ = ["FETCH_WAIT_MS", "Host", "LogReader"]
+
+FETCH_WAIT_MS: Final = 100
+"""fetch.wait.max.ms: how long a broker may hold a Fetch that finds nothing."""
+
+_OFFSET_OUT_OF_RANGE: Final = 1
+_RESETS: Final = {"smallest": -2, "largest": -1}
+
+Body = dict[str, Any]
+Leaders = Mapping[TopicPartition, Node] | None
+
+
+class Host(Protocol):
+    """The consumer that it reads for."""
+
+    def room(self, partition: TopicPartition) -> bool: ...
+
+    def fetch_offset(self, partition: TopicPartition) -> int | None: ...
+
+    def chunk(self, partition: TopicPartition, records: Sequence[Fetched]) -> None: ...
+
+    def reset(self, partition: TopicPartition, offset: int) -> None: ...
+
+    def unfetchable(self, partitions: Iterable[TopicPartition]) -> None: ...
+
+
+class LogReader:
+    """`pursue` sends what can be sent: after a Fetch was asked for, when a chunk was taken in, and when there is room again."""
+
+    def __init__(self, host: Host, brokers: Brokers, *, bytes_max: int, offset_reset: str, wait_ms: int = FETCH_WAIT_MS) -> None:
+        self._host, self._brokers = host, brokers
+        self._bytes_max, self._wait_ms, self._timestamp = bytes_max, wait_ms, _RESETS[offset_reset]
+        self._wanted: dict[Node, set[TopicPartition]] = {}
+        self._in_flight: set[Node] = set()
+        self._held: dict[Node, deque[tuple[TopicPartition, list[Fetched]]]] = {}
+        self._course = 0
+
+    def find_leaders(self, topics: frozenset[str], answered: Callable[[Leaders], None]) -> None:
+        """Ask any broker for the leaders of these topics' partitions."""
+
+        def take(body: Body | None) -> None:
+            answered(None if body is None else self._leaders(body))
+
+        asked = {"topics": tuple({"name": topic} for topic in sorted(topics)), "allow_auto_topic_creation": False}
+        self._brokers.send(None, ANY, Api.METADATA, asked, take)
+
+    def _leaders(self, body: Body) -> dict[TopicPartition, Node]:
+        self._brokers.learn({each["node_id"]: (each["host"], each["port"]) for each in body["brokers"]})
+        told = (((topic["name"], each["partition_index"]), each["leader_id"]) for topic in body["topics"] for each in topic["partitions"])
+        return {partition: node for partition, leader in told if (node := self._brokers.node(leader)) is not None}
+
+    def fetch(self, leader: Node, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch these partitions too, from that leader."""
+        self._wanted.setdefault(leader, set()).update(partitions)
+        self.pursue()
+
+    def stop(self) -> None:
+        """Fetch nothing any more; what is under way is dropped when it comes."""
+        self._course += 1
+        self._wanted.clear()
+        self._in_flight.clear()
+        self._held.clear()
+
+    def pursue(self) -> None:
+        for leader, partitions in list(self._wanted.items()):
+            if leader in self._in_flight or not self._is_handed_in(leader):
+                continue
+            at = {each: offset for each in sorted(partitions) if self._host.room(each) and (offset := self._host.fetch_offset(each)) is not None}
+            if unset := [each for each, offset in at.items() if offset < 0]:
+                self._reset(leader, unset)
+            elif at:
+                self._send(leader, at)
+
+    def _is_handed_in(self, leader: Node) -> bool:
+        """Hand in what an answer brought, chunk by chunk; a queue that is full holds back all that stands behind it, as it blocks Kafka's fetcher."""
+        held = self._held.get(leader)
+        while held and self._host.room(held[0][0]):
+            self._host.chunk(*held.popleft())
+        return not held
+
+    def _send(self, leader: Node, at: Mapping[TopicPartition, int]) -> None:
+        asked = [(each, {"partition": each[1], "fetch_offset": offset, "partition_max_bytes": self._bytes_max}) for each, offset in at.items()]
+        body = {
+            "max_wait_ms": self._wait_ms, "min_bytes": 1, "max_bytes": 50 * self._bytes_max, "session_epoch": -1,
+            "topics": tuple({"topic": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked)),
+        }  # fmt: skip
+        self._ask(leader, Api.FETCH, body, lambda answer: self._take(leader, at, answer))
+
+    def _ask(self, leader: Node, api: Api, body: Body, take: Callable[[Body | None], None]) -> None:
+        course = self._course
+
+        def answered(answer: Body | None) -> None:
+            if course == self._course:
+                self._in_flight.discard(leader)
+                take(answer)
+                self.pursue()
+
+        self._in_flight.add(leader)
+        self._brokers.send(leader, FETCH, api, body, answered)
+
+    def _take(self, leader: Node, at: Mapping[TopicPartition, int], answer: Body | None) -> None:
+        if answer is None or answer["error_code"]:
+            self._give_up(leader, at)
+            return
+        told = {(topic["topic"], each["partition_index"]): each for topic in answer["responses"] for each in topic["partitions"]}
+        lost = [each for each, result in told.items() if result["error_code"] not in (0, _OFFSET_OUT_OF_RANGE)]
+        self._give_up(leader, lost)
+        if out_of_range := [each for each, result in told.items() if result["error_code"] == _OFFSET_OUT_OF_RANGE]:
+            self._reset(leader, out_of_range)
+        self._held[leader] = deque((each, records) for each, result in told.items() if (records := _records(result["records"] or b"", at[each])))
+
+    def _give_up(self, leader: Node, partitions: Iterable[TopicPartition]) -> None:
+        if given_up := set(partitions):
+            self._wanted[leader] -= given_up
+            self._host.unfetchable(given_up)
+
+    def _reset(self, leader: Node, partitions: Sequence[TopicPartition]) -> None:
+        """Begin where auto.offset.reset says (handleOffsetOutOfRange)."""
+        asked = [(each, {"partition_index": each[1], "timestamp": self._timestamp}) for each in partitions]
+        topics = tuple({"name": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked))
+        self._ask(leader, Api.LIST_OFFSETS, {"replica_id": -1, "topics": topics}, lambda answer: self._take_listed(leader, partitions, answer))
+
+    def _take_listed(self, leader: Node, asked: Iterable[TopicPartition], answer: Body | None) -> None:
+        told = (
+            [] if answer is None else [((topic["name"], each["partition_index"]), each) for topic in answer["topics"] for each in topic["partitions"]]
+        )
+        found = {partition: each["offset"] for partition, each in told if not each["error_code"]}
+        for partition, offset in found.items():
+            self._host.reset(partition, offset)
+        self._give_up(leader, set(asked) - found.keys())
+
+
+def _records(blob: bytes, start: int) -> list[Fetched]:
+    """Return the records from `start` on; those behind a broken or compressed batch are left out."""
+    found: list[Fetched] = []
+    try:
+        for batch in read_batches(blob):
+            found += [(each.offset, each.value or b"") for each in batch.records() if each.offset >= start]
+    except RecordsError:
+        pass
+    return found

@@ -1,0 +1,272 @@
+"""One member behind the shim contract: its poll loop, its commands and its events (trio).
+
+Commands that touch the consumer run between polls, in order; `resume` and `assignment` run at once, and `pause` is answered once the
+running poll is over: after its answer nothing is consumed any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import trio
+
+from groupproof.clients.consumer.connection import Connect
+from groupproof.clients.consumer.consumer import Consumer, ConsumerError
+from groupproof.clients.consumer.fetch_positions import Delivery
+from groupproof.clients.member.policy import Policy
+from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail
+from groupproof.clients.shims.subscribe_settings import NotImplementedHere, Subscribe, WrongField
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["COMMANDS_MAX", "ShimMember", "Tell"]
+
+Body = dict[str, Any]
+Tell = Callable[[Body], None]
+"""Takes an event or an answer of this member; lines leave in the order told."""
+
+COMMANDS_MAX: Final = 100
+_POSITION_MS_MAX: Final = 5_000
+
+
+class ShimMember:
+    """Exists from `subscribe` to `close`; `run` ends with the member."""
+
+    def __init__(
+        self, subscribe: Subscribe, connect: Connect, tell: Tell, flush: Callable[[], Awaitable[None]], *, policy: Policy, seed: int
+    ) -> None:
+        self._subscribe, self._tell, self._flush, self._policy = subscribe, tell, flush, policy
+        self._consumer = Consumer(
+            subscribe.settings,
+            connect,
+            subscribe.bootstrap,
+            client_id=subscribe.client_id,
+            listener=self._on_callback,
+            told=self._on_end,
+            policy=policy,
+            seed=seed,
+        )
+        self._commands, self._to_run = trio.open_memory_channel[Body](COMMANDS_MAX)
+        self._is_paused = False
+        self._is_subscribed = True
+        self._is_failed = False
+        self._is_closed = False
+        self._changed = trio.Event()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    # Commands
+
+    def command(self, command: Body) -> None:
+        """Take a command; it is answered later, or now if it needs no turn between polls."""
+        name = command["command"]
+        if name == "pause":
+            self._is_paused = True
+            self._queue(command)
+        elif name == "resume":
+            self._is_paused = False
+            self._wake()
+            self.answer(command, ok=True)
+        elif name == "assignment":
+            self.answer(command, ok=True, partitions=_partitions(self._consumer.member.owned))
+        else:
+            self._queue(command)
+
+    def _queue(self, command: Body) -> None:
+        try:
+            self._commands.send_nowait(command)
+        except trio.WouldBlock:
+            self._refuse(command, "TOO_MANY_COMMANDS", f"{COMMANDS_MAX} commands wait already")
+            return
+        self._consumer.interrupt()
+        self._wake()
+
+    def answer(self, command: Mapping[str, Any], **fields: Any) -> None:
+        if "id" in command:
+            self._tell({"id": command["id"], **fields})
+
+    def _refuse(self, command: Mapping[str, Any], error: str, message: str) -> None:
+        self.answer(command, error=error, message=message, fatal=False)
+
+    # The poll loop
+
+    async def run(self) -> None:
+        """Poll, and run commands between polls, until the member is closed."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._consumer.run)
+            while not self._is_closed:
+                if not await self._run_command():
+                    await self._turn()
+            nursery.cancel_scope.cancel()
+
+    async def _turn(self) -> None:
+        """Poll once; a paused, failed or unsubscribed member waits for its next command."""
+        changed = self._changed
+        if self._is_paused or not self._is_subscribed or self._is_failed:
+            await changed.wait()
+            return
+        try:
+            deliveries = await self._consumer.poll(self._subscribe.poll_timeout_ms)
+        except ConsumerError as error:
+            self._is_failed = True
+            self._tell({"name": "error", "error": error.error, "message": str(error), "fatal": True})
+            return
+        if deliveries:
+            self._tell_records(deliveries)
+            await trio.sleep(self._subscribe.handler_delay_ms / 1000)  # the application works on them, and nothing interrupts it
+        if self._policy.poll_pause_ms:
+            with trio.move_on_after(self._policy.poll_pause_ms / 1000):
+                await changed.wait()
+
+    async def _run_command(self) -> bool:
+        try:
+            command = self._to_run.receive_nowait()
+        except trio.WouldBlock:
+            return False
+        try:
+            fields = await self._HANDLERS[command["command"]](self, command)
+        except ConsumerError as error:
+            self._refuse(command, error.error, str(error))
+        except NotImplementedHere as lacking:
+            self.answer(command, unimplemented=str(lacking))
+        except (WrongField, KeyError, TypeError, ValueError) as error:
+            self._refuse(command, "INVALID_COMMAND", f"{command['command']}: {error}")
+        else:
+            self.answer(command, ok=True, **fields)
+        return True
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def _pause(self, command: Body) -> Body:
+        return {}
+
+    async def _resubscribe(self, command: Body) -> Body:
+        topics = tuple(command["topics"])
+        if not topics or not all(isinstance(topic, str) for topic in topics):
+            raise WrongField("topics must be names of topics")
+        self._consumer.resubscribe(topics)
+        self._is_subscribed = True
+        return {}
+
+    async def _commit(self, command: Body) -> Body:
+        asked = command.get("offsets")
+        offsets = None if asked is None else {(str(topic), int(partition)): int(offset) for topic, partition, offset in asked}
+        if command.get("mode", "sync") == "async":
+            return {"offsets": _offsets(self._consumer.commit_async(offsets))}
+        committed = await self._consumer.commit(offsets)
+        if self._policy.commits_untold:
+            return {"offsets": _offsets(committed.offsets), "outcome": "unknown"}
+        if committed.error is not None:
+            raise ConsumerError(committed.error, f"the commit was answered {committed.error}")
+        return {"offsets": _offsets(committed.offsets)}
+
+    async def _position(self, command: Body) -> Body:
+        """Wait until the positions asked for are known, as Kafka's `position` does."""
+        wanted = self._asked(command)
+        await self._consumer.await_positions(wanted, _POSITION_MS_MAX)
+        return {"offsets": _offsets({each: self._consumer.positions.get(each, -1) for each in wanted})}
+
+    async def _committed(self, command: Body) -> Body:
+        wanted = self._asked(command)
+        return {"offsets": _offsets(await self._consumer.committed(wanted)) if wanted else []}
+
+    def _asked(self, command: Body) -> frozenset[TopicPartition]:
+        asked = command.get("partitions")
+        return self._consumer.member.owned if asked is None else frozenset((str(topic), int(partition)) for topic, partition in asked)
+
+    async def _unsubscribe(self, command: Body) -> Body:
+        if self._policy.goodbye == "pretended":
+            return {}
+        self._is_subscribed = False
+        await self._consumer.unsubscribe(leave=command.get("leave"))
+        return {}
+
+    async def _close(self, command: Body) -> Body:
+        if self._policy.goodbye == "meant":
+            await self._consumer.close(leave=command.get("leave"))
+            self._is_closed = True
+        self._tell({"name": "shutdown_complete"})
+        return {}
+
+    _HANDLERS: Final[dict[str, Callable[[ShimMember, Body], Awaitable[Body]]]] = {
+        "pause": _pause,
+        "resubscribe": _resubscribe,
+        "commit": _commit,
+        "position": _position,
+        "committed": _committed,
+        "unsubscribe": _unsubscribe,
+        "close": _close,
+    }
+
+    # Events
+
+    def _tell_records(self, deliveries: Iterable[Delivery]) -> None:
+        """Say what was consumed, as it was unless a bug is planted."""
+        first = self._policy.tells_records_from
+        said = [replace(each, first=max(each.first, first)) for each in deliveries if each.last >= first]
+        if self._policy.tells_records == "of-everybody":
+            said += [replace(each, partition=(each.partition[0], each.partition[1] + 1)) for each in said]
+        if said:
+            self._tell(_records(said))
+
+    async def _on_callback(self, callback: Callback) -> None:
+        """Run the application's listener: say it, do what `on_revoked` asks for, say that it is done."""
+        nobodys = frozenset({("nobody-has-this", 0)} if self._policy.tells_assigned == "more" else ())
+        self._tell(
+            {
+                "name": f"partitions_{callback.kind.value}",
+                "partitions": _partitions(callback.partitions | nobodys),
+                "member_id": callback.member_id,
+                "generation": callback.generation,
+            }
+        )
+        await self._flush()
+        if callback.kind is CallbackKind.REVOKED:
+            await trio.sleep(self._subscribe.on_revoked.get("sleep_ms", 0) / 1000)
+            if self._subscribe.on_revoked.get("commit"):
+                await self._consumer.commit()
+        self._tell({"name": "callback_done"})
+        await self._flush()
+
+    def _on_end(self, ended: Committed | Fail) -> None:
+        if isinstance(ended, Fail):
+            self._tell({"name": "error", "error": ended.error, "message": ended.message, "fatal": ended.fatal})
+            return
+        listed = [{"topic": topic, "partition": partition, "offset": offset} for (topic, partition), offset in sorted(ended.offsets.items())]
+        if self._policy.commits_untold:
+            self._on_end(Fail(error=ended.error, message="a commit failed", fatal=False)) if ended.error is not None else None
+            self._tell({"name": "offsets_committed", "outcome": "unknown", "offsets": listed})
+            return
+        said = listed if self._policy.tells_offsets_committed else []
+        event: Body = {"name": "offsets_committed", "success": ended.error is None, "offsets": said}
+        self._tell(event if ended.error is None else event | {"error": ended.error})
+
+
+def _partitions(partitions: Iterable[TopicPartition]) -> list[Body]:
+    return [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
+
+
+def _offsets(offsets: Mapping[TopicPartition, int]) -> list[list[Any]]:
+    return [[topic, partition, offset] for (topic, partition), offset in sorted(offsets.items())]
+
+
+def _records(deliveries: Iterable[Delivery]) -> Body:
+    by_partition: dict[TopicPartition, list[Delivery]] = {}
+    for delivery in deliveries:
+        by_partition.setdefault(delivery.partition, []).append(delivery)
+    parts = [
+        {
+            "topic": topic,
+            "partition": partition,
+            "minOffset": min(each.first for each in ranges),
+            "maxOffset": max(each.last for each in ranges),
+            "count": sum(each.count for each in ranges),
+        }
+        for (topic, partition), ranges in sorted(by_partition.items())
+    ]
+    return {"name": "records_consumed", "count": sum(each.count for ranges in by_partition.values() for each in ranges), "partitions": parts}

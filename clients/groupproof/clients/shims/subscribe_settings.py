@@ -1,0 +1,125 @@
+"""The fields of the shim contract's `subscribe` as member settings; what is not honoured is listed as ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.policy import Policy
+from groupproof.protocol.vocabulary import COOPERATIVE
+
+__all__ = ["NotImplementedHere", "Subscribe", "WrongField"]
+
+VARIANT_PROPERTY: Final = "groupproof.variant"
+# The client's own names, which are Kafka's.
+_PROPERTIES: Final = {
+    "client.rack": ("rack", str),
+    "default.api.timeout.ms": ("default_api_timeout_ms", int),
+    "fetch.max.wait.ms": ("fetch_max_wait_ms", int),
+    "max.poll.records": ("max_poll_records", int),
+    "metadata.max.age.ms": ("metadata_max_age_ms", int),
+    "request.timeout.ms": ("request_timeout_ms", int),
+    "retry.backoff.ms": ("retry_backoff_ms", int),
+    "retry.backoff.max.ms": ("retry_backoff_max_ms", int),
+}
+_PLAIN: Final = (
+    "instance_id", "session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_commit", "auto_commit_interval_ms",
+    "auto_offset_reset", "metadata_max_age_ms", "request_timeout_ms",
+)  # fmt: skip
+_OTHERS: Final = frozenset({
+    "broker_release", "group_protocol", "handler_delay_ms", "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "assignors", "poll_timeout_ms", "on_revoked",
+    "properties",
+})  # fmt: skip
+
+
+class WrongField(Exception):
+    """A field is missing or makes no sense; `str()` names it."""
+
+
+class NotImplementedHere(Exception):
+    """The member has no such feature; `str()` says which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribe:
+    """What one `subscribe` asks for."""
+
+    settings: MemberSettings
+    bootstrap: tuple[tuple[str, int], ...]
+    client_id: str
+    poll_timeout_ms: int = 100
+    handler_delay_ms: int = 0
+    on_revoked: Mapping[str, Any] = field(default_factory=dict)
+    variant: str | None = None
+    ignored: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any], own: Mapping[str, Any] = MappingProxyType({})) -> Subscribe:
+        """Raise `WrongField` or `NotImplementedHere`. What is in `own` is as it is, whatever was asked, and is listed as ignored."""
+        fields = {**asked, **own}
+        dialect = fields.get("group_protocol") or fields.get("protocol") or "classic"
+        if dialect != "classic":
+            raise NotImplementedHere(f"group.protocol {dialect}: this member speaks the classic protocol")
+        missing = [name for name in ("bootstrap", "group", "topics") if not fields.get(name)]
+        if missing:
+            raise WrongField(f"subscribe lacks {', '.join(missing)}")
+        properties = dict(fields.get("properties") or {})
+        variant = properties.pop(VARIANT_PROPERTY, None)
+        known, unknown = _properties(properties)
+        ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()))
+        return cls(
+            settings=_settings(fields, known),
+            bootstrap=tuple(_address(each) for each in str(fields["bootstrap"]).split(",")),
+            client_id=fields.get("client_id") or "groupproof",
+            poll_timeout_ms=int(fields.get("poll_timeout_ms") or 100),
+            handler_delay_ms=int(fields.get("handler_delay_ms") or 0),
+            on_revoked=fields.get("on_revoked") or {},
+            variant=variant,
+            ignored=tuple(ignored + [f"properties.{name}" for name in unknown]),
+        )
+
+    @staticmethod
+    def variant_in(fields: Mapping[str, Any]) -> str | None:
+        """Return the variant that the properties of a `subscribe` name."""
+        return (fields.get("properties") or {}).get(VARIANT_PROPERTY)
+
+    def check_against(self, policy: Policy) -> None:
+        """Raise `NotImplementedHere` for what the versions that `policy` speaks cannot say."""
+        if self.settings.instance_id is not None and not policy.can_be_static:
+            raise NotImplementedHere("static membership: this variant speaks no version that has it")
+        if not policy.can_cooperate and any(name in COOPERATIVE for name in self.settings.assignors):
+            raise NotImplementedHere("cooperative rebalancing: this variant's subscription names no owned partitions")
+
+
+def _settings(fields: Mapping[str, Any], properties: Mapping[str, Any]) -> MemberSettings:
+    assignors = tuple(fields.get("assignors") or ("range",))
+    lacking = [name for name in assignors if name not in ASSIGNORS]
+    if lacking:
+        raise NotImplementedHere(f"assignor {lacking[0]}: this member has {', '.join(ASSIGNORS)}")
+    plain = {name: fields[name] for name in _PLAIN if fields.get(name) is not None}
+    try:
+        return MemberSettings(group=fields["group"], topics=tuple(fields["topics"]), assignors=assignors, **plain, **properties)
+    except (TypeError, ValueError) as error:
+        raise WrongField(str(error)) from error
+
+
+def _properties(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    known: dict[str, Any] = {}
+    for name in given.keys() & _PROPERTIES.keys():
+        field_name, kind = _PROPERTIES[name]
+        try:
+            known[field_name] = kind(given[name])
+        except (TypeError, ValueError) as error:
+            raise WrongField(f"property {name} is {given[name]!r}: {error}") from error
+    return known, sorted(given.keys() - _PROPERTIES.keys())
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.strip().rpartition(":")
+    if not host or not port.isdigit():
+        raise WrongField(f"bootstrap is host:port, not {text!r}")
+    return host.strip("[]"), int(port)

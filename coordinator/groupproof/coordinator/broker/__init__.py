@@ -1,0 +1,1 @@
+"""The brokers around the machine: sockets, connections, metadata, records, and faults on frames."""

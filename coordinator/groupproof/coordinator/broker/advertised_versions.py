@@ -1,0 +1,58 @@
+"""Which API versions the brokers of a profile advertise here, and where that is less than the release's own range.
+
+The range of the release (protocol/spec) is narrowed to what the wire can read and to the APIs that are served; nothing is advertised
+that would not be answered, except Produce from v0, which Kafka 4 advertises and refuses too (KAFKA-18659).
+"""
+
+from __future__ import annotations
+
+from groupproof.protocol.rules import api_versions
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_codec import VERSIONS
+
+__all__ = ["SERVED", "accepted", "advertised", "deviations"]
+
+SERVED = frozenset({
+    Api.PRODUCE, Api.FETCH, Api.LIST_OFFSETS, Api.METADATA, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR, Api.JOIN_GROUP,
+    Api.HEARTBEAT, Api.LEAVE_GROUP, Api.SYNC_GROUP, Api.DESCRIBE_GROUPS, Api.LIST_GROUPS, Api.DELETE_GROUPS, Api.OFFSET_DELETE, Api.TXN_OFFSET_COMMIT, Api.API_VERSIONS, Api.CREATE_TOPICS, Api.INIT_PRODUCER_ID, Api.OFFSET_FOR_LEADER_EPOCH,
+    Api.DESCRIBE_CLUSTER, Api.DESCRIBE_TOPIC_PARTITIONS,
+})  # fmt: skip
+
+Ranges = dict[Api, tuple[int, int]]
+
+
+def accepted(profile: str) -> Ranges:
+    """Return the versions that are answered; raise `UnknownProfile`."""
+    return {api: both for api, own in api_versions(profile).items() if api in SERVED and (both := _intersection(own, VERSIONS[api]))}
+
+
+def advertised(profile: str) -> Ranges:
+    """Return what ApiVersions tells; raise `UnknownProfile`."""
+    told, own = accepted(profile), api_versions(profile)
+    return told | {Api.PRODUCE: own[Api.PRODUCE]} if _refuses_old_produce(own) else told
+
+
+def deviations(profile: str) -> list[str]:
+    """Return one sentence for each API whose versions differ from those of the profile's release."""
+    told, release = advertised(profile), api_versions(profile)
+    return [_deviation(api, own, told.get(api)) for api, own in sorted(release.items()) if told.get(api) != own]
+
+
+def _refuses_old_produce(release: Ranges) -> bool:
+    """Tell whether the release is a 4.x, which dropped Fetch before v4 together with Produce before v3 (KIP-896)."""
+    return release.get(Api.FETCH, (0, 0))[0] >= 4
+
+
+def _intersection(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | None:
+    low, high = max(one[0], other[0]), min(one[1], other[1])
+    return (low, high) if low <= high else None
+
+
+_IN_ZOOKEEPER = dict.fromkeys((Api.OFFSET_COMMIT, Api.OFFSET_FETCH), ", of which v0 keeps offsets in ZooKeeper")
+
+
+def _deviation(api: Api, own: tuple[int, int], served: tuple[int, int] | None) -> str:
+    if served is None:
+        return f"{api.title} v{own[0]} to v{own[1]} is not served"
+    because = _IN_ZOOKEEPER.get(api, "") if own[0] == 0 else ""
+    return f"{api.title} is served from v{served[0]} to v{served[1]}; the release has v{own[0]} to v{own[1]}{because}"

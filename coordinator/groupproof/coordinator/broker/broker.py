@@ -1,0 +1,246 @@
+"""One broker of a cluster: takes one decoded request up and returns its answer.
+
+Group requests go to the node's coordinator machine, where they may park; a Fetch may wait for records; everything else is answered at
+once. Nothing here knows of bytes or faults: that is the connection's affair.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import trio
+
+from groupproof.coordinator.broker.broker_host import Machine
+from groupproof.coordinator.broker.group_coordinators import Coordinators, Ticket
+from groupproof.coordinator.broker.interception import Interception
+from groupproof.coordinator.broker.metadata import (
+    World,
+    api_versions,
+    describe_cluster,
+    describe_topic_partitions,
+    find_coordinator,
+    metadata,
+    unsupported_api_versions,
+)
+from groupproof.coordinator.broker.record_requests import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
+from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
+from groupproof.coordinator.machine.incoming_request import IncomingRequest
+from groupproof.coordinator.machine.outputs import Arrival
+from groupproof.coordinator.machine.variant import Line
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_codec import body_of, message_of
+from groupproof.protocol.wire.message_conversion import GROUP_APIS
+from groupproof.protocol.wire.messages import FindCoordinatorRequest, GroupRequest, GroupResponse, LeaveGroupRequest, LeaveMember
+
+__all__ = ["AT_ONCE", "Broker", "Parked", "Peer", "Signal"]
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A request that the coordinator has taken up and keeps; its answer comes to the ticket."""
+
+    ticket: Ticket
+    token: tuple[int, int]
+
+
+class Signal:
+    """Wakes everyone who waits for it."""
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+
+    def tell(self) -> None:
+        self._event.set()
+        self._event = trio.Event()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+class Peer(Protocol):
+    """What a broker needs of a connection."""
+
+    number: int
+    host: str
+
+    def end(self, reason: str, by: str = ...) -> None: ...
+
+    def waits(self, what: str) -> AbstractContextManager[None]:
+        """Mark that the request under way waits for `what`."""
+        ...
+
+
+class Broker:
+    """One node; shares coordinators, world and faults with the others."""
+
+    def __init__(
+        self,
+        node_id: int,
+        *,
+        world: World,
+        coordinators: Coordinators,
+        interception: Interception,
+        recorder: Recorder,
+        appended: Signal,
+        accepted: Mapping[Api, tuple[int, int]],
+        frame_bytes_max: int,
+        line: Line | None = None,
+    ) -> None:
+        self.machine = Machine()
+        self.line = line or Line()
+        self.peers: set[Peer] = set()
+        self.turn = trio.Lock() if self.line.locks else None
+        self.node_id = node_id
+        self.world = world
+        self.coordinators = coordinators
+        self.interception = interception
+        self.recorder = recorder
+        self.frame_bytes_max = frame_bytes_max
+        self._appended = appended
+        self._accepted = accepted
+        self._serials = itertools.count()
+
+    def accepts(self, api: Api, version: int) -> bool:
+        """Tell whether the profile's release answers this version of the API."""
+        low, high = self._accepted.get(api, (0, -1))
+        return low <= version <= high
+
+    def versions_of(self, api: Api) -> tuple[int, int] | None:
+        return self._accepted.get(api)
+
+    async def process(self, arrived: IncomingRequest, peer: Peer, *, taken_up_twice: Callable[[], None] | None = None) -> Body | None:
+        """Take the request up and return its answer, None where none is due (Produce with acks 0).
+
+        With `taken_up_twice` it is taken up twice, before that is called; the second answer is dropped.
+        """
+        api = arrived.wire.api
+        if api in _COORDINATED:
+            return await self._coordinate(message_of(arrived.wire), arrived, peer, taken_up_twice)
+        self.recorder.record("processed", **arrived.columns)
+        if api is Api.FETCH:
+            return await self._fetch(arrived.wire.body, peer)
+        answer = self._answer(arrived)
+        if taken_up_twice is not None:
+            self.recorder.record("processed", **arrived.columns)
+            self._answer(arrived)
+            taken_up_twice()
+        return answer
+
+    def _answer(self, arrived: IncomingRequest) -> Body | None:
+        api, body = arrived.wire.api, arrived.wire.body
+        if arrived.is_refused:
+            return unsupported_api_versions(self.world)
+        answer = _ANSWERS[api](self, body, arrived.wire.version)
+        if api is not Api.PRODUCE:
+            return answer
+        self._appended.tell()
+        return None if body.get("acks") == 0 else answer
+
+    # Groups
+
+    def take_up(self, arrived: IncomingRequest, peer: Peer) -> Body | Parked:
+        """Take up a request of `AT_ONCE` without waiting: return its answer, or where it is parked."""
+        token = (peer.number, next(self._serials))
+        ticket = self._ticket(arrived, peer)
+        self._submit(message_of(arrived.wire), arrived, peer, token, ticket)
+        return Parked(ticket, token) if ticket.answer is None else body_of(ticket.answer)
+
+    async def answer_of(self, parked: Parked, peer: Peer) -> Body:
+        """Wait for the answer to what `take_up` parked."""
+        try:
+            with peer.waits("coordinator"):
+                return body_of(await parked.ticket.wait())
+        finally:
+            self.coordinators.abandon([parked.token])
+
+    @staticmethod
+    def _ticket(arrived: IncomingRequest, peer: Peer) -> Ticket:
+        return Ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}"))
+
+    async def _coordinate(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
+        if not isinstance(message, OFFSET_REQUESTS):
+            return body_of(await self._ask(message, arrived, peer, twice))
+        fields = self.world.fields
+        known = known_part(message, self.world.topics, by_partition=bool(fields["commits_check_partitions"]))
+        refused = refused_wholly(message, known)
+        if refused is not None:
+            self.recorder.record("processed", **arrived.columns)
+            return body_of(refused)
+        answer = await self._ask(known, arrived, peer, twice)
+        repeats_topics = bool(fields["deletions_repeat_topics"])
+        return body_of(
+            answer if known is message and not repeats_topics else with_unknown(message, answer, known=known, repeats_topics=repeats_topics)
+        )
+
+    async def _ask(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
+        """Ask the coordinator machine; wait while it keeps the request parked."""
+        ticket = self._ticket(arrived, peer)
+        tokens = [(peer.number, next(self._serials)) for _ in range(2 if twice else 1)]
+        try:
+            for token in tokens:
+                self._submit(message, arrived, peer, token, ticket)
+            if twice is not None:
+                twice()
+            if ticket.answer is None:
+                with peer.waits("coordinator"):
+                    return await ticket.wait()
+            return ticket.answer
+        finally:
+            self.coordinators.abandon(tokens)
+
+    def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, token: tuple[int, int], ticket: Ticket) -> None:
+        wire = arrived.wire
+        arrival = Arrival(token=token, api_version=wire.version, client_id=wire.client_id or "", client_host=f"/{peer.host}")
+        self.coordinators.submit(self.node_id, message, arrival, arrived.columns, ticket)
+
+    def remove_members(self, members: Iterable[tuple[str, str]]) -> None:
+        """Let members, each with its group, leave though they did not ask for it, as a variant does."""
+        for group, member in members:
+            request = LeaveGroupRequest(group_id=group, members=(LeaveMember(member_id=member),))
+            arrival = Arrival(token=object(), api_version=3, client_id="", client_host="")
+            self.coordinators.submit(self.node_id, request, arrival, {"node": self.node_id, "group": group}, Ticket(lambda: None))
+
+    # Records
+
+    async def _fetch(self, body: Mapping[str, Any], peer: Peer) -> Body:
+        """Answer once min_bytes are there or max_wait_ms is over, as Kafka's DelayedFetch."""
+        fetched = fetch(self.world, self.node_id, body)
+        if not fetched.may_wait or body["max_wait_ms"] <= 0:
+            return fetched.body
+        with peer.waits("records"), trio.move_on_after(body["max_wait_ms"] / 1000):
+            while fetched.may_wait:
+                await self._appended.wait()
+                fetched = fetch(self.world, self.node_id, body)
+        return fetched.body
+
+
+_COORDINATED = GROUP_APIS - {Api.FIND_COORDINATOR}
+
+AT_ONCE = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP})
+"""What the coordinator machine is asked alone, so that nothing waits but what it parks."""
+
+
+def _find_coordinator(broker: Broker, body: Body, version: int) -> Body:
+    message = FindCoordinatorRequest(coordinator_keys=tuple(body["coordinator_keys"]), key_type=body.get("key_type", 0))
+    return body_of(find_coordinator(broker.world, message))
+
+
+_ANSWERS: dict[Api, Callable[[Broker, Body, int], Body]] = {
+    Api.API_VERSIONS: lambda broker, body, version: api_versions(broker.world, body, version),
+    Api.METADATA: lambda broker, body, version: metadata(broker.world, body, version),
+    Api.DESCRIBE_CLUSTER: lambda broker, body, version: describe_cluster(broker.world, body),
+    Api.DESCRIBE_TOPIC_PARTITIONS: lambda broker, body, version: describe_topic_partitions(broker.world, body),
+    Api.FIND_COORDINATOR: _find_coordinator,
+    Api.LIST_OFFSETS: lambda broker, body, version: list_offsets(broker.world, broker.node_id, body),
+    Api.OFFSET_FOR_LEADER_EPOCH: lambda broker, body, version: offset_for_leader_epoch(broker.world, broker.node_id, body),
+    Api.PRODUCE: lambda broker, body, version: produce(broker.world, broker.node_id, body),
+    Api.INIT_PRODUCER_ID: lambda broker, body, version: init_producer_id(broker.world, body),
+    Api.CREATE_TOPICS: lambda broker, body, version: create_topics(broker.world, body),
+}

@@ -1,0 +1,400 @@
+"""One client's connection to one broker: frames in, one request at a time through the broker, frames out.
+
+As in Kafka, the requests of a connection are processed in order, one at a time: a parked JoinGroup, a waiting Fetch or a held frame
+keeps back what the client sent after it. Whatever goes wrong ends this connection alone, with a reason in the trace and in the log.
+
+On a socket, with no fault armed and nothing to wait for, a request is answered where it was read, without a turn of another task: that is
+what lets a heartbeat cost a fraction of a millisecond. Everything else takes the long way, in the same order and with the same observations.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import trio
+
+from groupproof.coordinator.broker.broker import AT_ONCE, Broker, Parked
+from groupproof.coordinator.broker.frame_faults import Severed, Strikes, Struck
+from groupproof.coordinator.broker.request_queue import Inbox
+from groupproof.coordinator.broker.sockets import Socket, has_all
+from groupproof.coordinator.machine.incoming_request import IncomingRequest
+from groupproof.coordinator.machine.variant import Line
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.framing import Framer, FramingError, frame
+from groupproof.protocol.wire.message_codec import UnsupportedVersion, WireError, WireRequest, read_request, write_response
+from groupproof.protocol.wire.observation_columns import request_columns, response_columns
+
+__all__ = ["SEND_S_MAX", "Connection", "Ended"]
+
+Body = Mapping[str, Any]
+
+SEND_S_MAX = 30.0  # seconds within which a client must take an answer
+
+_READ_BYTES = 65536
+_AT_ONCE_MAX = 64  # of the requests that came together, so that one client does not keep the others waiting
+_AS_KAFKA = Line()
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
+
+_log = logging.getLogger(__name__)
+
+
+class Ended(Exception):
+    """The connection is over; `str()` is the reason. `is_fault` where the peer broke the protocol."""
+
+    def __init__(self, reason: str, *, is_fault: bool = False) -> None:
+        super().__init__(reason)
+        self.is_fault = is_fault
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What could not be answered where it was read: requests with their sizes, then what `broke` the stream, or its end."""
+
+    arrived: list[tuple[IncomingRequest, int]]
+    broken: Exception | None = None
+    is_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A request that was taken up where it was read, and what is left to do: wait for its answer, or send the rest of it."""
+
+    arrived: IncomingRequest
+    parked: Parked | None = None
+    rest: bytes = b""
+
+
+class Connection:
+    """Serves one stream until it ends; `serve` lets no exception out but the caller's own cancellation."""
+
+    def __init__(self, broker: Broker, number: int, stream: trio.abc.Stream, peer: str) -> None:
+        self.broker = broker
+        self.number = number
+        self.host = peer.rpartition(":")[0] or peer
+        self._stream = stream
+        self._peer = peer
+        self._inbox: Inbox[IncomingRequest | Ended | _Begun] = Inbox()
+        self._scope = trio.CancelScope()
+        self._strikes = Strikes(broker, self)
+        self._waiting_for: str | None = None
+        self._is_open = True
+        self._socket = stream if isinstance(stream, Socket) else None
+        self._is_plain = self._socket is not None and broker.line == _AS_KAFKA
+        self._members: dict[tuple[str, str], None] = {}  # whom a variant takes to have left when the connection ends
+        self._farewell = "the client closed it"
+
+    async def serve(self) -> None:
+        """Serve until either side ends it."""
+        self._tell("connected", peer=self._peer)
+        self.broker.peers.add(self)
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._guarded, self._read)
+                    await self._guarded(self._work if self.broker.line.in_order else self._work_at_once)
+                    nursery.cancel_scope.cancel()
+        finally:
+            self.broker.peers.discard(self)
+            if self.broker.line.leaves_when_closed:
+                self.broker.remove_members(self._members)
+            await self.close("the coordinator was stopped")
+
+    def end(self, reason: str, by: str = "broker") -> None:
+        """End the connection, by the client, the broker or a fault; what it waits for is abandoned."""
+        self._told_closed(reason, by)
+        self._scope.cancel()
+
+    async def close(self, reason: str, by: str = "broker", *, reset: bool = False) -> None:
+        """Close the stream, with RST where `reset` asks for it and there is a socket; closing twice is no error."""
+        self._told_closed(reason, by)
+        with trio.move_on_after(1, shield=True), contextlib.suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            if reset and (setsockopt := getattr(self._stream, "setsockopt", None)):
+                setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            await self._stream.aclose()
+
+    async def _is_taken(self) -> bool:
+        """Tell whether the client took what was just sent: it is there still, or it has hung up in order after it had all of it.
+
+        Clients hang up over an answer that they take for fatal (Kafka's own VerifiableConsumer, kafka-go), sooner than we look.
+        """
+        return self._is_open and (not self._inbox.closed or await has_all(self._stream))
+
+    @contextlib.contextmanager
+    def waits(self, what: str) -> Iterator[None]:
+        """Mark that the request under way waits for `what`: coordinator, records or fault."""
+        self._waiting_for = what
+        if self._inbox.closed:
+            self._lost()
+        try:
+            yield
+        finally:
+            self._waiting_for = None
+
+    def _tell(self, name: str, **body: Any) -> None:
+        self.broker.recorder.record("event", who="link", node=self.broker.node_id, connection=self.number, body={"name": name, **body})
+
+    def _told_closed(self, reason: str, by: str) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._tell("closed", reason=reason, by=by)
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run `work`, and turn whatever it meets into the end of this connection."""
+        try:
+            await work()
+        except (Ended, Severed) as ended:
+            if isinstance(ended, Ended) and ended.is_fault:
+                _log.warning("connection %d from %s ends: %s", self.number, self._peer, ended)
+            self.end(str(ended))
+        except (trio.BrokenResourceError, trio.ClosedResourceError, OSError) as error:
+            self.end(f"the connection broke: {error.__cause__ or error}", by="client")
+        except Exception as error:
+            _log.exception("connection %d from %s: groupproof failed", self.number, self._peer)
+            self.end(f"groupproof failed: {error!r}")
+
+    # Frames in
+
+    async def _read(self) -> None:
+        framer = Framer(self.broker.frame_bytes_max)
+        take = partial(self._take, framer)
+        while True:
+            left = await self._left(take)
+            for each, size in left.arrived:
+                await self._inbox.put(self._described(each), size)
+            if left.broken is not None:
+                if self.broker.line.bad_frame != "ends":
+                    await self._bear(left.broken)
+                # The connection ends when the turn comes to this frame: what came before it is still answered.
+                await self._inbox.put(Ended(str(left.broken), is_fault=True), 0)
+                return
+            if left.is_end:
+                break
+        if framer.pending:
+            self._farewell += f" within a frame, of which {framer.pending} bytes came"
+        self._inbox.close()
+        if self._waiting_for is not None:
+            self._lost()
+
+    async def _left(self, take: Callable[[bytes], _Left | None]) -> _Left:
+        """Let `take` answer what can be answered where it is read, and return the first that cannot."""
+        if self._socket is not None:
+            return await self._socket.left(take)
+        while (left := take(bytes(await self._stream.receive_some(_READ_BYTES)))) is None:
+            pass
+        return left
+
+    def _take(self, framer: Framer, data: bytes) -> _Left | None:
+        """Take up what came, all of it before the first is answered; return what could not be answered at once."""
+        if not data:
+            return _Left([], is_end=True)
+        arrived: list[tuple[IncomingRequest, int]] = []
+        broken: Exception | None = None
+        try:
+            for payload in framer.feed(data):
+                arrived.append((self._arrived(payload), len(payload)))
+        except (FramingError, WireError) as error:
+            broken = error
+        done = 0
+        while done < min(len(arrived), _AT_ONCE_MAX) and self._at_once(arrived[done][0]):
+            done += 1
+        return None if done == len(arrived) and broken is None else _Left(arrived[done:], broken)
+
+    def _arrived(self, payload: bytes) -> IncomingRequest:
+        try:
+            wire, refused = read_request(payload), None
+        except UnsupportedVersion as error:
+            if error.api is not Api.API_VERSIONS:
+                raise
+            wire, refused = WireRequest(api=error.api, version=0, correlation=error.correlation, client_id=None, body={}), error.version
+        if refused is None and not self.broker.accepts(wire.api, wire.version):
+            refused = self._refused_version(wire)
+        return self._recorded(wire, refused)
+
+    def _refused_version(self, wire: WireRequest) -> int:
+        """Kafka ends the connection over a version that it does not answer; ApiVersions alone is told so (KIP-511)."""
+        if wire.api is Api.API_VERSIONS:
+            return wire.version
+        served = self.broker.versions_of(wire.api)
+        known = f"this broker answers v{served[0]} to v{served[1]}" if served else "this broker does not serve it"
+        raise WireError(f"{wire.api.title} v{wire.version}: {known}")
+
+    def _recorded(self, wire: WireRequest, refused: int | None) -> IncomingRequest:
+        if self._is_plain and not self.broker.recorder.is_heard:
+            return IncomingRequest(wire=wire, columns={}, is_refused=refused is not None)
+        columns, what = self._columns(wire, wire.version if refused is None else refused)
+        self.broker.recorder.record("request", **columns, **what)
+        return IncomingRequest(wire=wire, columns=columns, is_refused=refused is not None)
+
+    def _columns(self, wire: WireRequest, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        who, what = request_columns(wire.api, wire.body, self.broker.world.topics.name_of)
+        columns = {
+            "node": self.broker.node_id, "connection": self.number, "client": wire.client_id, "api": wire.api.title, "version": version,
+            "correlation": wire.correlation, **who,
+        }  # fmt: skip
+        return columns, what
+
+    def _described(self, arrived: IncomingRequest) -> IncomingRequest:
+        """Return the request with the columns that nobody heard of, for a fault may still ask for them."""
+        return arrived if arrived.columns else replace(arrived, columns=self._columns(arrived.wire, arrived.wire.version)[0])
+
+    def _lost(self) -> None:
+        """Let the connection of a client go that is gone while its request waits.
+
+        A request that is parked at the coordinator stays there (Kafka), and what came behind it is taken up after it; whatever else
+        waits goes with its connection.
+        """
+        if self._waiting_for == "coordinator" and self._inbox.holds_any:
+            self._told_closed(self._farewell, by="client")
+        else:
+            self.end(self._farewell, by="client")
+
+    async def _bear(self, error: Exception) -> None:
+        """Do something else than end the connection over a frame that cannot be read, as a variant does."""
+        if self.broker.line.bad_frame == "dies":
+            for peer in tuple(self.broker.peers):
+                peer.end(f"the broker died of it: {error}")
+        while await self._stream.receive_some(_READ_BYTES):
+            pass
+
+    # At once
+
+    def _at_once(self, arrived: IncomingRequest) -> bool:
+        """Take the request up here and answer it, where nothing stands in the way; what is left to wait for is the other task's."""
+        nothing_between = self._inbox.is_awaited and self.broker.interception.is_idle and self.broker.machine.is_whole
+        if not (self._is_plain and arrived.wire.api in AT_ONCE and nothing_between):
+            return False
+        answer = self.broker.take_up(arrived, self)
+        if isinstance(answer, Parked):
+            self._inbox.put_first(_Begun(arrived, parked=answer))
+        elif self._is_open and (rest := self._answer_at_once(arrived, answer)):
+            self._inbox.put_first(_Begun(arrived, rest=rest))
+        return True
+
+    def _answer_at_once(self, arrived: IncomingRequest, body: Body) -> bytes:
+        """Send what can be sent of the answer, and return the rest.
+
+        No other task runs between this and the record of the answer, so that what the client does next is never recorded before it.
+        """
+        assert self._socket is not None, "only on a socket is anything taken up at once"
+        heard, api = self.broker.recorder.is_heard, arrived.wire.api
+        if heard:
+            self.broker.recorder.record("response", **{**arrived.columns, **response_columns(api, arrived.wire.body, body)})
+        try:
+            return self._socket.send_now(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
+        except trio.BrokenResourceError:
+            if heard:
+                self._tell_unsent(arrived)
+            raise
+
+    async def _go_on(self, begun: _Begun) -> None:
+        """Do what is left of a request that was taken up at once."""
+        rest, api = begun.rest, begun.arrived.wire.api
+        if begun.parked is not None:
+            body = await self.broker.answer_of(begun.parked, self)
+            if not self._is_open:
+                return
+            if not self.broker.interception.is_idle:
+                await self._answer(self._described(begun.arrived), body, None)
+                return
+            rest = self._answer_at_once(begun.arrived, body)
+        if rest:
+            await self._send_rest(rest, api)
+
+    # One request at a time
+
+    async def _work_at_once(self) -> None:
+        """Take every request up as it comes, as a variant does."""
+        async with trio.open_nursery() as nursery:
+            while (arrived := await self._inbox.get()) is not None:
+                if isinstance(arrived, Ended):
+                    raise arrived
+                assert isinstance(arrived, IncomingRequest), "only a connection in order takes requests up at once"
+                nursery.start_soon(self._guarded, partial(self._turn, arrived))
+        self.end(self._farewell, by="client")
+
+    async def _work(self) -> None:
+        while (arrived := await self._inbox.get()) is not None:
+            if isinstance(arrived, Ended):
+                raise arrived
+            await (self._go_on(arrived) if isinstance(arrived, _Begun) else self._turn(arrived))
+        self.end(self._farewell, by="client")
+
+    async def _turn(self, arrived: IncomingRequest) -> None:
+        if not self.broker.machine.is_whole:
+            await self.broker.machine.ready(arrived.wire.api, arrived.wire.body)
+        struck = self._strikes.on_request(arrived)
+        body: Body | None = None
+        taken_up = None
+        if struck is not None:
+            arrived = replace(arrived, columns={**arrived.columns, "fault": struck.fault.name})
+            body = await self._strikes.before_processing(struck, arrived)
+            if struck.drops:
+                return
+            arrived = self._strikes.altered(struck, arrived)
+            if struck.repeats:
+                taken_up = partial(self._strikes.taken_up_twice, struck)
+        self._strikes.passed(arrived, "request")
+        if body is None:
+            body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
+        if body is not None:
+            body = await self._bent(arrived, dict(body))
+        if not self.broker.machine.runs:
+            await self.broker.machine.awake()
+        if body is not None and self._is_open:
+            await self._answer(arrived, body, struck)
+
+    async def _bent(self, arrived: IncomingRequest, body: dict[str, Any]) -> Body | None:
+        """Return the answer as a variant gives it, when it gives it."""
+        line = self.broker.line
+        if line.leaves_when_closed and arrived.wire.api is Api.JOIN_GROUP:
+            self._members[arrived.wire.body["group_id"], body["member_id"]] = None
+        if delay_s := line.delay_s(arrived):
+            await trio.sleep(delay_s)
+        return line.says(arrived, body)
+
+    async def _answer(self, arrived: IncomingRequest, body: Body, struck: Struck | None) -> None:
+        """Send an answer, unless a fault has another idea; `struck` is the fault that struck the request."""
+        api, asked = arrived.wire.api, arrived.wire.body
+        columns = response_columns(api, asked, body)
+        struck_now = self._strikes.on_response(arrived, columns)
+        if struck_now is not None:
+            said, body = body, await self._strikes.before_sending(struck_now, arrived, body)
+            if struck_now.drops:
+                return
+            columns = columns if body is said else response_columns(api, asked, body)
+            columns["fault"] = struck_now.fault.name
+        strikes = [each for each in (struck, struck_now) if each is not None]
+        # Recorded before its bytes leave: whatever the client does because of it comes after it in the trace, however late this loop is.
+        self.broker.recorder.record("response", **{**arrived.columns, **columns})
+        try:
+            data = frame(self._strikes.spoilt(struck_now, write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
+            async with self.broker.turn or contextlib.nullcontext():
+                await self._send(self.broker.line.sends(arrived, data), api)
+        except (Ended, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            self._tell_unsent(arrived)
+            self._strikes.sent(strikes, failure=str(error) or "the connection broke")
+            raise
+        if strikes:
+            self._strikes.sent(strikes, failure="" if await self._is_taken() else "the client had closed the connection")
+        self._strikes.passed(arrived, "response")
+
+    def _tell_unsent(self, arrived: IncomingRequest) -> None:
+        self.broker.recorder.record("event", **{**arrived.columns, "who": "link", "body": {"name": "unsent"}})
+
+    async def _send(self, data: bytes, api: Api) -> None:
+        await trio.lowlevel.checkpoint()
+        if rest := data if self._socket is None else self._socket.send_now(data):
+            await self._send_rest(rest, api)
+
+    async def _send_rest(self, rest: bytes, api: Api) -> None:
+        with trio.move_on_after(SEND_S_MAX) as limit:
+            await self._stream.send_all(rest)
+        if limit.cancelled_caught:
+            raise Ended(f"the client did not take its answer to {api.title} within {SEND_S_MAX:.0f} s", is_fault=True)

@@ -1,0 +1,257 @@
+"""The coordinator role of every broker of a cluster: who coordinates what, who waits for an answer, and when a timer is due.
+
+The machines are pure (coordinator.py); here are the clock, the parked requests and the records of what the machines did. Moving a
+coordinator unloads an offsets partition at one machine and loads it at another (EMIG-01 to EMIG-05).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import trio
+
+from groupproof.coordinator.machine.coordinator import Coordinator
+from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, Output, Reply, Transition
+from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.storage import Stored, partition_of
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
+from groupproof.protocol.faults import Move
+from groupproof.protocol.rules import On
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
+
+__all__ = ["Coordinators", "Ticket"]
+
+_TIMERS = frozenset(on.value for on in (On.SESSION_END, On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE, On.CLEANUP))
+
+
+class Ticket:
+    """The place of one request's answer; `on_dropped` is called when a move of the coordinator drops the request instead."""
+
+    __slots__ = ("_ready", "answer", "on_dropped")
+
+    def __init__(self, on_dropped: Callable[[], None]) -> None:
+        self.on_dropped = on_dropped
+        self.answer: GroupResponse | None = None
+        self._ready: trio.Event | None = None
+
+    def give(self, answer: GroupResponse) -> None:
+        """Set the answer; of a request that was taken up twice the first one counts."""
+        if self.answer is None:
+            self.answer = answer
+            if self._ready is not None:
+                self._ready.set()
+
+    async def wait(self) -> GroupResponse:
+        """Return the answer as soon as it is there."""
+        if self.answer is None:
+            self._ready = trio.Event()
+            await self._ready.wait()
+        assert self.answer is not None
+        return self.answer
+
+
+class Coordinators:
+    """One machine for each node, and the node that owns each offsets partition; `run` keeps their timers."""
+
+    def __init__(self, *, profile: str, settings: Settings, nodes: int, seed: int, recorder: Recorder, variant: Variant = REFERENCE) -> None:
+        self._variant = variant
+        self.partitions = settings.offsets_topic_num_partitions
+        self.owners = [partition % nodes for partition in range(self.partitions)]
+        self.epochs = [0] * self.partitions
+        self._recorder = recorder
+        self._clock = trio.lowlevel.current_clock()
+        self._origin = self._clock.current_time()
+        self._tickets: dict[Hashable, Ticket] = {}
+        self._sleeping_until = math.inf
+        self._wake = trio.Event()
+        self._still: set[int] = set()
+        self._gone: set[int] = set()
+        self._homeless: dict[int, Stored] = {}
+        self._machines = [
+            Coordinator(
+                profile=profile, settings=settings, random=random.Random(f"{seed}/member ids/{node}"), node_id=node,
+                partitions=range(node, self.partitions, nodes), variant=variant,
+            )
+            for node in range(nodes)
+        ]  # fmt: skip
+
+    def now_ms(self) -> int:
+        """Return milliseconds since the cluster was made, by trio's clock."""
+        return math.floor((self._clock.current_time() - self._origin) * 1000 + 1e-6)
+
+    def owner_of(self, group: str) -> int:
+        """Return the node that coordinates `group` (FIND-02)."""
+        return self.owners[partition_of(group, self.partitions)]
+
+    def view(self, group: str) -> GroupView | None:
+        """Return the group as its coordinator knows it, or None."""
+        return self._machines[self.owner_of(group)].view(group)
+
+    def refuse_appends(self, error: ErrorCode) -> None:
+        """Let the log of every broker refuse records, or (NONE) take them again."""
+        for machine in self._machines:
+            machine.append_error = error
+
+    # Timers
+
+    async def run(self) -> None:
+        """Fire the machines' timers when they are due; never returns."""
+        while True:
+            running = [machine for node, machine in enumerate(self._machines) if node not in self._still]
+            self._sleeping_until = min((deadline for each in running if (deadline := each.next_deadline_ms()) is not None), default=math.inf)
+            self._wake = trio.Event()
+            with trio.move_on_at(self._origin + self._sleeping_until / 1000):
+                await self._wake.wait()
+            for node in range(len(self._machines)):
+                self._advance(node)
+
+    def _advance(self, node: int) -> None:
+        now_ms = self.now_ms()
+        deadline = self._machines[node].next_deadline_ms()
+        if deadline is not None and deadline <= now_ms and node not in self._still:
+            self._perform(node, self._advanced(node, now_ms))
+
+    def _advanced(self, node: int, now_ms: int) -> Sequence[Output]:
+        try:
+            return self._machines[node].advance(now_ms)
+        except (AssertionError, KeyError):
+            if self._variant is REFERENCE:
+                raise
+            return ()  # a variant that breaks the laws of its own table goes on, as a broker does whose timer thread logs an error
+
+    def _look_at_timers(self, node: int) -> None:
+        """Wake the timers' task when something is due before it would wake by itself."""
+        deadline = self._machines[node].next_deadline_ms(before_ms=self._sleeping_until)
+        if deadline is not None:
+            self._sleeping_until = deadline
+            self._wake.set()
+
+    # Machines
+
+    def pause(self, node: int) -> None:
+        """Let no timer of the node fire until `resume`."""
+        self._still.add(node)
+
+    def resume(self, node: int) -> None:
+        """Let the node's timers fire again, those first that are over meanwhile."""
+        self._still.discard(node)
+        self._advance(node)
+        self._wake.set()
+
+    def lose(self, node: int) -> None:
+        """Let a node end as by SIGKILL: its groups are loaded from the log by the next that is up, or where there is none, by the first that is back."""
+        self._still.discard(node)
+        self._gone.add(node)
+        for partition in [partition for partition, owner in enumerate(self.owners) if owner == node]:
+            if (heir := self._next(node)) != node:
+                self.move(partition, Move(to=heir, parked="drop", state="kept"))
+                continue
+            self._homeless[partition] = self._machines[node].stored(partition)
+            self._perform(node, self._machines[node].unload(partition, self.now_ms(), "drop"))
+
+    def load(self, node: int) -> None:
+        """Have a node back; the first one loads what the log holds of the groups that had none."""
+        self._gone.discard(node)
+        homeless, self._homeless = self._homeless, {}
+        for partition, stored in homeless.items():
+            self.owners[partition] = node
+            self.epochs[partition] += 1
+            self._perform(node, self._machines[node].load(partition, stored, self.now_ms()))
+        self._look_at_timers(node)
+
+    # Requests
+
+    def submit(self, node: int, message: GroupRequest, arrival: Arrival, columns: Mapping[str, Any], ticket: Ticket) -> None:
+        """Let the node's machine take `message` up; the answer comes to `ticket`, now or later.
+
+        Records `processed` with the rule that was applied, unless there are no `columns`, then what follows from it.
+        """
+        self._tickets[arrival.token] = ticket
+        outputs = self._machines[node].handle(message, arrival, self.now_ms())
+        self._perform(node, outputs, arrival.token, columns)
+        self._look_at_timers(node)
+
+    def abandon(self, tokens: Iterable[Hashable]) -> None:
+        """Nobody waits for these answers any more: the members stay as they are (Kafka), the answers go nowhere."""
+        for token in tokens:
+            self._tickets.pop(token, None)
+
+    def _perform(self, node: int, outputs: Iterable[Output], token: Hashable = None, columns: Mapping[str, Any] | None = None) -> None:
+        """Record and deliver what a machine put out, in its order; the row applied to the request of `token` makes it `processed`, with `columns`."""
+        for output in outputs:
+            if isinstance(output, Reply):
+                ticket = self._tickets.pop(output.token, None)
+                if ticket is not None:
+                    ticket.give(output.message)
+            elif isinstance(output, Transition):
+                self._record_transition(node, output)
+            elif output.token is None:
+                self._record_timer(node, output)
+            elif output.token == token and columns:
+                self._recorder.record("processed", **columns, rule=output.rule, body={"requirement": output.requirement})
+                columns = None
+
+    def _record_transition(self, node: int, moved: Transition) -> None:
+        self._recorder.record(
+            "transition", node=node, group=moved.group_id, generation=moved.generation, rule=moved.rule, detail=moved.reason,
+            state_before=moved.before.value if moved.before else None, state_after=moved.after.value, body={"reason": moved.reason},
+        )  # fmt: skip
+
+    def _record_timer(self, node: int, applied: Applied) -> None:
+        """Of the rows that no request caused, only the timers are told: the others follow from what is told already."""
+        if applied.rule.partition("/")[0] in _TIMERS:
+            self._recorder.record(
+                "timer",
+                node=node,
+                group=applied.group_id,
+                member=applied.member_id or None,
+                rule=applied.rule,
+                body={"requirement": applied.requirement},
+            )
+
+    # Moves
+
+    def move_group(self, group: str, action: Move) -> str | None:
+        """Move the coordinator of one group; return why it cannot be moved, None when it was."""
+        return self.move(partition_of(group, self.partitions), action)
+
+    def _next(self, node: int) -> int:
+        """Return the node after this one that is up; where there is no other, this one."""
+        others = [*range(node + 1, len(self._machines)), *range(node)]
+        return next((each for each in others if each not in self._gone), node)
+
+    def move(self, partition: int, action: Move) -> str | None:
+        """Give an offsets partition to another node (EMIG-01 to EMIG-05); return why that cannot be, None when it was done.
+
+        With `parked` "drop" the connections of the parked requests end instead of an answer 16; with `state` "lost" nothing is loaded.
+        """
+        before = self.owners[partition]
+        after = self._next(before) if action.to is None else action.to
+        if not 0 <= after < len(self._machines):
+            return f"there is no node {after}: the cluster has {len(self._machines)}"
+        if after in self._gone:
+            return f"node {after} is down"
+        if after == before:
+            return f"node {before} has it already"
+        self._advance(before)
+        self._advance(after)
+        source, now_ms = self._machines[before], self.now_ms()
+        stored = source.stored(partition) if action.state == "kept" else Stored()
+        if self._variant.stored is not None:
+            stored = self._variant.stored(stored)
+        parked = source.parked(partition)
+        self._perform(before, source.unload(partition, now_ms, "drop" if action.parked == "drop" else "answer"))
+        self.owners[partition] = after
+        self.epochs[partition] += 1
+        self._perform(after, self._machines[after].load(partition, stored, now_ms))
+        for token in parked:
+            ticket = self._tickets.pop(token, None)
+            if ticket is not None:
+                ticket.on_dropped()
+        self._look_at_timers(after)
+        return None

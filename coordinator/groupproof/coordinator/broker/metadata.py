@@ -1,0 +1,214 @@
+"""What a broker tells about the cluster: versions, topics and their leaders, brokers, coordinators. Pure: a world in, bodies out.
+
+Sources: Kafka's `KafkaApis` and `ApiVersionManager`; KIP-511 (ApiVersions), KIP-516 (topic ids), KIP-699 (FindCoordinator in batches).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.coordinator.broker.topics import Topic, Topics
+from groupproof.protocol.rules import profile
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.messages import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+
+__all__ = [
+    "NO_LEADER", "OFFSETS_TOPIC", "TOPIC_NAME", "Node", "World", "api_versions", "describe_cluster", "describe_topic_partitions", "find_coordinator",
+    "metadata", "unsupported_api_versions",
+]  # fmt: skip
+
+Body = dict[str, Any]
+
+OFFSETS_TOPIC = "__consumer_offsets"
+NO_LEADER = -1
+OFFSETS_TOPIC_ID = "00000000-0000-0000-0000-0000000000f5"
+
+# Codes that only these answers need; Kafka's Errors.
+INVALID_TOPIC_EXCEPTION = 17
+UNSUPPORTED_ENDPOINT_TYPE = 115
+OPERATIONS_UNASKED = -(2**31)
+
+TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+"""Kafka's topic alphabet; "." and ".." are refused besides."""
+
+# KIP-516: these versions have the field of topic ids, but no broker takes them.
+_IDS_UNREADY = (10, 11)
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+@dataclass(slots=True)
+class Node:
+    """One broker and the address that clients are told."""
+
+    node_id: int
+    host: str = "127.0.0.1"
+    port: int = 0
+    is_up: bool = True
+
+
+@dataclass(slots=True)
+class World:
+    """The cluster as its brokers tell it; `owners` and `epochs` are leader and leader epoch of each offsets partition, `owner_of` a group's leader.
+
+    `fields` are those of the profile: what differs in answers by release.
+    """
+
+    nodes: Sequence[Node]
+    topics: Topics
+    owners: Sequence[int]
+    epochs: Sequence[int]
+    owner_of: Callable[[str], int]
+    versions: Mapping[Api, tuple[int, int]]
+    cluster_id: str = "groupproof-cluster-id0"
+    offsets_topic_seen: bool = False
+    producer_ids: int = 0
+    fields: Mapping[str, int] = field(default_factory=lambda: profile().table.fields)
+
+    @property
+    def controller(self) -> int:
+        """Kafka 4 tells clients any live broker; here the last one, so that it is not the coordinator of everything."""
+        return ([node for node in self.nodes if node.is_up] or self.nodes)[-1].node_id
+
+    def leader_of(self, topic: Topic, index: int) -> int:
+        """Return the node that leads a partition: its first, or the next after it that is there."""
+        first, count = topic.leader_of(index, len(self.nodes)), len(self.nodes)
+        there = ((first + step) % count for step in range(count) if self.nodes[(first + step) % count].is_up)
+        return next(there, first)
+
+
+def api_versions(world: World, body: Mapping[str, Any], version: int) -> Body:
+    """KIP-511: a client that names itself must do so in order (42)."""
+    named = (body.get("client_software_name", ""), body.get("client_software_version", ""))
+    if version >= 3 and not all(_SOFTWARE.fullmatch(each) for each in named):
+        return {"error_code": ErrorCode.INVALID_REQUEST.value}
+    return {"error_code": 0, "api_keys": _keys(world.versions.items())}
+
+
+def unsupported_api_versions(world: World) -> Body:
+    """KIP-511: an unknown version is answered in v0, with the range of ApiVersions alone."""
+    known = [(api, versions) for api, versions in world.versions.items() if api is Api.API_VERSIONS]
+    return {"error_code": ErrorCode.UNSUPPORTED_VERSION.value, "api_keys": _keys(known)}
+
+
+def _keys(versions: Iterable[tuple[Api, tuple[int, int]]]) -> tuple[Body, ...]:
+    return tuple({"api_key": int(api), "min_version": low, "max_version": high} for api, (low, high) in sorted(versions))
+
+
+def metadata(world: World, body: Mapping[str, Any], version: int) -> Body:
+    """Answer for the topics asked, all when the list is null (v0: empty); topics are never created by asking."""
+    return {
+        "brokers": _brokers(world),
+        "cluster_id": world.cluster_id,
+        "controller_id": world.controller,
+        "topics": tuple(_topics(world, body.get("topics"), version)),
+        "cluster_authorized_operations": OPERATIONS_UNASKED,
+    }
+
+
+def _topics(world: World, asked: Sequence[Mapping[str, Any]] | None, version: int) -> list[Body]:
+    if asked is None or (version == 0 and not asked):
+        known = [_topic(topic, world) for topic in world.topics.all()]
+        return [*known, _offsets_topic(world)] if world.offsets_topic_seen else known
+    if version in _IDS_UNREADY and any(each.get("name") is None or each.get("topic_id") is not None for each in asked):
+        return [_no_topic(each.get("name") or "", each.get("topic_id"), ErrorCode.INVALID_REQUEST) for each in asked]
+    return [_asked(each, world) for each in asked]
+
+
+def _brokers(world: World, name: str = "node_id") -> tuple[Body, ...]:
+    return tuple({name: node.node_id, "host": node.host, "port": node.port, "rack": None} for node in world.nodes if node.is_up)
+
+
+def _asked(asked: Mapping[str, Any], world: World) -> Body:
+    name, topic_id = asked.get("name"), asked.get("topic_id")
+    if name == OFFSETS_TOPIC:
+        return _offsets_topic(world)
+    if name is None:
+        topic = world.topics.by_id(topic_id)
+        return _topic(topic, world) if topic else _no_topic(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
+    if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
+        return _no_topic(name, None, INVALID_TOPIC_EXCEPTION)
+    topic = world.topics.named(name)
+    return _topic(topic, world) if topic else _no_topic(name, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _no_topic(name: str | None, topic_id: str | None, code: int) -> Body:
+    return {
+        "error_code": int(code),
+        "name": name,
+        "topic_id": topic_id,
+        "is_internal": False,
+        "partitions": (),
+        "topic_authorized_operations": OPERATIONS_UNASKED,
+    }
+
+
+def _topic(topic: Topic, world: World) -> Body:
+    partitions = tuple(_partition(index, world.leader_of(topic, index), 0) for index in range(len(topic.partitions)))
+    return _no_topic(topic.name, topic.topic_id, 0) | {"partitions": partitions}
+
+
+def _offsets_topic(world: World) -> Body:
+    partitions = tuple(_partition(index, *led) for index, led in enumerate(zip(world.owners, world.epochs, strict=True)))
+    return _no_topic(OFFSETS_TOPIC, OFFSETS_TOPIC_ID, 0) | {"is_internal": True, "partitions": partitions}
+
+
+def _partition(index: int, leader: int, epoch: int) -> Body:
+    return {
+        "error_code": 0,
+        "partition_index": index,
+        "leader_id": leader,
+        "leader_epoch": epoch,
+        "replica_nodes": (leader,),
+        "isr_nodes": (leader,),
+        "offline_replicas": (),
+    }
+
+
+def describe_cluster(world: World, body: Mapping[str, Any]) -> Body:
+    if body.get("endpoint_type", 1) != 1:
+        return {"error_code": UNSUPPORTED_ENDPOINT_TYPE, "error_message": "this is a broker, not a controller", "cluster_id": world.cluster_id}
+    return {
+        "error_code": 0,
+        "cluster_id": world.cluster_id,
+        "controller_id": world.controller,
+        "brokers": _brokers(world, "broker_id"),
+        "cluster_authorized_operations": OPERATIONS_UNASKED,
+    }
+
+
+def describe_topic_partitions(world: World, body: Mapping[str, Any]) -> Body:
+    """KIP-966, without paging: `response_partition_limit` is a wish of the client's, and the topics here are small."""
+    asked = [each["name"] for each in body.get("topics") or ()] or [topic.name for topic in world.topics.all()]
+    described = [_asked({"name": name}, world) for name in sorted(asked)]
+    replicas: Body = {"eligible_leader_replicas": (), "last_known_elr": ()}
+    topics = tuple(topic | {"partitions": tuple(each | replicas for each in topic["partitions"])} for topic in described)
+    return {"topics": topics, "next_cursor": None}
+
+
+def find_coordinator(world: World, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    """FIND-02 to FIND-05: the leader of the group's offsets partition, told alike by every broker; 15 where it has none.
+
+    Transactions (key type 1) are coordinated by the node of their id's hash, share groups (2) by none (42).
+    """
+    world.offsets_topic_seen = True
+    if request.key_type not in (0, 1):
+        refused = (_refused(key, request.key_type) for key in request.coordinator_keys)
+        return FindCoordinatorResponse(coordinators=tuple(refused))
+    return FindCoordinatorResponse(coordinators=tuple(_coordinator(key, world) for key in request.coordinator_keys))
+
+
+def _refused(key: str, key_type: int) -> Coordinator:
+    return Coordinator(key=key, error_code=ErrorCode.INVALID_REQUEST.value, error_message=f"coordinator type {key_type} is not kept here")
+
+
+def _coordinator(key: str, world: World) -> Coordinator:
+    owner = world.owner_of(key)
+    if owner == NO_LEADER:
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return Coordinator(key=key, error_code=error.value, error_message="The coordinator is not available.")
+    node = world.nodes[owner]
+    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message="")

@@ -1,0 +1,164 @@
+"""Topics and their partitions' logs, in memory and bounded: enough that clients really consume and produce. Pure."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from groupproof.protocol.wire.records import Record, RecordsError, encode_batch, placed, read_batches
+
+__all__ = ["LOG_BYTES_MAX", "Log", "OutOfRange", "Topic", "Topics"]
+
+LOG_BYTES_MAX = 16 * 1024 * 1024
+"""Bytes that one partition keeps; beyond it the oldest batches go, as by log.retention.bytes."""
+
+FIRST_TIMESTAMP_MS = 1_704_067_200_000
+"""The timestamp of the first record of every filled partition (2024-01-01); each later one is a millisecond newer."""
+
+_BATCH_RECORDS = 10
+_TOPIC_IDS = uuid.UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
+
+
+class OutOfRange(ValueError):
+    """An offset below the log's start or above its end."""
+
+
+class _Chunk(NamedTuple):
+    base_offset: int
+    last_offset: int
+    data: bytes
+
+
+@dataclass(slots=True)
+class Log:
+    """The records of one partition, as the batches that were appended."""
+
+    bytes_max: int = LOG_BYTES_MAX
+    start_offset: int = 0
+    end_offset: int = 0
+    _chunks: deque[_Chunk] = field(default_factory=deque)
+    _bytes: int = 0
+
+    def append(self, blob: bytes) -> int:
+        """Append the batches of `blob` and return the offset of their first record; raise `RecordsError` for what is no batch."""
+        batches = list(read_batches(blob))
+        if not batches:
+            raise RecordsError(f"{len(blob)} bytes hold no whole record batch")
+        base = self.end_offset
+        data = placed(blob, base)
+        self.end_offset = base + sum(batch.last_offset - batch.base_offset + 1 for batch in batches)
+        self._chunks.append(_Chunk(base, self.end_offset - 1, data))
+        self._bytes += len(data)
+        while self._bytes > self.bytes_max and len(self._chunks) > 1:
+            self._bytes -= len(self._chunks.popleft().data)
+            self.start_offset = self._chunks[0].base_offset
+        return base
+
+    def read(self, offset: int, bytes_max: int, *, at_least_one: bool = True) -> bytes:
+        """Return the batches from the one with `offset` on, whole ones within `bytes_max`; the first in any case with `at_least_one`.
+
+        Raises `OutOfRange`. At the end of the log there is nothing to return.
+        """
+        if not self.start_offset <= offset <= self.end_offset:
+            raise OutOfRange(f"offset {offset} is not within {self.start_offset} to {self.end_offset}")
+        found: list[bytes] = []
+        size = 0
+        for chunk in self._chunks:
+            if chunk.last_offset < offset:
+                continue
+            if size + len(chunk.data) > bytes_max and (found or not at_least_one):
+                break
+            found.append(chunk.data)
+            size += len(chunk.data)
+        return b"".join(found)
+
+    def first_since(self, timestamp_ms: int) -> Record | None:
+        """Return the first record that is not older than `timestamp_ms`, or None; compressed batches are not looked into."""
+        return next((record for record in self._records() if record.timestamp_ms >= timestamp_ms), None)
+
+    def newest(self) -> Record | None:
+        """Return the record with the highest timestamp, the first of equals, or None."""
+        return max(self._records(), key=lambda record: record.timestamp_ms, default=None)
+
+    def _records(self) -> Iterator[Record]:
+        for chunk in self._chunks:
+            for batch in read_batches(chunk.data):
+                if not batch.is_compressed:
+                    yield from batch.records()
+
+
+@dataclass(slots=True)
+class Topic:
+    """A topic; partition i is led by node i modulo the number of nodes."""
+
+    name: str
+    topic_id: str
+    partitions: list[Log]
+
+    def leader_of(self, index: int, nodes: int) -> int:
+        return index % nodes
+
+    def log(self, index: int) -> Log | None:
+        return self.partitions[index] if 0 <= index < len(self.partitions) else None
+
+
+class Topics:
+    """The topics of a cluster by name and by id; every partition made here starts with `records` records."""
+
+    def __init__(self, records: int) -> None:
+        self._records = records
+        self._topics: dict[str, Topic] = {}
+        self._names: dict[str, str] = {}
+
+    def all(self) -> tuple[Topic, ...]:
+        return tuple(self._topics.values())
+
+    def named(self, name: str | None) -> Topic | None:
+        return self._topics.get(name) if name is not None else None
+
+    def by_id(self, topic_id: str | None) -> Topic | None:
+        return self.named(self._names.get(topic_id)) if topic_id is not None else None
+
+    def name_of(self, topic_id: str) -> str:
+        """Return the name of the topic with this id, or the id where there is none."""
+        return self._names.get(topic_id, topic_id)
+
+    def grow(self, name: str, partitions: int, records: int | None = None) -> Topic:
+        """Give `name` that many partitions and create it when it is new; fewer than it has is a `ValueError`."""
+        topic = self._topics.get(name) or self._create(name)
+        if partitions < len(topic.partitions):
+            raise ValueError(f"topic {name} has {len(topic.partitions)} partitions and cannot shrink to {partitions}")
+        for index in range(len(topic.partitions), partitions):
+            topic.partitions.append(_filled(name, index, self._records if records is None else records))
+        return topic
+
+    def append(self, name: str, records: int) -> None:
+        """Append `records` to each partition of `name`; a topic that is not there is a `ValueError`."""
+        topic = self._topics.get(name)
+        if topic is None:
+            raise ValueError(f"there is no topic {name} to append to")
+        for index, log in enumerate(topic.partitions):
+            offsets = range(log.end_offset, log.end_offset + records)
+            log.append(encode_batch([_record(name, index, offset) for offset in offsets]))
+
+    def _create(self, name: str) -> Topic:
+        topic = Topic(name, str(uuid.uuid5(_TOPIC_IDS, name)), [])
+        self._topics[name] = topic
+        self._names[topic.topic_id] = name
+        return topic
+
+
+def _filled(name: str, index: int, records: int) -> Log:
+    log = Log()
+    for first in range(0, records, _BATCH_RECORDS):
+        offsets = range(first, min(first + _BATCH_RECORDS, records))
+        log.append(encode_batch([_record(name, index, offset) for offset in offsets]))
+    return log
+
+
+def _record(name: str, index: int, offset: int) -> Record:
+    value = f"{name}-{index}-{offset}".encode()
+    return Record(offset=offset, timestamp_ms=FIRST_TIMESTAMP_MS + offset, key=str(offset).encode(), value=value)

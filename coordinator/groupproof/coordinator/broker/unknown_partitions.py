@@ -1,0 +1,84 @@
+"""Offsets of partitions that do not exist: the broker refuses those (3) and asks the coordinator about the rest. Pure.
+
+Sources: Kafka's `KafkaApis.handleOffsetCommitRequest`, `handleTxnOffsetCommitRequest` and `handleOffsetDeleteRequest`. When nothing is left to
+commit the coordinator is not asked at all; about a deletion it is always asked, and an error of the whole group is all that is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+from groupproof.coordinator.broker.topics import Topics
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    DeletedOffset,
+    DeletedOffsetTopic,
+    GroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+
+__all__ = ["OFFSET_REQUESTS", "OffsetRequest", "known_part", "refused_wholly", "with_unknown"]
+
+OffsetRequest = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
+OFFSET_REQUESTS = (OffsetCommitRequest, TxnOffsetCommitRequest, OffsetDeleteRequest)
+Asked = TypeVar("Asked", bound=OffsetRequest)
+
+
+def known_part(message: Asked, topics: Topics, *, by_partition: bool = True) -> Asked:
+    """Return the request without the partitions that do not exist, and without topics that are then empty.
+
+    Unless `by_partition`, of a topic that exists every partition is taken to (before 2.0).
+    """
+    kept: list[Any] = []
+    for topic in message.topics:
+        found = topics.named(topic.name)
+        partitions = tuple(
+            each for each in topic.partitions if found is not None and (not by_partition or found.log(each.partition_index) is not None)
+        )
+        if partitions:
+            kept.append(topic if len(partitions) == len(topic.partitions) else replace(cast(Any, topic), partitions=partitions))
+    return message if tuple(kept) == message.topics else replace(message, topics=cast(Any, tuple(kept)))
+
+
+def refused_wholly(message: OffsetRequest, known: OffsetRequest) -> GroupResponse | None:
+    """Return the answer where nothing is left to ask the coordinator about, else None."""
+    if known.topics or isinstance(message, OffsetDeleteRequest):
+        return None
+    return with_unknown(message, OffsetCommitResponse() if isinstance(message, OffsetCommitRequest) else TxnOffsetCommitResponse())
+
+
+def with_unknown(message: OffsetRequest, answer: GroupResponse, *, known: OffsetRequest | None = None, repeats_topics: bool = False) -> GroupResponse:
+    """Return the answer to the `known` part completed to one for `message`, in its order. What is known and not answered stays so.
+
+    With `repeats_topics` a deletion's topic is told again for each of its partitions (before 2.6).
+    """
+    assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
+    codes = {(topic.name, each.partition_index): each.error_code for topic in answer.topics for each in topic.partitions}
+    untold = {(topic.name, each.partition_index) for topic in (known.topics if known else ()) for each in topic.partitions} - codes.keys()
+
+    def code(topic: str, index: int) -> int:
+        return codes.get((topic, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value)
+
+    asked = [(topic.name, [at for each in topic.partitions if (topic.name, at := each.partition_index) not in untold]) for topic in message.topics]
+    if isinstance(answer, OffsetDeleteResponse):
+        if answer.error_code:
+            return answer
+        deleted = (
+            DeletedOffsetTopic(name=name, partitions=tuple(DeletedOffset(partition_index=each, error_code=code(name, each)) for each in indexes))
+            for name, indexes in asked
+            for _ in range(len(indexes) if repeats_topics else 1)
+        )
+        return OffsetDeleteResponse(topics=tuple(deleted))
+    committed = (
+        CommittedTopic(name=name, partitions=tuple(CommittedPartition(partition_index=each, error_code=code(name, each)) for each in indexes))
+        for name, indexes in asked
+    )
+    return type(answer)(topics=tuple(committed))

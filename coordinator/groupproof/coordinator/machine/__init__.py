@@ -1,0 +1,1 @@
+"""The coordinator as a pure machine: events in; answers, transitions and applied rules out."""

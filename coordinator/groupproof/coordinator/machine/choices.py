@@ -1,0 +1,55 @@
+"""What the protocol leaves to a coordinator: the ids it gives, who follows a leader, which of two protocols with equal votes is chosen.
+
+The machine asks for each of them; `Drawn` decides as this reference does. The harness decides as a recorded broker did, so that the
+machine can be stepped beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from groupproof.coordinator.machine.outputs import Arrival
+
+__all__ = ["Choices", "Drawn", "RandomBits"]
+
+
+class RandomBits(Protocol):
+    """The one thing the machine asks of a `random.Random`."""
+
+    def getrandbits(self, k: int, /) -> int: ...
+
+
+class Choices(Protocol):
+    """Decides what no rule does."""
+
+    def member_id(self, prefix: str, arrival: Arrival) -> str:
+        """Return an id that was never given before, for the JoinGroup of `arrival`; `prefix` is its client id, or its instance id."""
+        ...
+
+    def leader(self, group_id: str, candidates: Sequence[str]) -> str:
+        """Return who of `candidates` leads; there is at least one, and they are in the order of their joining."""
+        ...
+
+    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+        """Return which of the protocols with most votes is chosen; there is at least one, and they are in the order of their first votes."""
+        ...
+
+
+class Drawn:
+    """The reference's own choices: ids of random bits, the longest-standing member (JOIN-07), the protocol first voted for (JOIN-32)."""
+
+    def __init__(self, random: RandomBits) -> None:
+        self._random = random
+
+    def member_id(self, prefix: str, arrival: Arrival) -> str:
+        """Return `<prefix>-<UUID>` (JOIN-03, STATIC-01)."""
+        bits = self._random.getrandbits(128) & ~(0xF << 76) & ~(0x3 << 62) | 4 << 76 | 2 << 62
+        digits = f"{bits:032x}"
+        return f"{prefix}-{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+    def leader(self, group_id: str, candidates: Sequence[str]) -> str:
+        return candidates[0]
+
+    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+        return tied[0]

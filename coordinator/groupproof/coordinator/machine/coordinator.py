@@ -1,0 +1,372 @@
+"""The coordinator role of one broker: requests, timers and partition moves in; replies, transitions and applied rules out. Pure.
+
+Time is the caller's milliseconds, never going back; chance is the generator given. A request at the very instant of a timer goes before
+it; `advance` to that instant first puts the timer before the request.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Literal
+
+from groupproof.coordinator.machine.choices import Choices, RandomBits
+from groupproof.coordinator.machine.engine import Engine
+from groupproof.coordinator.machine.event import OPEN, Gate, Input
+from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.group_batches import BATCHES, Batch
+from groupproof.coordinator.machine.offset_effects import storable
+from groupproof.coordinator.machine.offsets import Offsets
+from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Standing, Transition
+from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.storage import PartitionState, Stored, partition_of
+from groupproof.coordinator.machine.timers import TimerKey
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
+from groupproof.protocol.rules import On
+from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import (
+    GroupRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    SyncGroupRequest,
+    TxnOffsetCommitRequest,
+)
+
+__all__ = [
+    "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "Stored", "Transition", "partition_of",
+]  # fmt: skip
+
+_OF_MEMBERS = frozenset({On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP})  # no rule of theirs looks at offsets
+
+_REQUESTS: dict[type, On] = {
+    JoinGroupRequest: On.JOIN_GROUP,
+    SyncGroupRequest: On.SYNC_GROUP,
+    HeartbeatRequest: On.HEARTBEAT,
+    LeaveGroupRequest: On.LEAVE_GROUP,
+    OffsetCommitRequest: On.OFFSET_COMMIT,
+    TxnOffsetCommitRequest: On.TXN_OFFSET_COMMIT,
+    OffsetDeleteRequest: On.OFFSET_DELETE,
+}
+
+
+class Coordinator:
+    """All groups whose offsets partition this broker leads; `partitions` are those it leads at the start (None: every one).
+
+    What the protocol leaves open is decided by `choices`, or else as this reference does, with `random` for the member ids. `active` is
+    False while the broker starts or stops (FIND-09). `append_error` makes the log refuse records (SYNC-11),
+    `transaction_error` is what the coordinator of transactions says to each of them (KIP-890): that there is none, which is so.
+    """
+
+    def __init__(
+        self,
+        *,
+        profile: str = "kafka-4.1",
+        settings: Settings | None = None,
+        random: RandomBits | None = None,
+        choices: Choices | None = None,
+        node_id: int = 0,
+        partitions: Iterable[int] | None = None,
+        variant: Variant = REFERENCE,
+    ) -> None:
+        self.node_id = node_id
+        self._variant = variant
+        self.active = True
+        self.settings = Settings.of({}, profile) if settings is None else settings
+        self.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if choices is None:
+            if random is None:
+                raise TypeError("a coordinator needs choices, or a random to draw member ids from")
+            choices = variant.choices(random)
+        self._engine = Engine(profile_named(profile), self.settings, choices, variant)
+        self._loading: set[int] = set()
+        self._now_ms = 0
+        led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
+        self._engine.partitions.update((partition, PartitionState()) for partition in led)
+
+    @property
+    def append_error(self) -> ErrorCode:
+        return self._engine.append_error
+
+    @append_error.setter
+    def append_error(self, error: ErrorCode) -> None:
+        self._engine.append_error = error
+
+    def handle(self, message: GroupRequest, arrival: Arrival, now_ms: int, *, fires: bool = True) -> list[Output]:
+        """Take up a request at `now_ms`; timers due before that go off first, and those due at once right behind it, unless `fires` is False.
+
+        Raise `TypeError` for FindCoordinator, which the cluster answers.
+        """
+        timers = self._engine.timers
+        if timers.quiet_until_ms < now_ms:
+            self._fire(now_ms - 1)
+        self._come_to(now_ms)
+        kind = _REQUESTS.get(type(message))
+        if kind is not None:
+            self._take_up(kind, message, arrival)
+        else:
+            self._take_up_other(message, arrival)
+        if fires and timers.quiet_until_ms <= now_ms:
+            self._fire(now_ms)
+        return self._taken(arrival.token)
+
+    def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
+        """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""
+        if was_stopped:
+            self._come_to(now_ms)
+        self._fire(now_ms)
+        self._come_to(now_ms)
+        return self._taken()
+
+    def end_transaction(self, producer_id: int, partitions: Iterable[int], now_ms: int, *, is_committed: bool) -> list[Output]:
+        """Take the marker of a producer's transaction for some partitions (WriteTxnMarkers): what it has pending there counts now, or never."""
+        self._fire(now_ms)
+        self._come_to(now_ms)
+        ended = [each for each in partitions if each in self._engine.partitions]
+        for partition in ended:
+            self._engine.partitions[partition].transactions.discard(producer_id)
+        for group_id in [each for partition in ended for each in self._of(partition)]:
+            offsets = self._offsets(group_id)
+            if offsets is not None and producer_id in offsets.pending:
+                on = self._input(On.TXN_MARKER, group_id)
+                on.producer_id, on.is_committed = producer_id, is_committed
+                self._engine.apply(on)
+        return self._taken()
+
+    def clean_up(self, now_ms: int) -> list[Output]:
+        """Do the periodic cleanup now: when it comes is the broker's affair (COMMIT-24, COMMIT-25)."""
+        self._fire(now_ms)
+        self._come_to(now_ms)
+        self._clean_up()
+        return self._taken()
+
+    def force_rebalance(self, group_id: str, now_ms: int) -> list[Output]:
+        """Do what DataLink's operator asks for (TR-128); raise `Unreachable` for a profile whose coordinators let nobody ask."""
+        self._fire(now_ms)
+        self._come_to(now_ms)
+        self._engine.apply(self._input(On.FORCED, group_id))
+        return self._taken()
+
+    def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:
+        """Return the instant of the next timer, None where there is none before `before_ms`."""
+        return self._engine.timers.next_ms(before_ms)
+
+    def disconnected(self, token: Hashable) -> list[Output]:
+        """Take note that the connection of a parked request is gone: nothing happens to the member, as in Kafka (its timers decide)."""
+        return []
+
+    def begin_load(self, partition: int) -> None:
+        """Lead `partition` from now on, though its records are still to be read (FIND-10)."""
+        self._engine.partitions.setdefault(partition, PartitionState())
+        self._loading.add(partition)
+
+    def load(self, partition: int, stored: Stored, now_ms: int) -> list[Output]:
+        """Lead `partition` with what is stored of it: the last stored generations, each session restarted (EMIG-03, EMIG-05)."""
+        self._come_to(now_ms)
+        self._loading.discard(partition)
+        state = self._engine.partitions[partition] = PartitionState.of(stored)
+        for record in tuple(state.groups.values()):
+            self._engine.adopt(record.restore())
+        for group_id in state.offsets:
+            if group_id not in self._engine.groups:
+                self._engine.adopt(Group(group_id=group_id, since_ms=now_ms))  # commits without members
+        for group_id in self._of(partition):
+            self._engine.apply(self._input(On.LOADED, group_id))
+        self._watch_retention()
+        return self._taken()
+
+    def unload(self, partition: int, now_ms: int, parked: Literal["answer", "drop"] = "answer") -> list[Output]:
+        """Lead `partition` no more: its groups die here (EMIG-01), and what they parked is answered 16 (EMIG-02) or never answered."""
+        self._fire(now_ms - 1)
+        self._come_to(now_ms)
+        for group_id in self._of(partition):
+            self._engine.apply(self._input(On.UNLOADED, group_id))
+        self._engine.partitions.pop(partition, None)
+        self._loading.discard(partition)
+        self._watch_retention()
+        out = self._taken()
+        return out if parked == "answer" else [each for each in out if not isinstance(each, Reply)]
+
+    def stored(self, partition: int) -> Stored:
+        """Return what `__consumer_offsets` holds of `partition`, to be loaded elsewhere; nothing where it is not led here."""
+        state = self._engine.partitions.get(partition)
+        return Stored() if state is None else state.snapshot()
+
+    def leads(self, partition: int) -> bool:
+        return partition in self._engine.partitions
+
+    def parked(self, partition: int) -> list[Hashable]:
+        """Return the tokens of the requests parked in the partition's groups."""
+        members = (member for group_id in self._of(partition) for member in self._engine.groups[group_id].members)
+        return [each.token for member in members for each in (member.join, member.sync) if each is not None]
+
+    def view(self, group_id: str) -> GroupView | None:
+        group = self._engine.groups.get(group_id)
+        return None if group is None else group.view()
+
+    def standing(self, group_id: str) -> Standing | None:
+        group = self._engine.groups.get(group_id)
+        return None if group is None else group.standing()
+
+    def member_ids(self, group_id: str) -> tuple[str, ...]:
+        """Return the ids of the group's members in the order of their joining; of a group that is not there, none."""
+        group = self._engine.groups.get(group_id)
+        return () if group is None else tuple(group.members.by_id)
+
+    def group_ids(self) -> tuple[str, ...]:
+        """Return the groups there are, in the order of their creation."""
+        return tuple(self._engine.groups)
+
+    def retire(self, group_id: str, now_ms: int) -> list[Output]:
+        """Let a group die as with its partition, but keep it, Dead, as a request sees it that raced with the move (TR-140 to TR-147)."""
+        self._come_to(now_ms)
+        group = self._engine.groups[group_id]
+        self._engine.apply(self._input(On.UNLOADED, group_id))
+        self._engine.groups[group_id] = group
+        return self._taken()
+
+    def _take_up(self, kind: On, message: GroupRequest, arrival: Arrival) -> None:
+        on = self._asked(kind, getattr(message, "group_id", ""), message, arrival)
+        on.member_id = getattr(message, "member_id", "")
+        on.instance_id = getattr(message, "group_instance_id", None)
+        on.generation = getattr(message, "generation_id", -1)
+        if kind is On.TXN_OFFSET_COMMIT and not self._is_under_way(message):
+            self._hear_of_transaction(on)
+        self._decide(on)
+
+    def _hear_of_transaction(self, on: Input) -> None:
+        """Note what is said against a transaction that is not under way: by its coordinator, or by the log where nobody asks that one (3.7, UnifiedLog)."""
+        engine = self._engine
+        if self.transaction_error:
+            on.verdict = engine.answer_to(on.on, self.transaction_error)
+        if self.settings.transaction_partition_verification_enable and storable(on):
+            on.refusal = on.refusal or ErrorCode(engine.profile.table.fields["unverified_error"])
+
+    def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
+        batch = BATCHES.get(type(message))
+        if batch is not None:
+            self._take_up_each(batch, message, arrival)
+        elif isinstance(message, ListGroupsRequest):
+            self._list(message, arrival)
+        else:
+            raise TypeError(f"{type(message).__name__} is not for a group's coordinator")
+
+    def _is_under_way(self, commit: GroupRequest) -> bool:
+        """Tell whether the log knows of the transaction, so that nobody has to be asked (UnifiedLog.maybeStartTransactionVerification)."""
+        assert isinstance(commit, TxnOffsetCommitRequest)
+        state = self._engine.partitions.get(self._partition(commit.group_id))
+        return state is not None and commit.producer_id in state.transactions
+
+    def _asked(self, kind: On, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
+        engine = self._engine
+        on = Input(
+            on=kind,
+            now_ms=self._now_ms,
+            settings=self.settings,
+            group_id=group_id,
+            group=engine.groups.get(group_id),
+            request=message,
+            arrival=arrival,
+        )
+        on.gate = self._gate(group_id)
+        if kind not in _OF_MEMBERS:
+            on.offsets = self._offsets(group_id)
+            asks_operations = getattr(message, "include_authorized_operations", False)
+            on.operations = engine.profile.table.fields["group_operations" if asks_operations else "group_operations_unasked"]
+        if engine.append_error:
+            on.refusal = engine.answer_to(kind, engine.append_error)
+        return on
+
+    def _decide(self, on: Input) -> None:
+        if not self._engine.refuse(on):
+            self._engine.apply(on)
+            if on.group is not None:
+                self._check(on.group)
+
+    def _take_up_each(self, batch: Batch, message: GroupRequest, arrival: Arrival) -> None:
+        """Decide each group of the request by itself, and answer all in one reply."""
+        engine, first = self._engine, len(self._engine.out)
+        for group_id, fetch in batch.groups(message):
+            on = self._asked(batch.on, group_id, message, arrival)
+            on.fetch = fetch
+            self._decide(on)
+        replies = [each for each in engine.out[first:] if isinstance(each, Reply) and each.token == arrival.token]
+        engine.out[first:] = [each for each in engine.out[first:] if each not in replies]
+        engine.reply(arrival.token, batch.join([each.message for each in replies]))
+
+    def _list(self, message: ListGroupsRequest, arrival: Arrival) -> None:
+        gate = Gate(active=self.active, loading=bool(self._loading))
+        groups = tuple(self._engine.groups.values())
+        on = Input(on=On.LIST_GROUPS, now_ms=self._now_ms, settings=self.settings, group_id="", request=message, arrival=arrival)
+        on.gate, on.groups = gate, groups
+        self._decide(on)
+
+    def _offsets(self, group_id: str) -> Offsets | None:
+        state = self._engine.partitions.get(self._partition(group_id))
+        return None if state is None else state.offsets.get(group_id)
+
+    def _fire(self, until_ms: int) -> None:
+        while (due := self._engine.timers.pop_due(until_ms)) is not None:
+            key, due_ms = due
+            self._come_to(max(due_ms, self._now_ms))
+            if key.on is On.CLEANUP:
+                self._clean_up()
+            else:
+                self._go_off(key)
+
+    def _go_off(self, key: TimerKey) -> None:
+        on = self._input(key.on, key.group_id)
+        on.member_id = key.member_id
+        self._engine.apply(on)
+        self._check(on.group)
+
+    def _check(self, group: Group | None) -> None:
+        """Assert the laws of the group, which a variant may break."""
+        if group is not None and self._variant is REFERENCE:
+            group.check()
+
+    def _clean_up(self) -> None:
+        """Expire what nobody needs, and let the groups die that hold nothing (COMMIT-24, COMMIT-25)."""
+        for group_id in tuple(self._engine.groups):
+            for kind in (On.RETENTION, On.CLEANUP):
+                on = self._input(kind, group_id)
+                on.offsets = self._offsets(group_id)
+                self._engine.apply(on)
+        self._watch_retention()
+
+    def _watch_retention(self) -> None:
+        """Keep the periodic cleanup armed while there is a group to clean, and no longer."""
+        key = TimerKey(On.CLEANUP, "")
+        if not self._engine.groups:
+            self._engine.timers.cancel(key)
+        elif self._engine.timers.due_of(key) is None:
+            self._engine.timers.arm(key, self._now_ms + self.settings.offsets_retention_check_interval_ms)
+
+    def _input(self, on: On, group_id: str) -> Input:
+        return Input(on=on, now_ms=self._now_ms, settings=self.settings, group_id=group_id, group=self._engine.groups.get(group_id))
+
+    def _of(self, partition: int) -> list[str]:
+        """Return the groups of a partition, in the order of their creation."""
+        return [group_id for group_id in self._engine.groups if self._partition(group_id) == partition]
+
+    def _gate(self, group_id: str) -> Gate:
+        partition = partition_of(group_id, self.settings.offsets_topic_num_partitions)
+        if self.active and not self._loading and partition in self._engine.partitions:
+            return OPEN
+        return Gate(active=self.active, led=partition in self._engine.partitions, loading=partition in self._loading)
+
+    def _partition(self, group_id: str) -> int:
+        return partition_of(group_id, self.settings.offsets_topic_num_partitions)
+
+    def _come_to(self, now_ms: int) -> None:
+        if now_ms < self._now_ms:
+            raise ValueError(f"time went back from {self._now_ms} to {now_ms} ms")
+        self._now_ms = now_ms
+
+    def _taken(self, token: Hashable = None) -> list[Output]:
+        out, self._engine.out = self._engine.out, []
+        return out if self._variant.outputs is None else list(self._variant.outputs(out, token))

@@ -1,0 +1,55 @@
+"""What an effect of the table asks of the engine that performs it; a protocol, so that effects and variants need not import the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Protocol
+
+from groupproof.coordinator.machine.choices import Choices
+from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.offsets import Offsets
+from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.storage import PartitionState
+from groupproof.coordinator.machine.timers import Timers
+from groupproof.protocol.rules import Profile, Row
+from groupproof.protocol.rules.cells import EventKind
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import GroupResponse
+
+__all__ = ["EffectContext"]
+
+
+class EffectContext(Protocol):
+    """The groups of one broker, their timers and partitions, and the ways to answer, to create a group and to apply a further input."""
+
+    profile: Profile
+    settings: Settings
+    groups: dict[str, Group]
+    timers: Timers
+    choices: Choices
+    append_error: ErrorCode
+
+    def apply(self, on: Input) -> Row:
+        """Apply the row of an input whose group has been looked up."""
+        ...
+
+    def consequence(self, on: EventKind, cause: Input) -> Row:
+        """Apply an input that follows from another one, to the same group."""
+        ...
+
+    def reply(self, token: Hashable, message: GroupResponse) -> None: ...
+
+    def created(self, group: Group, on: Input) -> None:
+        """Add a new group and record its creation."""
+        ...
+
+    def partition(self, group_id: str) -> PartitionState:
+        """Return the partition of `__consumer_offsets` that holds the group."""
+        ...
+
+    def offsets(self, group_id: str) -> Offsets: ...
+
+    def arm_session(self, group: Group, member_id: str, due_ms: int) -> None: ...
+
+    def cancel_session(self, group: Group, member_id: str) -> None: ...

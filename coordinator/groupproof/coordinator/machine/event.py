@@ -1,0 +1,105 @@
+"""One input under way: what came, from whom, to which group, and what its row leaves behind for the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from groupproof.coordinator.machine.members import Member
+from groupproof.coordinator.machine.offsets import Offsets
+from groupproof.coordinator.machine.settings import Settings
+from groupproof.protocol.rules.cells import EventKind
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
+from groupproof.protocol.wire.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest, TxnOffsetCommitRequest
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.group import Group
+    from groupproof.coordinator.machine.outputs import Arrival
+    from groupproof.protocol.wire.messages import FetchGroup, GroupRequest
+
+__all__ = ["OPEN", "Gate", "Input"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What is known before the group is looked at: is the coordinator active, its partition led here, or being loaded?"""
+
+    active: bool = True
+    led: bool = True
+    loading: bool = False
+
+
+OPEN: Final = Gate()
+"""The gate of nearly every request."""
+
+
+@dataclass(kw_only=True)
+class Input:
+    """A request, a timer or a consequence. Guards read it; effects leave `answered_id`, `old_leader`, `left` and `error` for the answer.
+
+    `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
+    transaction's. `refusal` is what the log says to the request's records, `verdict` what the coordinator of its transaction says to it, both
+    as the client is told. `operations` are those that DescribeGroups tells.
+
+    What few inputs have is set when it is known, and until then the class's: every request makes an input, and most need none of it.
+    """
+
+    on: EventKind
+    now_ms: int
+    settings: Settings
+    group_id: str
+    group: Group | None = None
+    member_id: str = ""
+    instance_id: str | None = None
+    generation: int = -1
+    request: GroupRequest | None = None
+    arrival: Arrival | None = None
+    fetch: FetchGroup | None = field(default=None, init=False)
+    gate: Gate = field(default=OPEN, init=False)
+    assignment: dict[str, bytes] | None = field(default=None, init=False)
+    error: ErrorCode = field(default=ErrorCode.NONE, init=False)
+    answered_id: str | None = field(default=None, init=False)
+    old_leader: str | None = field(default=None, init=False)
+    offsets: Offsets | None = field(default=None, init=False)
+    groups: tuple[Group, ...] = field(default=(), init=False)
+    producer_id: int = field(default=-1, init=False)
+    is_committed: bool = field(default=False, init=False)
+    refusal: ErrorCode = field(default=ErrorCode.NONE, init=False)
+    verdict: ErrorCode = field(default=ErrorCode.NONE, init=False)
+    operations: int = field(default=OPERATIONS_NOT_ASKED, init=False)
+    left: tuple[LeftMember, ...] = field(default=(), init=False)
+    members_left: int = field(default=0, init=False)
+
+    @property
+    def here(self) -> Group:
+        """Return the group; rows ask for it only in cells of a group's state."""
+        group = self.group
+        assert group is not None, f"{self.on.value} has no group"
+        return group
+
+    @property
+    def member(self) -> Member:
+        """Return the member that asks; rows ask for it only after the check of membership."""
+        member = self.here.members.by_id.get(self.member_id)
+        assert member is not None, f"{self.member_id!r} is no member of {self.group_id!r}"
+        return member
+
+    @property
+    def version(self) -> int:
+        return -1 if self.arrival is None else self.arrival.api_version
+
+    @property
+    def join(self) -> JoinGroupRequest:
+        assert isinstance(self.request, JoinGroupRequest)
+        return self.request
+
+    @property
+    def sync(self) -> SyncGroupRequest:
+        assert isinstance(self.request, SyncGroupRequest)
+        return self.request
+
+    @property
+    def commit(self) -> OffsetCommitRequest | TxnOffsetCommitRequest:
+        assert isinstance(self.request, OffsetCommitRequest | TxnOffsetCommitRequest)
+        return self.request

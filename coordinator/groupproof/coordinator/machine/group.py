@@ -1,0 +1,107 @@
+"""One classic group: its state, generation, protocol and members. It changes only as rows of the table say; here stand its laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from groupproof.coordinator.machine.members import Members, first_of, leading_protocols
+from groupproof.coordinator.machine.outputs import GroupView, MemberView, Standing
+from groupproof.coordinator.machine.readable_subscriptions import topics_of
+from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, GroupState
+
+__all__ = ["Group", "IllegalTransition"]
+
+EMPTY: Final = GroupState.EMPTY
+PREPARING: Final = GroupState.PREPARING_REBALANCE
+COMPLETING: Final = GroupState.COMPLETING_REBALANCE
+STABLE: Final = GroupState.STABLE
+DEAD: Final = GroupState.DEAD
+CONSUMER: Final = "consumer"
+
+
+class IllegalTransition(AssertionError):
+    """The machine tried to move a group along no edge of INV-01: a fault of ours, never of a peer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Group:
+    """A group; `before` is the state it came from, `delay_ms` and `budget_ms` the initial delay that runs and what may follow it."""
+
+    group_id: str
+    state: StrEnum = EMPTY
+    before: StrEnum = DEAD
+    generation: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    members: Members = field(default_factory=Members)
+    newcomer_came: bool = False
+    delay_ms: int = 0
+    budget_ms: int = 0
+    since_ms: int = 0  # when it came into its state
+    subscriptions: tuple[bytes, ...] | None = None  # what the members of the last generation brought for its protocol; None before the first
+
+    def move_to(self, state: StrEnum, now_ms: int) -> None:
+        """Move along an edge of INV-01; raise `IllegalTransition` for any other."""
+        if self.state not in VALID_PREVIOUS_STATES[state]:
+            raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")
+        self.before, self.state, self.since_ms = self.state, state, now_ms
+
+    def next_generation(self, choose: Callable[[Sequence[str]], str] = first_of) -> None:
+        """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09); of several with most votes `choose` one."""
+        self.generation += 1
+        self.protocol_name = choose(leading_protocols(each.protocols for each in self.members)) if len(self.members) else None
+        self.subscriptions = tuple(each.metadata(self.protocol_name) for each in self.members)
+        self.members.unsynced.clear()
+        self.newcomer_came = False
+
+    @property
+    def is_consumer(self) -> bool:
+        return self.protocol_type == CONSUMER
+
+    def subscribed_topics(self) -> frozenset[str] | None:
+        """Return the topics that the last generation subscribed to, None where they are not known (KIP-496)."""
+        if not self.is_consumer or self.subscriptions is None:
+            return None
+        read = [topics_of(each) for each in self.subscriptions]
+        known = [topics for topics in read if topics is not None]
+        return frozenset[str]().union(*known) if len(known) == len(read) else None
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Tell whether a member subscribes to `topic`; of a `consumer` group whose topics are not known, it is taken to be so."""
+        topics = self.subscribed_topics()
+        return self.is_consumer if topics is None else topic in topics
+
+    def check(self) -> None:
+        """Assert what always holds (INV-05, INV-06, INV-11); each in O(1)."""
+        members, state = self.members, self.state
+        leader, by_id = members.leader, members.by_id
+        assert (leader is None) == (not by_id), f"{self.group_id}: leader {leader} of {len(by_id)} members (INV-05)"
+        assert leader is None or leader in by_id, f"{self.group_id}: leader {leader} is no member (INV-05)"
+        assert not members.joined or state is PREPARING, f"{self.group_id}: {members.joined} JoinGroups parked in {state.value} (INV-06)"
+        assert not members.syncing or state is COMPLETING, f"{self.group_id}: {members.syncing} SyncGroups parked in {state.value} (INV-06)"
+        assert state is not EMPTY or not by_id, f"{self.group_id}: {len(by_id)} members of an Empty group (INV-11)"
+
+    def standing(self) -> Standing:
+        """Return how far the group has come: much less than `view`, and quickly made."""
+        absent = tuple(each.client_id for each in self.members if each.join is None and each.sync is None)
+        leader, pending = self.members.leader, tuple(self.members.pending)
+        return Standing(state=self.state, generation=self.generation, leader=leader, absent=absent, pending=pending)
+
+    def view(self) -> GroupView:
+        """Return the group at this instant, for tests, traces and the frame filter."""
+        members = tuple(
+            MemberView(
+                member_id=each.member_id, client_id=each.client_id, client_host=each.client_host, group_instance_id=each.group_instance_id,
+                is_leader=each.member_id == self.members.leader,
+                parked="JoinGroup" if each.join else "SyncGroup" if each.sync else None,
+                session_timeout_ms=each.session_timeout_ms, rebalance_timeout_ms=each.rebalance_timeout_ms, assignment=each.assignment,
+            )
+            for each in self.members
+        )  # fmt: skip
+        return GroupView(
+            group_id=self.group_id, state=self.state, generation=self.generation, protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name, leader=self.members.leader, members=members, pending=tuple(self.members.pending),
+        )  # fmt: skip

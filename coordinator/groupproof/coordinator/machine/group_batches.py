@@ -1,0 +1,63 @@
+"""Requests about several groups: each group is decided by itself, and one answer tells them all. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupproof.protocol.rules import On
+from groupproof.protocol.wire.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FetchGroup,
+    GroupResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+
+__all__ = ["BATCHES", "Batch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """`groups` yields the groups asked for, with what is asked of each; `join` makes one answer of theirs."""
+
+    on: On
+    groups: Callable[[Any], Iterable[tuple[str, FetchGroup | None]]]
+    join: Callable[[list[Any]], GroupResponse]
+
+
+def _fetched(asked: OffsetFetchRequest) -> Iterable[tuple[str, FetchGroup | None]]:
+    return ((each.group_id, each) for each in asked.groups)
+
+
+def _described(asked: DescribeGroupsRequest) -> Iterable[tuple[str, FetchGroup | None]]:
+    return ((group_id, None) for group_id in asked.groups)
+
+
+def _deleted(asked: DeleteGroupsRequest) -> Iterable[tuple[str, FetchGroup | None]]:
+    """Yield each group once, however often it is named (`KafkaApis.handleDeleteGroupsRequest`)."""
+    return ((group_id, None) for group_id in dict.fromkeys(asked.groups_names))
+
+
+def _join_fetched(answers: list[OffsetFetchResponse]) -> OffsetFetchResponse:
+    return OffsetFetchResponse(groups=tuple(group for answer in answers for group in answer.groups))
+
+
+def _join_described(answers: list[DescribeGroupsResponse]) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(groups=tuple(group for answer in answers for group in answer.groups))
+
+
+def _join_deleted(answers: list[DeleteGroupsResponse]) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(results=tuple(result for answer in answers for result in answer.results))
+
+
+BATCHES: Final[Mapping[type[Any], Batch]] = {
+    OffsetFetchRequest: Batch(On.OFFSET_FETCH, _fetched, _join_fetched),
+    DescribeGroupsRequest: Batch(On.DESCRIBE_GROUPS, _described, _join_described),
+    DeleteGroupsRequest: Batch(On.DELETE_GROUPS, _deleted, _join_deleted),
+}
+"""By the type of the request."""

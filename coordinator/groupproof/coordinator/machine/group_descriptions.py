@@ -1,0 +1,115 @@
+"""How groups are told: the forms of answers to DescribeGroups and ListGroups.
+
+Sources: Kafka's `GroupMetadataManager.describeGroups` and `listGroups`, `GroupMetadata.summary` and `overview` before 4.0; KIP-430, KIP-518, KIP-1043.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.members import Member
+from groupproof.protocol.rules import Form
+from groupproof.protocol.rules.cells import AnswerName
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.messages import (
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsResponse,
+    GroupResponse,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+
+__all__ = ["DESCRIPTIONS"]
+
+CLASSIC: Final = "classic"
+
+
+def _described(on: Input, member: Callable[[Member], DescribedMember], protocol: str = "") -> DescribeGroupsResponse:
+    group = on.here
+    told = DescribedGroup(
+        group_id=group.group_id, group_state=group.state.value, protocol_type=group.protocol_type or "", protocol_data=protocol,
+        members=tuple(member(each) for each in group.members), authorized_operations=on.operations,
+    )  # fmt: skip
+    return DescribeGroupsResponse(groups=(told,))
+
+
+def _member(member: Member, metadata: bytes = b"", assignment: bytes = b"") -> DescribedMember:
+    return DescribedMember(
+        member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
+        member_metadata=metadata, member_assignment=assignment,
+    )  # fmt: skip
+
+
+def _stable(on: Input) -> DescribeGroupsResponse:
+    name = on.here.protocol_name
+    return _described(on, lambda each: _member(each, each.metadata(name), each.assignment), name or "")
+
+
+def _stable_by_assignment(on: Input) -> DescribeGroupsResponse:
+    return _described(on, lambda each: _member(each, each.assignment, each.assignment), on.here.protocol_name or "")
+
+
+def _rebalancing(on: Input) -> DescribeGroupsResponse:
+    return _described(on, lambda each: _member(each, assignment=each.assignment))
+
+
+def _bare(on: Input) -> DescribeGroupsResponse:
+    return _described(on, _member)
+
+
+def _dead(on: Input) -> DescribeGroupsResponse:
+    dead = DescribedGroup(group_id=on.group_id, group_state=GroupState.DEAD.value, authorized_operations=on.operations)
+    return DescribeGroupsResponse(groups=(dead,))
+
+
+def _not_found(on: Input) -> DescribeGroupsResponse:
+    told = DescribedGroup(
+        group_id=on.group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {on.group_id} not found.",
+        group_state=GroupState.DEAD.value,
+    )  # fmt: skip
+    return DescribeGroupsResponse(groups=(told,))
+
+
+def _overview(group: Group) -> ListedGroup:
+    return ListedGroup(group_id=group.group_id, protocol_type=group.protocol_type or "", group_state=group.state.value, group_type=CLASSIC)
+
+
+def _listed(on: Input, plain: Callable[[str], str] = lambda name: name.strip().lower(), error: ErrorCode = ErrorCode.NONE) -> ListGroupsResponse:
+    """List what the filters let through; an empty filter lets everything through, and every group is of the type classic."""
+    assert isinstance(on.request, ListGroupsRequest)
+    states = {plain(name) for name in on.request.states_filter}
+    types = {name.lower() for name in on.request.types_filter}
+    is_asked_for = not types or CLASSIC in types
+    groups = tuple(_overview(each) for each in on.groups if is_asked_for and (not states or plain(each.state.value) in states))
+    return ListGroupsResponse(error_code=error, groups=groups)
+
+
+def _listed_untrimmed(on: Input) -> ListGroupsResponse:
+    return _listed(on, str.lower)
+
+
+def _listed_exact(on: Input) -> ListGroupsResponse:
+    return _listed(on, str)
+
+
+def _listed_loading(on: Input) -> ListGroupsResponse:
+    return _listed(on, str.lower, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+
+DESCRIPTIONS: Final[Mapping[AnswerName, Callable[[Input], GroupResponse]]] = {
+    Form.DESCRIBED_STABLE: _stable,
+    Form.DESCRIBED_BY_ASSIGNMENT: _stable_by_assignment,
+    Form.DESCRIBED: _rebalancing,
+    Form.DESCRIBED_BARE: _bare,
+    Form.DESCRIBED_DEAD: _dead,
+    Form.NOT_FOUND: _not_found,
+    Form.LISTED: _listed,
+    Form.LISTED_UNTRIMMED: _listed_untrimmed,
+    Form.LISTED_EXACT: _listed_exact,
+    Form.LISTED_LOADING: _listed_loading,
+}

@@ -1,0 +1,25 @@
+"""One request as it came over a connection, read and named: what a broker takes up, and what a planted bug of an answer is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from groupproof.protocol.wire.message_codec import WireRequest
+
+__all__ = ["IncomingRequest"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingRequest:
+    """One request and the columns that name it in the trace; `is_refused` marks an ApiVersions of an unknown version (KIP-511)."""
+
+    wire: WireRequest
+    columns: Mapping[str, Any]
+    is_refused: bool = False
+
+    @property
+    def answer_version(self) -> int:
+        """The version of the answer: 0 for a refused ApiVersions."""
+        return 0 if self.is_refused else self.wire.version

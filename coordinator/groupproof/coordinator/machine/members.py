@@ -1,0 +1,184 @@
+"""The members of one group: who they are, what they have parked, who leads them, which protocols they share. Iterated in joining order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from groupproof.protocol.wire.messages import JoinMember, JoinProtocol
+
+__all__ = ["Member", "Members", "Parked", "chosen_protocol", "first_of", "leading_protocols"]
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Make an open choice in the plainest way."""
+    return names[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A request without an answer yet: its token, and its version for the answer's form."""
+
+    token: Hashable
+    api_version: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Member:
+    """One member. `is_new` holds from admission to the end of its first join phase (NEWM-01); times in ms."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[JoinProtocol, ...]
+    assignment: bytes = b""
+    is_new: bool = False
+    join: Parked | None = None
+    sync: Parked | None = None
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    def metadata(self, protocol_name: str | None) -> bytes:
+        """Return the member's bytes for the protocol, unmodified (JOIN-15), or none where it does not support it."""
+        return next((protocol.metadata for protocol in self.protocols if protocol.name == protocol_name), b"")
+
+
+@dataclass(slots=True)
+class Members:
+    """The members by id, the instances, the pending ids (KIP-394), and counts kept so that no check walks the members."""
+
+    by_id: dict[str, Member] = field(default_factory=dict)
+    instances: dict[str, str] = field(default_factory=dict)
+    pending: dict[str, None] = field(default_factory=dict)
+    unsynced: dict[str, None] = field(default_factory=dict)
+    evicted: dict[str, None] = field(default_factory=dict)  # ids that are members no more, but whose timers run on (KAFKA-7196)
+    leader: str | None = None
+    joined: int = 0  # members with a parked JoinGroup
+    syncing: int = 0  # members with a parked SyncGroup
+    elect: Callable[[Sequence[str]], str] = first_of
+    _support: Counter[str] = field(default_factory=Counter)
+
+    def __len__(self) -> int:
+        return len(self.by_id)
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self.by_id.values())
+
+    def __contains__(self, member_id: str) -> bool:
+        return member_id in self.by_id
+
+    def get(self, member_id: str) -> Member | None:
+        return self.by_id.get(member_id)
+
+    def add(self, member: Member) -> None:
+        """Add a member; the first without a leader leads (JOIN-05)."""
+        assert member.member_id not in self.by_id, f"{member.member_id} is a member already"
+        assert member.group_instance_id not in self.instances, f"instance {member.group_instance_id} is there already (JOIN-36)"
+        self.by_id[member.member_id] = member
+        if member.group_instance_id is not None:
+            self.instances[member.group_instance_id] = member.member_id
+        if self.leader is None:
+            self.leader = member.member_id
+        self._count(member, 1)
+        self.pending.pop(member.member_id, None)
+
+    def remove(self, member_id: str) -> Member | None:
+        """Remove a member or a pending id; a leader is followed by whom `elect` names, by default the longest-standing member (JOIN-07)."""
+        self.pending.pop(member_id, None)
+        self.unsynced.pop(member_id, None)
+        member = self.by_id.pop(member_id, None)
+        if member is None:
+            return None
+        self.park_join(member, None)
+        self.park_sync(member, None)
+        self._count(member, -1)
+        self.instances.pop(member.group_instance_id or "", None)  # whoever has the instance now, as in Kafka
+        if self.leader == member_id:
+            self.leader = self.elect(tuple(self.by_id)) if self.by_id else None
+        return member
+
+    def rename(self, member: Member, member_id: str) -> None:
+        """Give a static member a new id (STATIC-06); leadership goes with it. It now stands last in the joining order.
+
+        A SyncGroup that the old id still owes stays owed by it, as in Kafka.
+        """
+        assert member.group_instance_id is not None, "only a static member is renamed"
+        if self.leader == member.member_id:
+            self.leader = member_id
+        del self.by_id[member.member_id]
+        member.member_id = member_id
+        self.by_id[member_id] = member
+        self.instances[member.group_instance_id] = member_id
+
+    def set_protocols(self, member: Member, protocols: tuple[JoinProtocol, ...]) -> None:
+        self._count(member, -1)
+        member.protocols = protocols
+        self._count(member, 1)
+
+    def park_join(self, member: Member, parked: Parked | None) -> Parked | None:
+        """Set what the member has parked and return what it had."""
+        before, member.join = member.join, parked
+        self.joined += (parked is not None) - (before is not None)
+        return before
+
+    def park_sync(self, member: Member, parked: Parked | None) -> Parked | None:
+        """Set what the member has parked and return what it had."""
+        before, member.sync = member.sync, parked
+        self.syncing += (parked is not None) - (before is not None)
+        return before
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """Return the longest rebalance timeout (DJOIN-01), 0 without members."""
+        return max((member.rebalance_timeout_ms for member in self), default=0)
+
+    @property
+    def all_joined(self) -> bool:
+        """Tell whether every member's JoinGroup is parked and no id is pending (DJOIN-51)."""
+        return self.joined == len(self.by_id) and not self.pending
+
+    def supports_any(self, names: tuple[str, ...]) -> bool:
+        """Tell whether one of `names` is supported by every member (JOIN-09, JOIN-33)."""
+        return any(self._support[name] == len(self.by_id) for name in names)
+
+    def elect_joined(self) -> None:
+        """Pass leadership to a member that joined when the leader did not (STATIC-12)."""
+        if self.leader is not None and self.by_id[self.leader].join is None:
+            joined = tuple(member.member_id for member in self if member.join is not None)
+            self.leader = self.elect(joined) if joined else self.leader
+
+    def listed(self, protocol_name: str | None) -> tuple[JoinMember, ...]:
+        """Return the leader's list: every member with its bytes for the protocol (JOIN-14)."""
+        return tuple(
+            JoinMember(member_id=each.member_id, group_instance_id=each.group_instance_id, metadata=each.metadata(protocol_name)) for each in self
+        )
+
+    def _count(self, member: Member, by: int) -> None:
+        for name in {protocol.name for protocol in member.protocols}:
+            self._support[name] += by
+            if not self._support[name]:
+                del self._support[name]
+
+
+def chosen_protocol(ballots: Iterable[tuple[JoinProtocol, ...]]) -> str:
+    """Return the protocol with most votes; of equals, the first voted for."""
+    return leading_protocols(ballots)[0]
+
+
+def leading_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:
+    """Return the protocols with most votes: each ballot's first among those that all ballots name (JOIN-32), in the order of their first votes."""
+    lists = [[protocol.name for protocol in ballot] for ballot in ballots]
+    candidates = set(lists[0]).intersection(*lists[1:])
+    votes: dict[str, int] = {}
+    for names in lists:
+        choice = next(name for name in names if name in candidates)
+        votes[choice] = votes.get(choice, 0) + 1
+    most = max(votes.values())
+    return [name for name, count in votes.items() if count == most]

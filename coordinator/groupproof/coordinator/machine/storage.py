@@ -1,0 +1,146 @@
+"""What `__consumer_offsets` holds: per partition the last stored generation of each group, and its offsets. It outlives a coordinator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.members import Member
+from groupproof.coordinator.machine.offsets import Committed, Offsets
+from groupproof.protocol.java_hash import java_hash
+from groupproof.protocol.vocabulary import GroupState, TopicPartition
+from groupproof.protocol.wire.messages import JoinProtocol
+
+__all__ = ["PartitionState", "Stored", "StoredGroup", "StoredMember", "StoredOffsets", "partition_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMember:
+    """One member of a stored generation, with its bytes for the chosen protocol alone."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    subscription: bytes
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredGroup:
+    """The last stored generation of a group: with members it is loaded as Stable, without as Empty (EMIG-03)."""
+
+    group_id: str
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader: str | None
+    since_ms: int
+    members: tuple[StoredMember, ...] = ()
+
+    @classmethod
+    def of(cls, group: Group, assignment: dict[str, bytes]) -> StoredGroup:
+        """Return what is stored of `group` with the given assignment, empty where it names none."""
+        return cls(
+            group_id=group.group_id, generation=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
+            leader=group.members.leader, since_ms=group.since_ms,
+            members=tuple(_stored(each, group.protocol_name, assignment.get(each.member_id, b"")) for each in group.members),
+        )  # fmt: skip
+
+    def restore(self) -> Group:
+        """Return the group as a coordinator that loads it has it."""
+        group = Group(
+            group_id=self.group_id, generation=self.generation, protocol_type=self.protocol_type, protocol_name=self.protocol_name,
+            state=GroupState.STABLE if self.members else GroupState.EMPTY, since_ms=self.since_ms,
+        )  # fmt: skip
+        group.subscriptions = tuple(each.subscription for each in self.members)
+        for member in self.members:
+            group.members.add(_restored(member, self.protocol_type or "", self.protocol_name or ""))
+        if self.leader is not None and self.leader in group.members:
+            group.members.leader = self.leader
+        return group
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredOffsets:
+    """The offsets of one group: what is committed, and by producer id what is pending."""
+
+    group_id: str
+    committed: tuple[tuple[TopicPartition, Committed], ...]
+    pending: tuple[tuple[int, tuple[tuple[TopicPartition, Committed], ...]], ...] = ()
+
+    @classmethod
+    def of(cls, group_id: str, offsets: Offsets) -> StoredOffsets:
+        pending = ((producer_id, tuple(each.items())) for producer_id, each in offsets.pending.items())
+        return cls(group_id=group_id, committed=tuple(offsets.by_partition.items()), pending=tuple(pending))
+
+    def restore(self) -> Offsets:
+        pending = {producer_id: dict(each) for producer_id, each in self.pending}
+        every = (committed.record for each in (dict(self.committed), *pending.values()) for committed in each.values())
+        return Offsets(dict(self.committed), pending, records=max(every, default=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A snapshot of one partition's records, fit to be loaded elsewhere; `transactions` are the producers with one under way in it."""
+
+    groups: tuple[StoredGroup, ...] = ()
+    offsets: tuple[StoredOffsets, ...] = ()
+    transactions: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class PartitionState:
+    """One partition of `__consumer_offsets` as its leader holds it."""
+
+    groups: dict[str, StoredGroup] = field(default_factory=dict)
+    offsets: dict[str, Offsets] = field(default_factory=dict)
+    transactions: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, stored: Stored) -> PartitionState:
+        groups, offsets = {group.group_id: group for group in stored.groups}, {each.group_id: each.restore() for each in stored.offsets}
+        return cls(groups, offsets, set(stored.transactions))
+
+    def snapshot(self) -> Stored:
+        offsets = (StoredOffsets.of(group_id, offsets) for group_id, offsets in self.offsets.items() if offsets)
+        return Stored(groups=tuple(self.groups.values()), offsets=tuple(offsets), transactions=frozenset(self.transactions))
+
+    def forget(self, group_id: str) -> None:
+        """Write the group's tombstones."""
+        self.groups.pop(group_id, None)
+        self.offsets.pop(group_id, None)
+
+
+_MAX: Final = 0x7FFFFFFF
+
+
+@lru_cache(maxsize=10_000)
+def partition_of(group_id: str, partitions: int) -> int:
+    """Return the partition of `__consumer_offsets` that holds the group: Java's string hash without its sign, modulo (FIND-02).
+
+    The sign goes as in Kafka's `Utils.abs`, by `Math.abs` and 0 for the least integer: brokers of 1.1.0 to 4.1.0 were seen to do so, where the catalogue
+    clears the sign bit.
+    """
+    magnitude = abs(java_hash(group_id))
+    return 0 if magnitude > _MAX else magnitude % partitions
+
+
+def _stored(member: Member, protocol_name: str | None, assignment: bytes) -> StoredMember:
+    return StoredMember(
+        member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms,
+        subscription=member.metadata(protocol_name), assignment=assignment,
+    )  # fmt: skip
+
+
+def _restored(member: StoredMember, protocol_type: str, protocol_name: str) -> Member:
+    return Member(
+        member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms, protocol_type=protocol_type,
+        protocols=(JoinProtocol(name=protocol_name, metadata=member.subscription),), assignment=member.assignment,
+    )  # fmt: skip

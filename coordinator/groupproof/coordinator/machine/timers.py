@@ -1,0 +1,117 @@
+"""The coordinator's timers: arming again costs a dictionary entry, so that a heartbeat is O(1) however many members there are.
+
+Of timers due at one instant those of the whole group go first (a phase that ends then ends with everyone who kept to it), then those of
+members, each kind in the order of arming.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from groupproof.protocol.rules import On
+
+__all__ = ["TimerKey", "Timers", "session_of"]
+
+
+class TimerKey(NamedTuple):
+    """Whose timer: `member_id` is empty for a timer of the whole group."""
+
+    on: On
+    group_id: str
+    member_id: str = ""
+
+
+@lru_cache(maxsize=65_536)
+def session_of(group_id: str, member_id: str) -> TimerKey:
+    """Return the key of a member's session, which every heartbeat arms again."""
+    return TimerKey(On.SESSION_END, group_id, member_id)
+
+
+_Due = tuple[int, bool, int]  # the instant in ms; is it a member's; the order of arming
+
+
+@dataclass(slots=True)
+class Timers:
+    """Deadlines by key. A heap entry is never moved: one that comes up early is put back at its key's present deadline.
+
+    Nothing is due before `quiet_until_ms`, the earliest heap entry's time.
+    """
+
+    _due: dict[TimerKey, _Due] = field(default_factory=dict)
+    _heap: list[tuple[_Due, TimerKey]] = field(default_factory=list)
+    _queued: dict[TimerKey, int] = field(default_factory=dict)  # the earliest heap entry of a key
+    _armed: int = 0
+    quiet_until_ms: float = math.inf
+
+    def arm(self, key: TimerKey, due_ms: int) -> None:
+        """Arm `key` for `due_ms`, in place of what it was armed for."""
+        self._armed += 1
+        due = self._due[key] = (due_ms, bool(key.member_id), self._armed)
+        queued = self._queued.get(key)
+        if queued is None or due_ms < queued:
+            self._push(key, due)
+
+    def cancel(self, key: TimerKey) -> None:
+        """Disarm `key`; one that is not armed is no error."""
+        self._due.pop(key, None)
+
+    def next_ms(self, before_ms: float = math.inf) -> int | None:
+        """Return the earliest deadline, None where there is none before `before_ms`."""
+        if self.quiet_until_ms >= before_ms:
+            return None
+        top = self._settle()
+        return None if top is None or top[0][0] >= before_ms else top[0][0]
+
+    def pop_due(self, now_ms: int) -> tuple[TimerKey, int] | None:
+        """Disarm and return the earliest key due at or before `now_ms`, with its deadline, or None."""
+        if self.quiet_until_ms > now_ms:
+            return None
+        top = self._settle()
+        if top is None or top[0][0] > now_ms:
+            return None
+        self._pop()
+        due, key = top
+        del self._due[key]
+        del self._queued[key]  # the true top is what its key is queued for
+        return key, due[0]
+
+    def due_of(self, key: TimerKey) -> int | None:
+        """Return the deadline of `key`, or None."""
+        due = self._due.get(key)
+        return None if due is None else due[0]
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    @property
+    def entries(self) -> int:
+        """Return how many heap entries there are, stale ones included: what the timers cost."""
+        return len(self._heap)
+
+    def _push(self, key: TimerKey, due: _Due) -> None:
+        heapq.heappush(self._heap, (due, key))
+        self._queued[key] = due[0]
+        self.quiet_until_ms = self._heap[0][0][0]
+
+    def _pop(self) -> None:
+        heapq.heappop(self._heap)
+        self.quiet_until_ms = self._heap[0][0][0] if self._heap else math.inf
+
+    def _settle(self) -> tuple[_Due, TimerKey] | None:
+        """Drop or put back what is stale at the top of the heap; return the true top."""
+        while self._heap:
+            due, key = self._heap[0]
+            current = self._due.get(key)
+            if current == due:
+                return self._heap[0]
+            self._pop()
+            if self._queued.get(key) != due[0]:
+                continue  # a newer, earlier entry of this key stands for it
+            del self._queued[key]
+            if current is not None:
+                self._push(key, current)
+        return None

@@ -1,0 +1,127 @@
+"""What a variant of the reference coordinator is: deviations from its table, its functions, its timers and its connections, as data.
+
+A planted bug of a rule is a change of the profile's table, in the words in which a release is a change of it (`protocol.spec.deltas`). What no
+table holds, such as when a timer goes off or in which order a connection is served, is a function in place of the reference's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from groupproof.coordinator.machine.choices import Choices, Drawn, RandomBits
+from groupproof.coordinator.machine.timers import TimerKey, Timers
+from groupproof.protocol.rules import Profile, Row
+from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
+from groupproof.protocol.rules.deltas import Change, applied, place
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.incoming_request import IncomingRequest
+    from groupproof.coordinator.machine.outputs import Output
+    from groupproof.coordinator.machine.storage import Stored
+    from groupproof.protocol.vocabulary import Api
+    from groupproof.protocol.wire.messages import GroupResponse
+
+__all__ = ["REFERENCE", "BentTimers", "Line", "Variant", "bent"]
+
+Body = dict[str, Any]
+
+
+def _as_it_is(_: IncomingRequest, said: Body) -> Body | None:
+    return said
+
+
+def _same_bytes(_: IncomingRequest, data: bytes) -> bytes:
+    return data
+
+
+def _at_once(_: IncomingRequest) -> float:
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """How a connection is served.
+
+    `says` may change the body of an answer, or withhold it (None), `sends` its bytes; `delay_s` is what an answer waits. With `in_order` False a
+    request is taken up while an older one of its connection waits. `locks` serves all connections of a broker one answer at a time. After a
+    frame that cannot be read the connection ends, or `stays` silent, or the whole broker `dies`.
+    """
+
+    says: Callable[[IncomingRequest, Body], Body | None] = _as_it_is
+    sends: Callable[[IncomingRequest, bytes], bytes] = _same_bytes
+    delay_s: Callable[[IncomingRequest], float] = _at_once
+    in_order: bool = True
+    locks: bool = False
+    bad_frame: Literal["ends", "stays", "dies"] = "ends"
+    leaves_when_closed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Variant:
+    """One deviation from the reference, like none but itself; `breaks` are requirement ids, empty for a legal one, and `says` is a sentence about it.
+
+    `rows` are changes of the table, `before` cells of the checks before the group. `effects`, `guards` and `forms` stand in place of the
+    table's words; `due_ms` says for when a timer is armed (None: never). `outputs` may change what a machine puts out, `stored` what a
+    partition takes along when it moves, `versions` what ApiVersions tells, `answered` what is answered, `owner` who is told to coordinate.
+    """
+
+    name: str
+    says: str
+    breaks: tuple[str, ...] = ()
+    rows: tuple[Change, ...] = ()
+    before: Mapping[EventKind, tuple[Row, ...]] = field(default_factory=dict)
+    effects: Mapping[EffectName, Callable[[EffectContext, Input], None]] = field(default_factory=dict)
+    guards: Mapping[GuardName, Callable[[Input], bool]] = field(default_factory=dict)
+    forms: Mapping[AnswerName, Callable[[Input], GroupResponse]] = field(default_factory=dict)
+    fields: Mapping[str, int] = field(default_factory=dict)
+    settings: Mapping[str, int] = field(default_factory=dict)
+    due_ms: Callable[[TimerKey, int], int | None] | None = None
+    choices: Callable[[RandomBits], Choices] = Drawn
+    outputs: Callable[[Sequence[Output], Hashable], Sequence[Output]] | None = None
+    stored: Callable[[Stored], Stored] | None = None
+    versions: Mapping[Api, tuple[int, int]] = field(default_factory=dict)
+    answered: Mapping[Api, tuple[int, int]] = field(default_factory=dict)
+    owner: Callable[[str, int, int], int] | None = None
+    line: Line = field(default_factory=Line)
+
+    @property
+    def is_legal(self) -> bool:
+        return not self.breaks
+
+    def timers(self) -> Timers:
+        return Timers() if self.due_ms is None else BentTimers(due=self.due_ms)
+
+
+REFERENCE: Final = Variant(name="reference", says="Deviates in nothing.")
+
+
+@dataclass(slots=True, kw_only=True)
+class BentTimers(Timers):
+    """Timers that are armed for another instant than asked, or not at all."""
+
+    due: Callable[[TimerKey, int], int | None]
+
+    def arm(self, key: TimerKey, due_ms: int) -> None:
+        bent_ms = self.due(key, due_ms)
+        if bent_ms is None:
+            self.cancel(key)
+        else:
+            Timers.arm(self, key, bent_ms)
+
+
+def bent(profile: Profile, variant: Variant) -> Profile:
+    """Return the profile with the variant's changes; raise `ValueError` for a row that the profile does not have."""
+    if not (variant.rows or variant.before or variant.fields):
+        return profile
+    table = profile.table
+    cells = {on: dict(states) for on, states in table.cells.items()}
+    for change in variant.rows:
+        for state in change.states:
+            cells[change.on][state] = applied(change, cells[change.on].get(state, ()), where=place(change, state))
+    before = {**table.before_group, **variant.before}
+    bent_table = replace(table, cells=cells, before_group=before, fields={**table.fields, **variant.fields})
+    return replace(profile, tables={**profile.tables, table.dialect.name: bent_table})

@@ -1,0 +1,1 @@
+"""Named deviations: what other coordinators may do, and bugs planted to prove that a case finds them."""

@@ -1,0 +1,213 @@
+"""Bugs planted on the wire: fields of answers that are wrong, in every version or in one, and connections that are served wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.machine.variant import Line, Variant
+from groupproof.protocol.rules import api_versions
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.message_codec import VERSIONS
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.incoming_request import IncomingRequest
+
+__all__ = ["BUGS_OF_ANSWERS"]
+
+Body = dict[str, Any]
+Change = Callable[[Body], Body]
+
+_LENGTH_BYTES: Final = 4
+_GROUPS_SINCE: Final = 8  # OffsetFetch of several groups (KIP-709)
+_KEYS_SINCE: Final = 4  # FindCoordinator of several keys (KIP-699)
+_WRONG_CODE: Final = ErrorCode.UNKNOWN_SERVER_ERROR.value
+
+
+def _on(api: Api, change: Change, version: int | None = None) -> Line:
+    """Return the line that changes the answers to `api`, of one version or of all."""
+
+    def says(arrived: IncomingRequest, said: Body) -> Body:
+        is_meant = arrived.wire.api is api and version in (None, arrived.wire.version)
+        return change(said) if is_meant and not arrived.is_refused else said
+
+    return Line(says=says)
+
+
+def _set(**fields: Any) -> Change:
+    return lambda said: {**said, **fields} if not said.get("error_code") else said
+
+
+def _each(name: str, change: Change) -> Change:
+    """Return what changes each entry of a list."""
+    return lambda said: {**said, name: tuple(change(dict(each)) for each in said.get(name) or ())}
+
+
+def _fewer(name: str) -> Change:
+    """Return what leaves the last entry of a list out."""
+    return lambda said: {**said, name: tuple(said.get(name) or ())[:-1]}
+
+
+# One version of one API, systematically ----------------------------------------------------------------------------------------------
+
+
+def _code(said: Body) -> Body:
+    return {**said, "error_code": _WRONG_CODE}
+
+
+_WRONG: Final[Mapping[Api, Change]] = {
+    Api.FIND_COORDINATOR: _each("coordinators", _code),
+    Api.JOIN_GROUP: lambda said: _code(said) if said["error_code"] else {**said, "member_id": f"{said['member_id']}?"},
+    Api.SYNC_GROUP: lambda said: {**said, "assignment": said["assignment"][::-1]} if said["assignment"] else _code(said),
+    Api.HEARTBEAT: lambda said: {**said, "error_code": 0 if said["error_code"] else ErrorCode.REBALANCE_IN_PROGRESS.value},
+    Api.LEAVE_GROUP: _code,
+    Api.OFFSET_COMMIT: _each("topics", _each("partitions", _code)),
+    Api.OFFSET_FETCH: _each("groups", _each("topics", _each("partitions", lambda said: {**said, "committed_offset": said["committed_offset"] + 1}))),
+    Api.DESCRIBE_GROUPS: _each("groups", lambda said: {**said, "group_state": "Dead" if said["members"] else "Stable"}),
+    Api.LIST_GROUPS: lambda said: {**said, "groups": ()},
+    Api.DELETE_GROUPS: _each("results", _code),
+    Api.OFFSET_DELETE: _code,
+    Api.API_VERSIONS: _code,
+}
+
+
+def _by_version() -> Iterator[Variant]:
+    for api, change in _WRONG.items():
+        low, high = api_versions()[api]
+        for version in range(max(low, VERSIONS[api][0]), min(high, VERSIONS[api][1]) + 1):
+            name = f"wrong/{api.title}-v{version}"
+            yield Variant(
+                name=name, says=f"Answers to {api.title} v{version} tell something wrong.", breaks=("FIND-04",), line=_on(api, change, version)
+            )
+
+
+# Single fields of all versions ---------------------------------------------------------------------------------------------------------
+
+
+def _own_as_leader(said: Body) -> Body:
+    return {**said, "leader": said["member_id"]} if not said["error_code"] else said
+
+
+def _swapped(said: Body) -> Body:
+    members = tuple(said.get("members") or ())
+    metadata = [each["metadata"] for each in members]
+    return {**said, "members": tuple({**each, "metadata": other} for each, other in zip(members, metadata[1:] + metadata[:1], strict=True))}
+
+
+def _described(change: Change) -> Change:
+    return _each("groups", change)
+
+
+def _fields() -> Iterator[Variant]:
+    join, sync, describe = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.DESCRIBE_GROUPS
+    member = _each("members", lambda said: {**said, "member_metadata": b""})
+    for name, says, breaks, api, change in (
+        ("leader-told-to-all", "Every member is told that it leads.", "JOIN-13", join, _own_as_leader),
+        ("leader-is-nobody", "The leader told is no member.", "JOIN-13", join, _set(leader="nobody")),
+        ("list-lacks-a-member", "The leader is not told of the last member.", "JOIN-14", join, _fewer("members")),
+        ("metadata-swapped", "The leader is told each member's metadata as another's.", "JOIN-15", join, _swapped),
+        ("metadata-lost", "The leader is told no metadata.", "JOIN-15", join, _each("members", lambda said: {**said, "metadata": b""})),
+        ("instances-not-listed", "The leader is not told the instances of the members.", "JOIN-15", join, _each("members", lambda said: {**said, "group_instance_id": None})),
+        ("protocol-not-told", "JoinGroup's answer names no protocol.", "JOIN-13", join, _set(protocol_name="")),
+        ("assignment-lost", "SyncGroup's answer holds no assignment.", "SYNC-13", sync, _set(assignment=b"")),
+        ("sync-names-nothing", "SyncGroup's answer names no protocol.", "SYNC-51", sync, _set(protocol_name=None)),
+        ("skips-no-assignment", "A leader that returns is not told to skip the assignment.", "TR-115", join, _set(skip_assignment=False)),
+        ("described-without-members", "DescribeGroups tells no members.", "INV-02", describe, _described(_set(members=()))),
+        ("described-without-metadata", "DescribeGroups tells no subscriptions.", "INV-02", describe, _described(member)),
+        ("described-without-protocol", "DescribeGroups tells no protocol.", "INV-02", describe, _described(_set(protocol_data="", protocol_type=""))),
+        ("states-not-listed", "ListGroups tells no states.", "INV-02", Api.LIST_GROUPS, _each("groups", _set(group_state=""))),
+        ("never-committed-is-zero", "An offset that was never committed is told as 0.", "TR-125", Api.OFFSET_FETCH,
+         _each("groups", _each("topics", _each("partitions", lambda said: {**said, "committed_offset": max(0, said["committed_offset"])})))),
+        ("fetched-without-metadata", "OffsetFetch tells no metadata.", "TR-125", Api.OFFSET_FETCH,
+         _each("groups", _each("topics", _each("partitions", _set(metadata=""))))),
+        ("leaves-told-as-one", "The codes of a LeaveGroup's entries are all 0.", "LEAVE-51", Api.LEAVE_GROUP, _each("members", lambda said: {**said, "error_code": 0})),
+        ("keys-told-once", "FindCoordinator answers for its first key alone.", "FIND-03", Api.FIND_COORDINATOR, lambda said: {**said, "coordinators": said["coordinators"][:1]}),
+        ("commits-refused-unseen", "A commit's errors are told as 0.", "TR-123", Api.OFFSET_COMMIT, _each("topics", _each("partitions", lambda said: {**said, "error_code": 0}))),
+    ):  # fmt: skip
+        yield Variant(name=name, says=says, breaks=(breaks,), line=_on(api, change))
+
+
+# Connections -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _other_correlation(_: IncomingRequest, data: bytes) -> bytes:
+    at = _LENGTH_BYTES
+    return data[:at] + (int.from_bytes(data[at : at + 4], "big") ^ 1).to_bytes(4, "big") + data[at + 4 :]
+
+
+def _twice(api: Api) -> Callable[[IncomingRequest, bytes], bytes]:
+    return lambda arrived, data: data * 2 if arrived.wire.api is api else data
+
+
+def _one_byte_short(_: IncomingRequest, data: bytes) -> bytes:
+    return (len(data) - _LENGTH_BYTES - 1).to_bytes(_LENGTH_BYTES, "big") + data[_LENGTH_BYTES:-1]
+
+
+def _slow(api: Api, delay_s: float) -> Line:
+    return Line(delay_s=lambda arrived: delay_s if arrived.wire.api is api else 0.0)
+
+
+def _by_every_broker_itself(arrived: IncomingRequest, said: Body) -> Body:
+    if arrived.wire.api is not Api.FIND_COORDINATOR:
+        return said
+    return {**said, "coordinators": tuple({**each, "node_id": arrived.columns["node"]} for each in said["coordinators"])}
+
+
+def _future_unanswered(arrived: IncomingRequest, said: Body) -> Body | None:
+    return None if arrived.is_refused else said
+
+
+def _empty_key_refused(arrived: IncomingRequest, said: Body) -> Body:
+    if arrived.wire.api is not Api.FIND_COORDINATOR:
+        return said
+    refused = ErrorCode.INVALID_GROUP_ID.value
+    return {**said, "coordinators": tuple(each if each["key"] else {**each, "error_code": refused} for each in said["coordinators"])}
+
+
+def _throttling(throttle_ms: int) -> Line:
+    return Line(says=lambda _, said: {**said, "throttle_time_ms": throttle_ms})
+
+
+def _with_another_group(arrived: IncomingRequest, said: Body) -> Body:
+    """Tell another group's offsets before those asked for, as far as the version can tell groups apart."""
+    if arrived.wire.api is not Api.OFFSET_FETCH or arrived.wire.version < _GROUPS_SINCE:
+        return said
+    told = tuple(dict(each) for each in said["groups"])
+    return {**said, "groups": (*({**each, "group_id": f"{each['group_id']}-of-another"} for each in told[:1]), *told)}
+
+
+def _with_dead_port(arrived: IncomingRequest, said: Body) -> Body:
+    """Tell a port at which nobody listens by the versions that know one key alone; the kit itself asks by a newer one."""
+    if arrived.wire.api is not Api.FIND_COORDINATOR or arrived.wire.version >= _KEYS_SINCE:
+        return said
+    return {**said, "coordinators": tuple({**each, "port": 1} for each in said["coordinators"])}
+
+
+def _lines() -> Iterator[Variant]:
+    for name, says, breaks, line in (
+        ("taken-up-at-once", "Requests behind a parked one of their connection are taken up at once.", "INV-08", Line(in_order=False)),
+        ("one-answer-at-a-time", "While one client does not take its answer, no other is answered.", "INV-08", Line(locks=True)),
+        ("bad-frames-ignored", "A frame that cannot be read leaves its connection open, and silent.", "INV-10", Line(bad_frame="stays")),
+        ("bad-frames-kill", "A frame that cannot be read ends all connections of the broker.", "INV-10", Line(bad_frame="dies")),
+        ("closed-is-a-leave", "The members of a connection that ends are removed.", "LEAVE-07", Line(leaves_when_closed=True)),
+        ("other-correlation", "Answers carry another correlation id.", "JOIN-34", Line(sends=_other_correlation)),
+        ("joins-answered-twice", "JoinGroup is answered twice.", "JOIN-13", Line(sends=_twice(Api.JOIN_GROUP))),
+        ("heartbeats-answered-twice", "Heartbeat is answered twice.", "JOIN-34", Line(sends=_twice(Api.HEARTBEAT))),
+        ("answers-cut-short", "The last byte of every answer is missing.", "JOIN-34", Line(sends=_one_byte_short)),
+        ("heartbeats-answered-late", "Heartbeats are answered after four seconds.", "TR-118", _slow(Api.HEARTBEAT, 4.0)),
+        ("joins-answered-late", "The end of a join phase is told after four seconds.", "TR-046", _slow(Api.JOIN_GROUP, 4.0)),
+        ("every-broker-coordinates", "Every broker names itself as the coordinator.", "FIND-03", Line(says=_by_every_broker_itself)),
+        ("future-unanswered", "An ApiVersions of an unknown version is not answered.", "INV-10", Line(says=_future_unanswered)),
+        ("empty-key-refused", "FindCoordinator refuses the empty key.", "FIND-01", Line(says=_empty_key_refused)),
+        ("throttles-for-ever", "Every answer tells the longest throttle time there is.", "COMMIT-22", _throttling(2**31 - 1)),
+        ("throttles-for-half-a-minute", "Every answer tells a throttle time of 30 s.", "COMMIT-22", _throttling(30_000)),
+        ("throttles-below-zero", "Every answer tells a throttle time of -1 ms.", "COMMIT-22", _throttling(-1)),
+        ("fetches-tell-of-others", "OffsetFetch tells another group's offsets beside those asked for.", "TRIG-12", Line(says=_with_another_group)),
+        ("found-at-a-dead-port", "FindCoordinator tells a port at which nobody listens.", "FIND-04", Line(says=_with_dead_port)),
+    ):
+        yield Variant(name=name, says=says, breaks=(breaks,), line=line)
+    yield Variant(name="joins-versions-lied", says="ApiVersions promises JoinGroup v9, which ends the connection.", breaks=("FIND-04",),
+                  answered={Api.JOIN_GROUP: (0, 8)})  # fmt: skip
+
+
+BUGS_OF_ANSWERS: Final[tuple[Variant, ...]] = (*_by_version(), *_fields(), *_lines())

@@ -1,0 +1,124 @@
+"""What a coordinator may do otherwise than Apache Kafka, as other brokers do: no case may fail it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.outputs import Arrival
+from groupproof.coordinator.machine.variant import Line, Variant
+from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.incoming_request import IncomingRequest
+    from groupproof.coordinator.machine.timers import TimerKey
+
+__all__ = ["LEGAL"]
+
+Body = dict[str, Any]
+
+
+class _LastLeads(Drawn):
+    def leader(self, group_id: str, candidates: Sequence[str]) -> str:
+        return candidates[-1]
+
+
+class _SecondLeads(Drawn):
+    def leader(self, group_id: str, candidates: Sequence[str]) -> str:
+        return candidates[len(candidates) // 2]
+
+
+class _LastOfEqual(Drawn):
+    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+        return tied[-1]
+
+
+class _BareIds(Drawn):
+    """Ids without the client's own, as kfake and Redpanda may give them."""
+
+    def member_id(self, prefix: str, arrival: Arrival) -> str:
+        return super().member_id("", arrival).lstrip("-")
+
+
+class _LongIds(Drawn):
+    def member_id(self, prefix: str, arrival: Arrival) -> str:
+        return f"member:{super().member_id(prefix, arrival)}:{'é' * 40}"
+
+
+_LATE_MS_MAX: Final = 400
+_LISTS: Final = ("members", "topics", "partitions", "groups", "results", "coordinators", "api_keys", "brokers")
+
+
+def _reversed(value: Any, name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {key: _reversed(each, key) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        entries = tuple(_reversed(each) for each in value)
+        return entries[::-1] if name in _LISTS else entries
+    return value
+
+
+def _every(change: Callable[[Body], Body]) -> Line:
+    return Line(says=lambda _, said: change(said))
+
+
+def _throttled(said: Body) -> Body:
+    return {**said, "throttle_time_ms": 7}
+
+
+def _worded(said: Body) -> Body:
+    """Say something with every refusal that has room for words."""
+    told = dict(said)
+    told.update((name, tuple(_worded(dict(each)) for each in said[name])) for name in ("groups", "coordinators") if name in said)
+    return {**told, "error_message": "no"} if "error_message" in told and told.get("error_code") else told
+
+
+def _slow_on_some(arrived: IncomingRequest) -> float:
+    return 0.2 if arrived.wire.api in (Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.DESCRIBE_GROUPS) else 0.0
+
+
+def _late_by(what: str) -> int:
+    """Return up to 400 ms, drawn by name, so that every run has the same."""
+    return zlib.crc32(what.encode()) % (_LATE_MS_MAX + 1)
+
+
+def _late_answer(arrived: IncomingRequest) -> float:
+    return _late_by(f"{arrived.wire.api}/{arrived.wire.correlation}/{arrived.columns.get('connection')}") / 1000
+
+
+def _late_timer(key: TimerKey, due_ms: int) -> int:
+    return due_ms + _late_by(f"{key.on}/{key.member_id}/{due_ms}")
+
+
+def _idle_fields(arrived: IncomingRequest, said: Body) -> Body:
+    """Give refusals of JoinGroup what no client reads there."""
+    if arrived.wire.api is Api.JOIN_GROUP and said["error_code"] not in (0, 79):
+        return {**said, "generation_id": 0, "leader": "x", "protocol_name": "x"}
+    return said
+
+
+LEGAL: Final[tuple[Variant, ...]] = (
+    Variant(name="last-leads", says="Of the members that remain the one that joined last follows a leader.", choices=_LastLeads),
+    Variant(name="middle-leads", says="Of the members that remain one in the middle follows a leader.", choices=_SecondLeads),
+    Variant(name="last-of-equal-protocols", says="Of protocols with equal votes the last voted for is chosen.", choices=_LastOfEqual),
+    Variant(name="bare-member-ids", says="Member ids do not begin with the client id.", choices=_BareIds),
+    Variant(name="long-member-ids", says="Member ids are long, and not of ASCII alone.", choices=_LongIds),
+    Variant(name="lists-reversed", says="Lists of members, topics, partitions, groups and versions come in another order.", line=_every(_reversed)),
+    Variant(name="throttles", says="Every answer tells a throttle time.", line=_every(_throttled)),
+    Variant(name="talks", says="Refusals say something.", line=_every(_worded)),
+    Variant(name="slower", says="Every answer takes 50 ms.", line=Line(delay_s=lambda _: 0.05)),
+    Variant(name="slower-on-some", says="Heartbeats, commits and descriptions take 200 ms.", line=Line(delay_s=_slow_on_some)),
+    Variant(name="timers-tick", says="Timers go off up to 20 ms late, at the next tick.", due_ms=lambda _, due_ms: -(-due_ms // 20) * 20),
+    Variant(name="timers-late", says="Timers go off 150 ms late.", due_ms=lambda _, due_ms: due_ms + 150),
+    Variant(name="slow-to-answer", says="Each answer and each timer is up to 400 ms late.", line=Line(delay_s=_late_answer), due_ms=_late_timer),
+    Variant(name="more-partitions", says="There are 200 partitions of offsets.", settings={"offsets.topic.num.partitions": 200}),
+    Variant(name="one-partition", says="There is one partition of offsets.", settings={"offsets.topic.num.partitions": 1}),
+    Variant(name="larger-frames", says="Frames may be of 1 GiB.", settings={"socket.request.max.bytes": 1024**3}),
+    Variant(name="smaller-frames", says="Frames may be of 4 MiB.", settings={"socket.request.max.bytes": 4 * 1024**2}),
+    Variant(name="newcomers-wait-longer", says="A newcomer's first JoinGroup may be parked for ten minutes.", settings={"new.member.join.timeout.ms": 600_000}),
+    Variant(name="refusals-hold-more", says="Refused JoinGroups hold fields that no client reads.", line=Line(says=_idle_fields)),
+    Variant(name="fewer-versions", says="ApiVersions promises no more than JoinGroup v8, SyncGroup v4 and OffsetCommit v8.",
+            versions={Api.JOIN_GROUP: (0, 8), Api.SYNC_GROUP: (0, 4), Api.OFFSET_COMMIT: (2, 8)}),
+)  # fmt: skip

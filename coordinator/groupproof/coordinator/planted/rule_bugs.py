@@ -1,0 +1,376 @@
+"""Bugs planted beside the table: what its words do, when timers go off, which choices are made, what is stored and moved along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from groupproof.coordinator.machine.answers import FORMS, join_answer
+from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.effects import EFFECTS
+from groupproof.coordinator.machine.group_descriptions import DESCRIPTIONS
+from groupproof.coordinator.machine.guards import GUARDS
+from groupproof.coordinator.machine.outputs import Arrival, Output, Reply
+from groupproof.coordinator.machine.storage import Stored
+from groupproof.coordinator.machine.variant import Variant
+from groupproof.protocol.rules import Effect, Form, Guard, On
+from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse, ListGroupsRequest, SyncGroupResponse
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.timers import TimerKey
+
+__all__ = ["BUGS_OF_RULES"]
+
+EARLY_MS: Final = 700
+LATE_MS: Final = 4_000
+
+
+# Timers --------------------------------------------------------------------------------------------------------------------------
+
+
+def _timer(name: str, says: str, breaks: str, on: On, bend: Callable[[int], int | None]) -> Variant:
+    def due(key: TimerKey, due_ms: int) -> int | None:
+        return bend(due_ms) if key.on is on else due_ms
+
+    return Variant(name=name, says=says, breaks=(breaks,), due_ms=due)
+
+
+def _timers() -> Iterator[Variant]:
+    for name, of, on, breaks in (
+        ("session", "a member's session", On.SESSION_END, "TR-120"),
+        ("initial-delay", "the initial delay", On.INITIAL_DELAY_END, "IDJ-02"),
+        ("join-deadline", "the join phase", On.JOIN_DEADLINE, "TR-048"),
+        ("sync-deadline", "the wait for SyncGroup", On.SYNC_DEADLINE, "SYNC-16"),
+    ):
+        yield _timer(f"{name}-never-ends", f"The timer of {of} never goes off.", breaks, on, lambda _: None)
+        yield _timer(f"{name}-ends-early", f"The timer of {of} goes off {EARLY_MS} ms early.", breaks, on, lambda due_ms: due_ms - EARLY_MS)
+        yield _timer(f"{name}-ends-late", f"The timer of {of} goes off {LATE_MS} ms late.", breaks, on, lambda due_ms: due_ms + LATE_MS)
+    yield _timer("cleanup-never-ends", "What has expired is never cleaned up.", "COMMIT-24", On.CLEANUP, lambda _: None)
+
+
+# Effects -------------------------------------------------------------------------------------------------------------------------
+
+
+def _then(effect: Effect, more: Callable[[EffectContext, Input], None]) -> Callable[[EffectContext, Input], None]:
+    """Return the effect followed by `more`."""
+
+    def both(engine: EffectContext, on: Input) -> None:
+        EFFECTS[effect](engine, on)
+        more(engine, on)
+
+    return both
+
+
+def _count_by(difference: int) -> Callable[[EffectContext, Input], None]:
+    def count(_: EffectContext, on: Input) -> None:
+        on.here.generation += difference
+
+    return count
+
+
+def _leaders_protocol(_: EffectContext, on: Input) -> None:
+    group = on.here
+    group.protocol_name = group.members.by_id[group.members.leader or ""].protocols[0].name
+
+
+def _last_joiner_leads(_: EffectContext, on: Input) -> None:
+    on.here.members.leader = list(on.here.members.by_id)[-1]
+
+
+def _keep_newcomer(_: EffectContext, on: Input) -> None:
+    on.here.newcomer_came = True
+
+
+def _spend_nothing(_: EffectContext, on: Input) -> None:
+    on.here.budget_ms = 1_000_000
+
+
+def _answer_all_as_leaders(engine: EffectContext, on: Input) -> None:
+    group = on.here
+    listed = group.members.listed(group.protocol_name)
+    for member in group.members:
+        parked = group.members.park_join(member, None)
+        if parked is not None:
+            engine.reply(parked.token, join_answer(on, member, listed))
+        engine.arm_session(group, member.member_id, on.now_ms + member.session_timeout_ms)
+        member.is_new = False
+
+
+def _assign_to(turn: int) -> Callable[[EffectContext, Input], None]:
+    """Return what gives each member the assignment of the one that stands `turn` after it."""
+
+    def assign(_: EffectContext, on: Input) -> None:
+        members, given = list(on.here.members), on.assignment or {}
+        for index, member in enumerate(members):
+            member.assignment = given.get(members[(index + turn) % len(members)].member_id, b"")
+
+    return assign
+
+
+def _assign_first(_: EffectContext, on: Input) -> None:
+    given = list((on.assignment or {}).values())
+    for member in on.here.members:
+        member.assignment = given[0] if given else b""
+
+
+def _keep_old_assignment(_: EffectContext, on: Input) -> None:
+    for member in on.here.members:
+        member.assignment = member.assignment or (on.assignment or {}).get(member.member_id, b"")
+
+
+def _keep_what_is_left_out(_: EffectContext, on: Input) -> None:
+    for member in on.here.members:
+        member.assignment = (on.assignment or {}).get(member.member_id, member.assignment)
+
+
+def _end_session_of_synced(engine: EffectContext, on: Input) -> None:
+    engine.arm_session(on.here, on.member_id, on.now_ms + 500)
+
+
+def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, first_only: bool = False) -> Callable[[EffectContext, Input], None]:
+    """Return what stores `keep(offset, offset before)`, with the metadata or none."""
+
+    def store(engine: EffectContext, on: Input) -> None:
+        before = {key: each.offset for key, each in engine.offsets(on.group_id).by_partition.items()}
+        EFFECTS[Effect.STORE_OFFSETS](engine, on)
+        stored = engine.offsets(on.group_id).by_partition
+        for index, (key, each) in enumerate(tuple(stored.items())):
+            if first_only and index:
+                del stored[key]
+                continue
+            stored[key] = replace(each, offset=keep(each.offset, before.get(key)), metadata=each.metadata if metadata else "")
+
+    return store
+
+
+def _effects() -> Iterator[Variant]:
+    def made(name: str, says: str, breaks: str, effect: Effect, function: Callable[[EffectContext, Input], None]) -> Variant:
+        return Variant(name=name, says=says, breaks=(breaks,), effects={effect: function})
+
+    counted = Effect.NEXT_GENERATION
+    yield made("generation-stays", "A new generation has the number of the old one.", "INV-04", counted, _then(counted, _count_by(-1)))
+    yield made("generation-skips-one", "A new generation's number is two more.", "INV-04", counted, _then(counted, _count_by(1)))
+    yield made(
+        "leaders-protocol",
+        "The leader's first protocol is chosen, whatever the others support.",
+        "JOIN-32",
+        counted,
+        _then(counted, _leaders_protocol),
+    )
+    yield made(
+        "leader-changes-each-time",
+        "The member that joined last leads, though the leader is still there.",
+        "JOIN-06",
+        counted,
+        _then(counted, _last_joiner_leads),
+    )
+    yield made("members-told-to-all", "Followers are told the members too.", "JOIN-14", Effect.ANSWER_JOINS, _answer_all_as_leaders)
+    yield made("assignments-swapped", "Each member is given the assignment of the next.", "SYNC-13", Effect.ASSIGN, _assign_to(1))
+    yield made("one-assignment-for-all", "Every member is given the first assignment of the leader's list.", "SYNC-13", Effect.ASSIGN, _assign_first)
+    yield made("assignments-stay", "A member that has an assignment keeps it.", "SYNC-13", Effect.ASSIGN, _keep_old_assignment)
+    yield made(
+        "left-out-keeps-its-own", "A member that the leader left out keeps its old assignment.", "SYNC-07", Effect.ASSIGN, _keep_what_is_left_out
+    )
+    yield made(
+        "delay-extended-for-ever",
+        "The initial delay's bound is not kept.",
+        "IDJ-05",
+        Effect.EXTEND_INITIAL_DELAY,
+        _then(Effect.EXTEND_INITIAL_DELAY, _spend_nothing),
+    )
+    yield made(
+        "delay-extended-without-newcomer",
+        "The initial delay is extended though nobody new came.",
+        "IDJ-04",
+        Effect.EXTEND_INITIAL_DELAY,
+        _then(Effect.EXTEND_INITIAL_DELAY, _keep_newcomer),
+    )
+    yield made(
+        "session-of-synced-is-short",
+        "A member's session ends half a second after its SyncGroup.",
+        "TR-082",
+        Effect.MARK_SYNCED,
+        _then(Effect.MARK_SYNCED, _end_session_of_synced),
+    )
+    stored = Effect.STORE_OFFSETS
+    yield made("commit-off-by-one", "The offset stored is one more than the one committed.", "TR-123", stored, _commit(lambda new, _: new + 1))
+    yield made(
+        "commit-never-lower",
+        "A lower offset than the one stored is not stored.",
+        "TR-123",
+        stored,
+        _commit(lambda new, old: max(new, -1 if old is None else old)),
+    )
+    yield made(
+        "commit-only-once", "An offset that is stored is never replaced.", "TR-123", stored, _commit(lambda new, old: new if old is None else old)
+    )
+    yield made("commit-without-metadata", "A commit's metadata is not stored.", "TR-123", stored, _commit(lambda new, _: new, metadata=False))
+    yield made("commit-of-one-partition", "Of a group's offsets only one is kept.", "TR-123", stored, _commit(lambda new, _: new, first_only=True))
+
+
+# Guards --------------------------------------------------------------------------------------------------------------------------
+
+
+def _strictly_within(on: Input) -> bool:
+    bounds = on.settings
+    return not bounds.group_min_session_timeout_ms < on.join.session_timeout_ms < bounds.group_max_session_timeout_ms
+
+
+def _one_more_fits(on: Input) -> bool:
+    members, limit = on.here.members, on.settings.group_max_size + 1
+    member = members.get(on.member_id)
+    return member is None and len(members) >= limit
+
+
+def _pending_count_too(on: Input) -> bool:
+    members = on.here.members
+    return on.member_id not in members and len(members) + len(members.pending) >= on.settings.group_max_size
+
+
+def _same_names(on: Input) -> bool:
+    return [each.name for each in on.member.protocols] == [each.name for each in on.join.protocols]
+
+
+def _same_set(on: Input) -> bool:
+    return set(on.member.protocols) == set(on.join.protocols)
+
+
+def _no_new_protocol(on: Input) -> bool:
+    return set(on.join.protocols) >= set(on.member.protocols)
+
+
+def _guards() -> Iterator[Variant]:
+    def made(name: str, says: str, breaks: str, guard: Guard, function: Callable[[Input], bool]) -> Variant:
+        return Variant(name=name, says=says, breaks=(breaks,), guards={guard: function})
+
+    yield made(
+        "session-bounds-are-outside",
+        "A session timeout that is just the bound is refused.",
+        "JOIN-27",
+        Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS,
+        _strictly_within,
+    )
+    yield made("one-more-than-max-size", "A group takes one member more than group.max.size.", "JOIN-56", Guard.GROUP_IS_FULL, _one_more_fits)
+    yield made(
+        "pending-ids-take-places", "Ids that are pending count as members of a full group.", "JOIN-56", Guard.GROUP_IS_FULL, _pending_count_too
+    )
+    yield made("metadata-never-the-same", "A member that joins again unchanged starts a rebalance.", "TR-113", Guard.METADATA_SAME, lambda _: False)
+    yield made("metadata-always-the-same", "A member's new metadata is not noticed.", "TR-112", Guard.METADATA_SAME, lambda _: True)
+    yield made("metadata-same-by-name", "Only the names of the protocols are compared, not their bytes.", "TR-112", Guard.METADATA_SAME, _same_names)
+    yield made("metadata-same-in-any-order", "The order of the protocols is not compared.", "TR-112", Guard.METADATA_SAME, _same_set)
+    yield made("metadata-same-with-one-more", "A protocol offered besides is not noticed.", "TR-112", Guard.METADATA_SAME, _no_new_protocol)
+    yield made(
+        "later-generation-accepted",
+        "A generation later than the group's is taken for it.",
+        "TR-119",
+        Guard.OTHER_GENERATION,
+        lambda on: on.generation < on.here.generation,
+    )
+    yield made(
+        "earlier-generation-accepted",
+        "A generation earlier than the group's is taken for it.",
+        "TR-119",
+        Guard.OTHER_GENERATION,
+        lambda on: on.generation > on.here.generation,
+    )
+    yield made(
+        "no-generation-accepted",
+        "No generation is taken for the group's.",
+        "TR-119",
+        Guard.OTHER_GENERATION,
+        lambda on: on.generation >= 0 and GUARDS[Guard.OTHER_GENERATION](on),
+    )
+    yield made(
+        "id-required-of-all",
+        "A member id is required of JoinGroup before v4 too.",
+        "TR-022",
+        Guard.MEMBER_ID_NEEDED,
+        lambda on: not on.member_id and on.instance_id is None,
+    )
+    yield made("id-never-required", "No newcomer is given a member id first.", "TR-022", Guard.MEMBER_ID_NEEDED, lambda _: False)
+    yield made("everyone-leads", "Every SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: True)
+    yield made("nobody-leads", "No SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: False)
+    yield made("fencing-forgotten", "An instance's old member id is not fenced.", "STATIC-10", Guard.FENCED, lambda _: False)
+    yield made(
+        "protocols-of-one-suffice",
+        "A member is admitted whose protocols only the newest member supports.",
+        "JOIN-09",
+        Guard.PROTOCOLS_UNFIT,
+        lambda on: not on.join.protocols,
+    )
+    yield made(
+        "initial-delay-always",
+        "The initial delay is waited for before every generation.",
+        "IDJ-02",
+        Guard.INITIAL_DELAY_RUNS,
+        lambda on: on.here.generation > 0 or GUARDS[Guard.INITIAL_DELAY_RUNS](on),
+    )
+
+
+# Forms, choices, settings ----------------------------------------------------------------------------------------------------------
+
+
+def _listed_unfiltered(on: Input) -> GroupResponse:
+    asked = on.request
+    assert isinstance(asked, ListGroupsRequest)
+    on.request = replace(asked, states_filter=(), types_filter=())
+    return DESCRIPTIONS[Form.LISTED](on)
+
+
+def _own_assignment_lost(on: Input) -> GroupResponse:
+    answer = FORMS[Form.OWN_ASSIGNMENT](on)
+    assert isinstance(answer, SyncGroupResponse)
+    return replace(answer, assignment=b"")
+
+
+def _without_list(on: Input) -> GroupResponse:
+    answer = FORMS[Form.CURRENT_GENERATION](on)
+    assert isinstance(answer, JoinGroupResponse)
+    return replace(answer, members=())
+
+
+class _SameIds(Drawn):
+    """Gives the same id to every member of one client."""
+
+    def member_id(self, prefix: str, arrival: Arrival) -> str:
+        return f"{prefix}-00000000-0000-4000-8000-000000000000"
+
+
+def _forgotten(kind: type[GroupResponse]) -> Callable[[Sequence[Output], Hashable], Sequence[Output]]:
+    """Return what drops the answers of that kind to requests that were parked."""
+
+    def outputs(out: Sequence[Output], token: Hashable) -> Sequence[Output]:
+        return [each for each in out if not (isinstance(each, Reply) and each.token != token and isinstance(each.message, kind))]
+
+    return outputs
+
+
+def _others() -> Iterator[Variant]:
+    yield Variant(name="list-unfiltered", says="ListGroups tells every group, whatever states and types are asked for.", breaks=("INV-02",),
+                  forms={Form.LISTED: _listed_unfiltered})  # fmt: skip
+    yield Variant(name="assignment-told-once", says="A second SyncGroup of a generation is answered without the assignment.", breaks=("TR-116",),
+                  forms={Form.OWN_ASSIGNMENT: _own_assignment_lost})  # fmt: skip
+    yield Variant(name="list-told-once", says="A leader that joins again unchanged is not told the members.", breaks=("TR-086",),
+                  forms={Form.CURRENT_GENERATION: _without_list})  # fmt: skip
+    yield Variant(name="same-member-ids", says="Two members of one client id get the same member id.", breaks=("JOIN-03",), choices=_SameIds)
+    yield Variant(name="parked-joins-forgotten", says="A JoinGroup that was parked is never answered.", breaks=("TR-046",),
+                  outputs=_forgotten(JoinGroupResponse))  # fmt: skip
+    yield Variant(name="parked-syncs-forgotten", says="A SyncGroup that was parked is never answered.", breaks=("TR-082",),
+                  outputs=_forgotten(SyncGroupResponse))  # fmt: skip
+    yield Variant(name="metadata-of-any-length", says="Commit metadata of any length is stored.", breaks=("COMMIT-28",),
+                  settings={"offset.metadata.max.bytes": 1_000_000})  # fmt: skip
+    yield Variant(name="no-initial-delay", says="The first rebalance of a group is not delayed.", breaks=("IDJ-02",),
+                  settings={"group.initial.rebalance.delay.ms": 0})  # fmt: skip
+    yield Variant(name="no-max-size", says="group.max.size is not kept.", breaks=("JOIN-56",), settings={"group.max.size": 1_000_000})
+    yield Variant(name="offsets-for-ever", says="Offsets never expire.", breaks=("COMMIT-26",), settings={"offsets.retention.minutes": 1_000_000})
+    yield Variant(name="offsets-lost-on-move", says="A coordinator that takes over knows no offsets.", breaks=("EMIG-03",),
+                  stored=lambda stored: replace(stored, offsets=()))  # fmt: skip
+    yield Variant(name="groups-lost-on-move", says="A coordinator that takes over knows no members.", breaks=("EMIG-03",),
+                  stored=lambda stored: replace(stored, groups=()))  # fmt: skip
+    yield Variant(name="all-lost-on-move", says="A coordinator that takes over knows nothing.", breaks=("EMIG-03",), stored=lambda _: Stored())
+
+
+BUGS_OF_RULES: Final[tuple[Variant, ...]] = (*_timers(), *_effects(), *_guards(), *_others())

@@ -1,0 +1,43 @@
+"""Named deviations from the reference coordinator: what brokers may do differently, and bugs planted to prove that the kit finds them.
+
+`LEGAL` variants are coordinators that no case may fail. `BUGS` each break a requirement; a case must catch each of them. The mutants among
+them are made from the rules of the profile (`mutants`), the others are written out. `READINGS` hold for the profiles of DataLink alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from typing import Final
+
+from groupproof.coordinator.machine.variant import Variant
+from groupproof.coordinator.planted.answer_bugs import BUGS_OF_ANSWERS
+from groupproof.coordinator.planted.datalink_readings import READINGS
+from groupproof.coordinator.planted.legal_variants import LEGAL
+from groupproof.coordinator.planted.rule_bugs import BUGS_OF_RULES
+from groupproof.coordinator.planted.rule_mutants import mutants
+from groupproof.protocol.rules import profile
+
+__all__ = ["BUGS", "LEGAL", "READINGS", "UnknownVariant", "variant_named", "variants"]
+
+BUGS: Final[tuple[Variant, ...]] = (*mutants(profile()), *BUGS_OF_RULES, *BUGS_OF_ANSWERS)
+
+
+class UnknownVariant(ValueError):
+    """There is no variant of this name; `str()` gives the nearest ones."""
+
+
+@cache
+def variants() -> dict[str, Variant]:
+    """Return every variant by its name."""
+    return {each.name: each for each in (*LEGAL, *BUGS)}
+
+
+def variant_named(name: str) -> Variant:
+    """Return a variant, or a reading of DataLink's design, which holds for its profiles alone; raise `UnknownVariant`."""
+    known = variants() | {each.name: each for each in READINGS}
+    try:
+        return known[name]
+    except KeyError:
+        nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        raise UnknownVariant(f"no variant {name!r}" + (f"; did you mean {', '.join(nearest)}?" if nearest else "")) from None

@@ -1,0 +1,1 @@
+"""ZooKeeper's ensemble: the coordinator's relative, which an install can do without. Pure."""

@@ -1,0 +1,1 @@
+"""The cases of both sides, by area. Pure."""

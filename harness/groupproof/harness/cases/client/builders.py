@@ -1,0 +1,80 @@
+"""How the suites make their cases: the id's form, the names that recur, and the error codes with what they are called in titles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Final
+
+from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on
+from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.plan import Member, Plan
+from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = [
+    "AMPLE_POLL_MS", "GHOST_SESSION_MS", "GROUP", "INFO", "MUST", "SHOULD", "UNHEARD_OF", "case", "code_name",
+]  # fmt: skip
+
+MUST: Final = Level.MUST
+SHOULD: Final = Level.SHOULD
+INFO: Final = Level.INFO
+
+GROUP: Final = "g"
+"""The group of a case's members, as the driver's defaults have it."""
+
+AMPLE_POLL_MS: Final = 4_000
+"""A poll that has time for a whole rebalance on a busy machine too, for cases that are not about rebalances which take some polls."""
+
+GHOST_SESSION_MS: Final = 3_000
+"""The session timeout where a case may leave a ghost behind: the group waits for it that long and no longer."""
+
+UNHEARD_OF: Final = 999
+"""An error code that no release of Kafka has."""
+
+
+def case(
+    id: str,
+    title: str,
+    requirements: Iterable[str],
+    level: Level,
+    plan: Plan,
+    *judges: Judge,
+    needs: Iterable[str] = (),
+    isolated: bool = False,
+    required: bool = True,
+    insists: Collection[str] = (),
+    spares: Collection[str] = (),
+) -> Case:
+    """Return a client case of the classic dialect; `id` is `area/name`, the dialect goes between.
+
+    A client whose shim ignores a setting that the plan names for it is not put through the case, but for the settings by which judges scale: of those
+    the case `insists` on some. What it `spares` it can do without.
+    """
+    area, name = id.split("/")
+    subjects = [each for each in plan.members if each.kind == "subject"]
+    wanted = {each.name: _insisted(each, insists, spares) for each in subjects}
+    has_company = len(plan.members) > len(subjects)
+    common = {each.name: "range" for each in subjects if has_company and "assignors" not in each.settings}
+    return Case(
+        id=f"{area}/classic/{name}",
+        title=title,
+        requirements=tuple(requirements),
+        level=level,
+        plan=plan,
+        judges=(insists_on(wanted, common), *judges) if common or any(wanted.values()) else judges,
+        needs=frozenset({"classic", *needs}),
+        isolated=isolated,
+        required=required,
+    )
+
+
+def _insisted(member: Member, insists: Collection[str], spares: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in member.settings.items() if name not in spares and (name in insists or name not in SCALED)}
+
+
+def code_name(code: int) -> str:
+    """Return an error's name as case ids have it: `rebalance-in-progress`."""
+    try:
+        return ErrorCode(code).name.lower().replace("_", "-")
+    except ValueError:
+        return "unheard-of-error"

@@ -1,0 +1,192 @@
+"""OffsetCommit, synchronous: every error it may be answered with (CLIENT-66 to CLIENT-70, COMMIT rules as a client meets them)."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails, commit_is_told, commit_succeeds
+from groupproof.harness.judging.case_checkers.discovery import rediscovers
+from groupproof.harness.judging.case_checkers.fields import commits_carry_membership
+from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan import Plan, Step
+from groupproof.harness.model.plan_builders import answers, commit, delivered, event, heal, joined, mark, passing, plan, requested, stable, subject
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+_COMMIT = Api.OFFSET_COMMIT
+_OFFSETS = (("t", 0, 5), ("t", 1, 7))
+
+_ALIEN = {
+    "protocol": ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+    "group": ErrorCode.INVALID_GROUP_ID,
+    "session": ErrorCode.INVALID_SESSION_TIMEOUT,
+    "id": ErrorCode.MEMBER_ID_REQUIRED,
+    "size": ErrorCode.GROUP_MAX_SIZE_REACHED,
+}
+"""What no broker answers to an OffsetCommit, under the name of the mark before the commit that meets it."""
+
+
+def _failing(code: int, *more: Step) -> Plan:
+    """Return a plan in which a stable member's commit is answered with an error."""
+    error = answers("error", _COMMIT, code)
+    return plan(
+        subject(),
+        steps=[*joined("m0"), mark("commit"), error, commit("m0", *_OFFSETS), delivered("error", go_on=True), *more, passing(300)],
+    )
+
+
+def _again() -> Step:
+    """Return the wait for a commit that is sent again after it was called done with, as by a client that returns nothing of it."""
+    return requested("m0", _COMMIT, after="error", within_ms=3_500, go_on=True)
+
+
+def _outdated(code: int) -> Plan:
+    """Return a plan in which that error says that the membership has passed, as a coordinator says it: to each commit and Heartbeat until the client joins again."""
+    return plan(
+        subject(session_timeout_ms=GHOST_SESSION_MS),
+        steps=[
+            *joined("m0"),
+            mark("commit"),
+            answers("error", _COMMIT, code, count=None),
+            commit("m0", *_OFFSETS, wait=False),
+            delivered("error"),
+            answers("told", Api.HEARTBEAT, code, count=None),
+            requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
+            heal("told"),
+            heal("error"),
+            event("m0", "offsets_committed", after="commit", within_ms=11_000, go_on=True),
+            stable("m0", after="error", within_ms=9_000, go_on=True),
+        ],
+    )
+
+
+def _raised(code: int, title: str, *, requirement: str = "CLIENT-69") -> Case:
+    return case(
+        f"commit/{code_name(code)}",
+        title,
+        (requirement,),
+        MUST,
+        _failing(code),
+        is_struck("error", "m0", _COMMIT, requirement=requirement),
+        commit_fails("m0", after="commit", requirement=requirement),
+        needs=["commit"],
+    )
+
+
+def _retried(code: int, title: str, *more: str) -> Case:
+    rediscovery = (rediscovers("m0", after="error", requirement="CLIENT-04", api=_COMMIT),) if more else ()
+    return case(
+        f"commit/{code_name(code)}",
+        title,
+        ("CLIENT-69", *more),
+        MUST,
+        _failing(code, _again()),
+        is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
+        commit_succeeds("m0", after="commit", requirement="CLIENT-69"),
+        *rediscovery,
+        needs=["commit"],
+    )
+
+
+def _refused(code: int, title: str, identity: Identity) -> Case:
+    """Return a case whose member learns by a commit what its next Heartbeat tells it too: it may wait for that."""
+    return case(
+        f"commit/{code_name(code)}",
+        title,
+        ("CLIENT-67", "CLIENT-76"),
+        MUST,
+        _outdated(code),
+        is_struck("error", "m0", _COMMIT, requirement="CLIENT-67"),
+        commit_fails("m0", after="commit", requirement="CLIENT-67"),
+        rejoins("m0", after="error", requirement="CLIENT-76", identity=identity),
+        needs=["commit"],
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A commit that meets a loading coordinator is repeated, or its failure told."),
+    _retried(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A commit that meets no coordinator is repeated after a lookup, or its failure told.", "CLIENT-04"),
+    _retried(ErrorCode.NOT_COORDINATOR, "A commit that meets another broker is repeated after a lookup, or its failure told.", "CLIENT-04"),
+    _retried(ErrorCode.REQUEST_TIMED_OUT, "A commit that the coordinator could not store in time is repeated, or its failure told."),
+    _raised(ErrorCode.OFFSET_METADATA_TOO_LARGE, "A commit whose metadata is too large fails for the application."),
+    _raised(ErrorCode.INVALID_COMMIT_OFFSET_SIZE, "A commit that is too large fails for the application."),
+    _raised(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A commit to a topic that is not authorised fails for the application."),
+    _raised(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A commit to a group that is not authorised fails for the application."),
+    _raised(UNHEARD_OF, "A commit answered with an unheard-of error fails for the application."),
+    _refused(ErrorCode.ILLEGAL_GENERATION, "A commit of a generation that has passed fails, and its member joins again.", Identity.KEPT),
+    _refused(ErrorCode.UNKNOWN_MEMBER_ID, "A commit of an unknown member fails, and its client joins anew.", Identity.EMPTY),
+    case(
+        "commit/rebalance-in-progress",
+        "A commit refused for a rebalance fails, and its member stays who it is.",
+        ("CLIENT-68", "CLIENT-65"),
+        MUST,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                *joined("m0"),
+                mark("commit"),
+                answers("error", _COMMIT, ErrorCode.REBALANCE_IN_PROGRESS),
+                commit("m0", *_OFFSETS),
+                delivered("error"),
+                requested("m0", Api.JOIN_GROUP, after="error", within_ms=2_500, go_on=True),
+                # A client that does not rejoin for this is told by its Heartbeat, as any coordinator would.
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
+                stable("m0", after="error", within_ms=9_000, go_on=True),
+            ],
+        ),
+        is_struck("error", "m0", _COMMIT, requirement="CLIENT-68"),
+        commit_fails("m0", after="commit", requirement="CLIENT-68"),
+        rejoins("m0", after="error", requirement="CLIENT-65", within_ms=9_000),
+        recovers("m0", after="error", requirement="CLIENT-76"),
+        needs=["commit"],
+    ),
+    case(
+        "commit/unknown-topic-or-partition",
+        "A commit of a topic that the coordinator does not know is repeated or told to have failed.",
+        ("CLIENT-69",),
+        MUST,
+        _failing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _again()),
+        is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
+        commit_is_told("m0", after="commit", requirement="CLIENT-69"),
+        needs=["commit"],
+    ),
+    case(
+        "commit/codes-of-other-requests",
+        "Commits answered with codes that belong to other requests fail for the application, one by one.",
+        ("CLIENT-69",),
+        MUST,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                *(step for name, code in _ALIEN.items() for step in (mark(name), answers(f"{name}-error", _COMMIT, code), commit("m0", *_OFFSETS))),
+                passing(300),
+            ],
+        ),
+        *(commit_fails("m0", after=name, requirement="CLIENT-69") for name in _ALIEN),
+        needs=["commit"],
+    ),
+    case(
+        "commit/membership",
+        "A commit carries the member's id and its newest generation.",
+        ("CLIENT-66", "COMMIT-06"),
+        MUST,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                stable("m0", after="rebalance"),
+                mark("commit"),
+                commit("m0", *_OFFSETS),
+                passing(200),
+            ],
+        ),
+        commits_carry_membership("m0", after="commit"),
+        commit_succeeds("m0", after="commit", requirement="COMMIT-06", failing=Verdict.FAILED),
+        needs=["commit"],
+    ),
+)

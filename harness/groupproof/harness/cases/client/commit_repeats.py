@@ -1,0 +1,210 @@
+"""Commits that are sent once too often: of a member that was thrown out, refused for good, while a rebalance waits, after a hand-over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.judging.case_checkers.app_polls import is_told_nothing_fatal
+from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_told
+from groupproof.harness.judging.case_checkers.reactions import is_struck, recovers, rejoins
+from groupproof.harness.judging.case_checkers.repeated_commits import (
+    commits_never_go_back,
+    commits_nothing_handed_over,
+    gives_refused_commits_up,
+    pauses_between_commits,
+    repeats_no_refused_commit,
+)
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.plan_builders import (
+    answered,
+    answers,
+    commit,
+    company,
+    consumed,
+    delivered,
+    event,
+    heal,
+    joined,
+    mark,
+    passing,
+    plan,
+    stable,
+    start,
+    subject,
+)
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+_COMMIT = Api.OFFSET_COMMIT
+_OLD = (("t", 0, 5), ("t", 1, 5))
+_NEW = (("t", 0, 20), ("t", 1, 20))
+_GIVES_UP_MS = 11_500
+
+
+def _thrown_out(mode: str) -> Plan:
+    """Return a plan in which the subject's heartbeats are answered and never heard, as those of a member behind a proxy gone stale: it is
+    thrown out, another takes its partitions and goes on, and then it commits what it had read."""
+    return plan(
+        subject(session_timeout_ms=GHOST_SESSION_MS),
+        company(),
+        steps=[
+            *joined("m0"),
+            answers("unheard", Api.HEARTBEAT, ErrorCode.NONE, client="m0", count=None),
+            delivered("unheard"),
+            *start("a0"),
+            stable("a0", after="unheard", within_ms=15_000),
+            consumed("a0"),
+            commit("a0", *_NEW),
+            mark("commit"),
+            commit("m0", *_OLD, mode=mode, wait=False),
+            answered("m0", _COMMIT, error=None, after="commit", go_on=True),
+            heal("unheard"),
+            stable("a0", "m0", after="commit", within_ms=12_000, go_on=True),
+            passing(2_000),
+        ],
+    )
+
+
+def _of_a_zombie(mode: str, name: str, title: str, *needs: str) -> Case:
+    return case(
+        f"commit/{name}",
+        title,
+        ("CLIENT-67", "CLIENT-55"),
+        MUST,
+        _thrown_out(mode),
+        repeats_no_refused_commit("m0", after="commit"),
+        commit_is_told("m0", after="commit", requirement="CLIENT-67"),
+        recovers("m0", after="commit", requirement="CLIENT-55"),
+        needs=["commit", *needs],
+    )
+
+
+def _refused_each_time(code: int, name: str, title: str, requirement: str, **settings: Any) -> Case:
+    return case(
+        f"commit/{name}",
+        title,
+        (requirement,),
+        MUST,
+        plan(
+            subject(**settings),
+            steps=[
+                *joined("m0"),
+                answers("refused", _COMMIT, code, count=None),
+                mark("commit"),
+                commit("m0", *_OLD, wait=False),
+                delivered("refused"),
+                event("m0", "answer", after="commit", within_ms=_GIVES_UP_MS, go_on=True),
+                passing(2_000),
+            ],
+        ),
+        is_struck("refused", "m0", _COMMIT, requirement=requirement),
+        gives_refused_commits_up("m0", after="commit", requirement=requirement),
+        needs=["commit"],
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _of_a_zombie("sync", "of-a-zombie", "A commit of a member that was thrown out fails, and does not come back when its client does."),
+    _of_a_zombie(
+        "async",
+        "async-of-a-zombie",
+        "An asynchronous commit of a member that was thrown out fails, and does not come back when its client does.",
+        "commit-async",
+    ),
+    _refused_each_time(
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        "forbidden-for-good",
+        "A commit that is never authorised is given up, and told to have failed.",
+        "CLIENT-69",
+    ),
+    _refused_each_time(
+        ErrorCode.ILLEGAL_GENERATION,
+        "outdated-for-good",
+        "A commit whose generation is refused each time is given up, and told to have failed.",
+        "CLIENT-67",
+        session_timeout_ms=GHOST_SESSION_MS,
+    ),
+    case(
+        "commit/auto-while-a-rebalance-waits",
+        "An automatic commit that the rebalance refuses neither keeps its member from joining again nor ends it, and comes again after a pause.",
+        ("CLIENT-75", "CLIENT-76", "CLIENT-46"),
+        MUST,
+        plan(
+            subject(auto_commit=True, auto_commit_interval_ms=500),
+            company(),
+            steps=[
+                answers("refused", _COMMIT, ErrorCode.REBALANCE_IN_PROGRESS, client="m0", count=None),
+                *start("m0"),
+                consumed("m0", within_ms=15_000),
+                delivered("refused"),
+                mark("newcomer"),
+                *start("a0"),
+                stable("a0", "m0", after="newcomer", within_ms=12_000, go_on=True),
+                passing(1_000),
+            ],
+        ),
+        is_struck("refused", "m0", _COMMIT, requirement="CLIENT-76", within_ms=12_000),
+        rejoins("m0", after="newcomer", requirement="CLIENT-46"),
+        recovers("m0", after="newcomer", requirement="CLIENT-76"),
+        pauses_between_commits("m0", after="refused"),
+        is_told_nothing_fatal("m0", after="refused", requirement="CLIENT-76"),
+        needs=["auto-commit"],
+    ),
+    case(
+        "commit/auto-only-grows",
+        "What a member commits by itself never falls behind what it had committed.",
+        ("CLIENT-62",),
+        MUST,
+        plan(
+            subject(auto_commit=True, auto_commit_interval_ms=300),
+            steps=[
+                mark("begun"),
+                *joined("m0"),
+                passing(1_500),
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                stable("m0", after="rebalance"),
+                passing(1_500),
+            ],
+        ),
+        commits_never_go_back("m0", after="begun"),
+        needs=["auto-commit"],
+    ),
+    case(
+        "cooperative/commits-until-handed-over",
+        "A cooperative member that commits by itself commits nothing more for what it has handed over.",
+        ("COMMIT-27",),
+        MUST,
+        plan(
+            subject(assignors=["cooperative-sticky"], auto_commit=True, auto_commit_interval_ms=300),
+            company("z0", assignors=["cooperative-sticky"]),
+            topics={"t": 4},
+            steps=[*joined("m0"), mark("newcomer"), *start("z0"), stable("m0", "z0", after="newcomer"), passing(3_500)],
+        ),
+        commits_nothing_handed_over("m0", after="newcomer"),
+        needs=["cooperative", "auto-commit"],
+    ),
+    case(
+        "join/rejoin-rebalance-in-progress",
+        "A member whose JoinGroup is answered with 27 joins again, and its application is not ended by it.",
+        ("CLIENT-75", "CLIENT-76"),
+        SHOULD,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                *joined("m0"),
+                answers("error", Api.JOIN_GROUP, ErrorCode.REBALANCE_IN_PROGRESS, count=2),
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                delivered("error"),
+                stable("m0", after="error", within_ms=9_000, go_on=True),
+                passing(500),
+            ],
+        ),
+        is_struck("error", "m0", Api.JOIN_GROUP, requirement="CLIENT-76"),
+        rejoins("m0", after="error", requirement="CLIENT-76", or_tells=True),
+        is_told_nothing_fatal("m0", after="error", requirement="CLIENT-75", gravity=Verdict.NON_STRICT),
+    ),
+)

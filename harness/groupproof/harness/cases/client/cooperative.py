@@ -1,0 +1,147 @@
+"""Cooperative members (KIP-429): what stays with its owner is never taken, and the subscription tells the truth about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, case
+from groupproof.harness.judging.case_checkers.leader_assignment import holds_partitions
+from groupproof.harness.judging.case_checkers.partition_owner import claims_nothing, keeps_partitions, names_owned_partitions, tells_no_revocation
+from groupproof.harness.judging.case_checkers.reactions import Identity, ignores_stale_refusal, is_struck, recovers, rejoins
+from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.plan import Member
+from groupproof.harness.model.plan_builders import (
+    answers,
+    commit,
+    delivered,
+    holds,
+    joined,
+    mark,
+    passing,
+    plan,
+    requested,
+    settled,
+    stable,
+    start,
+    subject,
+)
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+
+def _cooperative(name: str = "m0", **settings: Any) -> Member:
+    return subject(name, assignors=["cooperative-sticky"], **settings)
+
+
+def _keeps_all(*, after: str) -> Judge:
+    return tells_no_revocation("m0", after=after, requirement="ASSIGN-06")
+
+
+CASES: tuple[Case, ...] = (
+    case(
+        "cooperative/hand-over",
+        "A cooperative member keeps the partitions that stay with it while another joins, and hands over the rest.",
+        ("ASSIGN-09", "ASSIGN-06"),
+        MUST,
+        plan(
+            _cooperative("m0"),
+            _cooperative("m1"),
+            topics={"t": 4},
+            steps=[*joined("m0"), passing(300), mark("newcomer"), *start("m1"), settled({"t": 4}, "m0", "m1", after="newcomer"), passing(300)],
+        ),
+        names_owned_partitions("m0", after="newcomer", requirement="ASSIGN-09"),
+        keeps_partitions("m0", 2, after="newcomer", requirement="ASSIGN-06"),
+        recovers("m1", after="newcomer", requirement="ASSIGN-09"),
+        holds_partitions("m1", 2, after="newcomer", requirement="ASSIGN-09"),
+        needs=["cooperative"],
+    ),
+    case(
+        "cooperative/rebalance-without-change",
+        "A rebalance that changes nothing takes no partition from a cooperative member.",
+        ("ASSIGN-09", "ASSIGN-06", "CLIENT-46"),
+        MUST,
+        plan(
+            _cooperative(),
+            steps=[
+                *joined("m0"),
+                passing(300),
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                stable("m0", after="rebalance"),
+                passing(500),
+            ],
+        ),
+        rejoins("m0", after="rebalance", requirement="CLIENT-46"),
+        names_owned_partitions("m0", after="rebalance", requirement="ASSIGN-09"),
+        _keeps_all(after="rebalance"),
+        needs=["cooperative"],
+    ),
+    case(
+        "cooperative/sync-overtaken",
+        "A cooperative member whose SyncGroup meets a new rebalance keeps its partitions and names them again.",
+        ("ASSIGN-09", "CLIENT-32", "ASSIGN-06"),
+        MUST,
+        plan(
+            _cooperative(),
+            steps=[
+                *joined("m0"),
+                passing(300),
+                answers("error", Api.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS),
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                delivered("error"),
+                stable("m0", after="error"),
+                passing(500),
+            ],
+        ),
+        is_struck("error", "m0", Api.SYNC_GROUP, requirement="CLIENT-11"),
+        rejoins("m0", after="error", requirement="CLIENT-32"),
+        names_owned_partitions("m0", after="error", requirement="ASSIGN-09"),
+        _keeps_all(after="error"),
+        needs=["cooperative"],
+    ),
+    case(
+        "cooperative/commit-refused-while-joining",
+        "A cooperative member whose commit of the old generation is refused while it joins goes on with the new one.",
+        ("CLIENT-11", "CLIENT-64"),
+        MUST,
+        plan(
+            _cooperative(session_timeout_ms=9_000),
+            steps=[
+                *joined("m0"),
+                passing(300),
+                holds("slow", Api.JOIN_GROUP, ms=1_500, error=0),
+                answers("refused", Api.OFFSET_COMMIT, ErrorCode.ILLEGAL_GENERATION),
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                delivered("slow"),
+                mark("commit"),
+                commit("m0", ("t", 0, 5), mode="async", wait=False),
+                stable("m0", after="slow", within_ms=11_500),
+                passing(700),
+            ],
+        ),
+        recovers("m0", after="slow", requirement="CLIENT-11"),
+        ignores_stale_refusal("m0", fault="refused", join="slow"),
+        needs=["cooperative", "commit", "commit-async"],
+    ),
+    case(
+        "cooperative/unknown-member-id",
+        "A cooperative member that was thrown out claims none of the partitions it had.",
+        ("CLIENT-48", "ASSIGN-09"),
+        MUST,
+        plan(
+            _cooperative(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                *joined("m0"),
+                passing(300),
+                answers("error", Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID),
+                delivered("error"),
+                requested("m0", Api.JOIN_GROUP, after="error", go_on=True),
+                stable("m0", after="error", within_ms=12_000),
+            ],
+        ),
+        rejoins("m0", after="error", requirement="CLIENT-48", identity=Identity.EMPTY),
+        claims_nothing("m0", after="error", requirement="ASSIGN-09"),
+        recovers("m0", after="error", requirement="CLIENT-48"),
+        needs=["cooperative"],
+    ),
+)

@@ -1,0 +1,147 @@
+"""OffsetFetch: every error it may be answered with; a failure is never taken for "nothing committed" (CLIENT-79, FETCH-06)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupproof.harness.cases.client.builders import GROUP, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.judging.case_checkers.discovery import rediscovers
+from groupproof.harness.judging.case_checkers.fields import fetches_only_assigned, starts_at, where_version
+from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading
+from groupproof.harness.judging.case_checkers.reactions import is_struck, retries, surfaces
+from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.plan import Arm, Plan, Step
+from groupproof.harness.model.plan_builders import (
+    answers,
+    close,
+    commit,
+    company,
+    consumed,
+    delivered,
+    event,
+    joined,
+    passing,
+    plan,
+    requested,
+    start,
+    strikes,
+    subject,
+)
+from groupproof.protocol.faults import Answer
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES", "COMMITTED", "after_commits"]
+
+_FETCH = Api.OFFSET_FETCH
+_STABLE_SINCE = 7
+
+COMMITTED = {("t", 0): 10}
+"""What the group has committed before the subject comes."""
+
+
+def after_commits(*steps: Step | list[Step], **settings: Any) -> Plan:
+    """Return a plan in which the kit's own member commits, leaves, and only then the rest follows; `settings` are the subject's."""
+    offsets = [(topic, partition, offset) for (topic, partition), offset in COMMITTED.items()]
+    return plan(company(), subject(**settings), topics={"t": 1}, steps=[*joined("a0"), commit("a0", *offsets), close("a0"), *steps])
+
+
+def _arm(code: int) -> Arm:
+    """Return the fault: an error of the group, or of each partition where brokers say it so."""
+    if code not in _OF_PARTITIONS:
+        return answers("error", _FETCH, code)
+    partitions = [{"partition_index": partition, "committed_offset": -1, "error_code": code} for _, partition in COMMITTED]
+    groups = [{"group_id": GROUP, "topics": [{"name": "t", "partitions": partitions}]}]
+    return strikes("error", _FETCH, Answer(error_code=0, body={"groups": groups}), direction="response")
+
+
+_OF_PARTITIONS = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNSTABLE_OFFSET_COMMIT}
+
+
+def _failing(code: int) -> Plan:
+    return after_commits(
+        _arm(code),
+        start("m0"),
+        delivered("error", within_ms=15_000),
+        consumed("m0", within_ms=8_000, go_on=True),
+        requested("m0", Api.HEARTBEAT, after="error", within_ms=2_500, go_on=True),
+        passing(500),
+    )
+
+
+def _continues(*, or_not: bool = False, means_nothing_once: bool = False) -> Judge:
+    return starts_at("m0", COMMITTED, requirement="CLIENT-79", or_not=or_not, means_nothing_once=means_nothing_once)
+
+
+def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
+    struck = is_struck("error", "m0", _FETCH, requirement="CLIENT-79", within_ms=12_000)
+    return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), MUST, made, struck, *judges)
+
+
+def _retried(code: int, title: str, *more: Judge) -> Case:
+    return _case(code, title, _failing(code), retries("m0", _FETCH, after="error", requirement="CLIENT-79"), _continues(), *more)
+
+
+def _told(code: int, title: str) -> Case:
+    made = after_commits(
+        _arm(code),
+        start("m0"),
+        delivered("error", within_ms=15_000),
+        event("m0", "error", after="error", go_on=True),
+        passing(500),
+    )
+    tells = surfaces("m0", after="error", requirement="CLIENT-79", tried_again=_FETCH)
+    return _case(code, title, made, tells, goes_on_reading("m0", after="error"), _continues(or_not=True))
+
+
+def _odd(code: int, title: str, *, means_nothing_once: bool = False) -> Case:
+    """Return a case whose error may be told or tried again, as long as it is not taken for an offset."""
+    continues = _continues(or_not=True, means_nothing_once=means_nothing_once)
+    made = after_commits(_arm(code), start("m0"), delivered("error", within_ms=15_000), consumed("m0", within_ms=6_700, go_on=True), passing(500))
+    return _case(code, title, made, goes_on_reading("m0", after="error"), continues)
+
+
+CASES: tuple[Case, ...] = (
+    _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A fetch of offsets that meets a loading coordinator is repeated."),
+    _told(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A fetch of offsets that meets no coordinator is repeated, or told to the application."),
+    _retried(
+        ErrorCode.NOT_COORDINATOR,
+        "A fetch of offsets that meets another broker is repeated after a lookup.",
+        rediscovers("m0", after="error", requirement="CLIENT-04", api=_FETCH),
+    ),
+    _case(
+        ErrorCode.UNSTABLE_OFFSET_COMMIT,
+        "A fetch of stable offsets (KIP-447) that meets an open transaction is repeated.",
+        _failing(ErrorCode.UNSTABLE_OFFSET_COMMIT),
+        goes_on_reading("m0", after="error"),
+        where_version("m0", _FETCH, _STABLE_SINCE, retries("m0", _FETCH, after="error", requirement="CLIENT-79"), requirement="CLIENT-79"),
+        _continues(or_not=True),
+    ),
+    _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A fetch of offsets that is not authorised is told to the application or tried again."),
+    _told(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A fetch of offsets of a topic that is not authorised is told to the application or tried again."),
+    # No broker answers so but to version 0, of Kafka's days in ZooKeeper, where it stood for an offset that nobody had committed.
+    _odd(
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        "A fetch of offsets of an unknown topic is never taken for nothing committed.",
+        means_nothing_once=True,
+    ),
+    _odd(ErrorCode.UNKNOWN_MEMBER_ID, "A fetch of offsets answered with 25 is never taken for nothing committed."),
+    _odd(ErrorCode.ILLEGAL_GENERATION, "A fetch of offsets answered with 22 is never taken for nothing committed."),
+    _odd(UNHEARD_OF, "A fetch of offsets answered with an unheard-of error is never taken for nothing committed."),
+    case(
+        "fetch/committed",
+        "A member that takes partitions over goes on where the group had committed.",
+        ("CLIENT-79", "FETCH-06"),
+        MUST,
+        after_commits(start("m0"), consumed("m0", go_on=True), passing(500)),
+        _continues(),
+        fetches_only_assigned("m0"),
+    ),
+    case(
+        "fetch/nothing-committed",
+        "A member of a group that has committed nothing begins where auto.offset.reset says.",
+        ("CLIENT-79",),
+        MUST,
+        plan(subject(), topics={"t": 1}, steps=[*joined("m0"), passing(500)]),
+        starts_at("m0", {("t", 0): 0}, requirement="CLIENT-79"),
+    ),
+)

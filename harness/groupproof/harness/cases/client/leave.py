@@ -1,0 +1,240 @@
+"""Leaving: the goodbye in every phase, and every answer it may get (CLIENT-71 to CLIENT-73, CLIENT-80, LEAVE-55)."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.judging.case_checkers.leave_group import closes, leaves, leaves_once, sends_none, syncs_no_more
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan_builders import (
+    answered,
+    answers,
+    close,
+    command,
+    company,
+    consumed,
+    delivered,
+    event,
+    heal,
+    holds,
+    joined,
+    mark,
+    passing,
+    plan,
+    requested,
+    stable,
+    start,
+    subject,
+)
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+_LEAVE = Api.LEAVE_GROUP
+
+
+def _failing(code: int, title: str) -> Case:
+    return case(
+        f"leave/{code_name(code)}",
+        title,
+        ("CLIENT-73", "CLIENT-80", "CLIENT-71"),
+        SHOULD,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                answers("error", _LEAVE, code),
+                mark("close"),
+                close("m0", wait=False),
+                event("m0", "shutdown_complete", go_on=True),
+                passing(200),
+            ],
+        ),
+        leaves_once("m0", after="close", once="CLIENT-80"),
+        closes("m0", after="close"),
+    )
+
+
+_ERRORS: tuple[Case, ...] = (
+    _failing(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A goodbye that meets a loading coordinator is said once, and the client closes."),
+    _failing(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A goodbye that meets no coordinator is said once, and the client closes."),
+    _failing(ErrorCode.NOT_COORDINATOR, "A goodbye that meets another broker is said once, and the client closes."),
+    _failing(ErrorCode.UNKNOWN_MEMBER_ID, "A goodbye of an unknown member is said once, and the client closes."),
+    _failing(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A goodbye that is not authorised is said once, and the client closes."),
+    _failing(UNHEARD_OF, "A goodbye answered with an unheard-of error is said once, and the client closes."),
+)
+
+_PHASES: tuple[Case, ...] = (
+    case(
+        "leave/close",
+        "A client that closes leaves the group, and its partitions are another's at once.",
+        ("CLIENT-73", "LEAVE-55"),
+        SHOULD,
+        plan(
+            company(),
+            subject(),
+            steps=[*joined("a0", "m0"), consumed("m0", go_on=True), mark("close"), close("m0"), stable("a0", after="close", within_ms=9_000)],
+        ),
+        leaves("m0", after="close", requirement="CLIENT-73"),
+        closes("m0", after="close"),
+    ),
+    case(
+        "leave/unsubscribe",
+        "A client that unsubscribes leaves the group.",
+        ("CLIENT-73",),
+        SHOULD,
+        plan(
+            subject(heartbeat_interval_ms=800),
+            steps=[
+                *joined("m0"),
+                mark("joined"),
+                answered("m0", Api.HEARTBEAT, after="joined"),
+                mark("unsubscribe"),
+                command("m0", "unsubscribe"),
+                requested("m0", _LEAVE, after="unsubscribe", within_ms=6_000, go_on=True),
+                mark("left"),
+                passing(1_600),
+            ],
+        ),
+        leaves("m0", after="unsubscribe", requirement="CLIENT-73"),
+        sends_none("m0", Api.HEARTBEAT, after="left", requirement="LEAVE-55", gravity=Verdict.INFORMATIONAL, grace_ms=1_000),
+    ),
+    case(
+        "leave/close-before-joined",
+        "A client that closes while its JoinGroup waits takes no part in the generation that follows.",
+        ("CLIENT-20", "CLIENT-73"),
+        MUST,
+        plan(
+            company(),
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                *joined("a0"),
+                holds("slow", Api.JOIN_GROUP, direction="request", client="a0"),
+                *start("m0"),
+                delivered("slow", within_ms=15_000),
+                mark("close"),
+                close("m0", wait=False),
+                passing(1_500),
+                heal("slow"),
+                stable("a0", after="close", within_ms=12_000),
+            ],
+        ),
+        syncs_no_more("m0", after="close"),
+        leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+        closes("m0", after="close"),
+    ),
+    case(
+        "leave/close-before-synced",
+        "A client that closes while its SyncGroup waits leaves the group.",
+        ("CLIENT-73",),
+        SHOULD,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                holds("slow", Api.SYNC_GROUP, client="m0"),
+                *start("m0"),
+                delivered("slow", within_ms=15_000),
+                mark("close"),
+                close("m0", wait=False),
+                passing(1_200),
+                heal("slow"),
+                event("m0", "shutdown_complete", go_on=True),
+                passing(200),
+            ],
+        ),
+        leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+        closes("m0", after="close", within_ms=7_000),
+    ),
+    case(
+        "leave/close-between-join-and-sync",
+        "A client that closes before it has the answer to its JoinGroup syncs no more.",
+        ("CLIENT-20", "CLIENT-73"),
+        MUST,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                holds("late", Api.JOIN_GROUP, error=0),
+                *start("m0"),
+                delivered("late", within_ms=15_000),
+                mark("close"),
+                close("m0", wait=False),
+                passing(1_200),
+                heal("late"),
+                event("m0", "shutdown_complete", go_on=True),
+                passing(300),
+            ],
+        ),
+        syncs_no_more("m0", after="close"),
+        leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+    ),
+    case(
+        "leave/unsubscribe-before-joined",
+        "A client that unsubscribes while its JoinGroup waits takes no part in the generation that follows.",
+        ("CLIENT-20", "CLIENT-73"),
+        MUST,
+        plan(
+            company(),
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                *joined("a0"),
+                holds("slow", Api.JOIN_GROUP, direction="request", client="a0"),
+                *start("m0"),
+                delivered("slow", within_ms=15_000),
+                mark("unsubscribe"),
+                command("m0", "unsubscribe", wait=False),
+                passing(1_500),
+                heal("slow"),
+                stable("a0", after="unsubscribe", within_ms=12_000),
+                passing(4_000),
+            ],
+        ),
+        syncs_no_more("m0", after="unsubscribe"),
+        leaves("m0", after="unsubscribe", requirement="CLIENT-73", whole=True),
+    ),
+    case(
+        "leave/close-while-heartbeating",
+        "A client that closes while a Heartbeat is unanswered leaves the group.",
+        ("CLIENT-73", "CLIENT-71"),
+        SHOULD,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                holds("slow", Api.HEARTBEAT, client="m0"),
+                delivered("slow"),
+                mark("close"),
+                close("m0", wait=False),
+                passing(1_000),
+                heal("slow"),
+                event("m0", "shutdown_complete", go_on=True),
+                passing(200),
+            ],
+        ),
+        leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+        closes("m0", after="close", within_ms=6_000),
+    ),
+    case(
+        "leave/close-in-a-rebalance",
+        "A client that closes while it should rejoin leaves the group, and the others need not wait for it.",
+        ("CLIENT-73",),
+        SHOULD,
+        plan(
+            company(),
+            subject(),
+            steps=[
+                *joined("a0", "m0"),
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, client="m0"),
+                holds("slow", Api.JOIN_GROUP, ms=1_500, client="m0"),
+                delivered("slow"),
+                mark("close"),
+                close("m0", wait=False),
+                event("m0", "shutdown_complete", go_on=True),
+                passing(1_000),
+            ],
+        ),
+        leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+        closes("m0", after="close", within_ms=7_000),
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_ERRORS, *_PHASES)

@@ -1,0 +1,265 @@
+"""Whole rebalances: members that come, go and crash, subscriptions and topics that change, and two owners that never meet."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import AMPLE_POLL_MS, MUST, case
+from groupproof.harness.judging.case_checkers.fields import joins_when_topics_grow, subscribes_to, syncs_after_join
+from groupproof.harness.judging.case_checkers.leader_assignment import assigns_everything, holds_partitions
+from groupproof.harness.judging.case_checkers.partition_owner import revokes_before_joining
+from groupproof.harness.judging.case_checkers.reactions import Identity, ignores_stale_refusal, recovers, rejoins, takes_up_its_work
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan_builders import (
+    answers,
+    close,
+    command,
+    commit,
+    company,
+    consumed,
+    delivered,
+    grow,
+    heal,
+    holds,
+    joined,
+    kill,
+    mark,
+    passing,
+    plan,
+    requested,
+    settled,
+    stable,
+    start,
+    subject,
+)
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+_MEMBERS: tuple[Case, ...] = (
+    case(
+        "rebalance/second-member",
+        "Two members share the partitions, and none is ever in the hands of both.",
+        ("ASSIGN-09", "CLIENT-62", "HB-58"),
+        MUST,
+        plan(
+            subject("m0"),
+            subject("m1"),
+            topics={"t": 4},
+            steps=[
+                *joined("m0"),
+                consumed("m0", go_on=True),
+                mark("newcomer"),
+                *start("m1"),
+                settled({"t": 4}, "m0", "m1", after="newcomer"),
+                passing(2_500),
+            ],
+        ),
+        revokes_before_joining("m0", after="newcomer"),
+        assigns_everything("m0", {"t": 4}, after="newcomer"),
+        holds_partitions("m0", 2, after="newcomer", requirement="ASSIGN-09"),
+        holds_partitions("m1", 2, after="newcomer", requirement="ASSIGN-09"),
+        rejoins("m0", after="newcomer", requirement="HB-58", within_ms=18_000),
+    ),
+    case(
+        "rebalance/member-closes",
+        "When a member closes, its partitions go to the one that stays.",
+        ("ASSIGN-11", "CLIENT-46"),
+        MUST,
+        plan(
+            company(),
+            subject("m0"),
+            topics={"t": 4},
+            steps=[*joined("a0", "m0"), mark("gone"), close("a0"), settled({"t": 4}, "m0", after="gone"), passing(300)],
+        ),
+        rejoins("m0", after="gone", requirement="CLIENT-46"),
+        holds_partitions("m0", 4, after="gone", requirement="ASSIGN-11"),
+    ),
+    case(
+        "rebalance/member-crashes",
+        "When a member is killed, its partitions go to the one that stays.",
+        ("ASSIGN-11", "CLIENT-46"),
+        MUST,
+        plan(
+            subject("m0", session_timeout_ms=1_500),
+            subject("m1"),
+            topics={"t": 4},
+            steps=[*joined("m0", "m1"), mark("gone"), kill("m0"), settled({"t": 4}, "m1", after="gone"), passing(300)],
+        ),
+        rejoins("m1", after="gone", requirement="CLIENT-46", beyond_session_of="m0"),
+        holds_partitions("m1", 4, after="gone", requirement="ASSIGN-11"),
+        isolated=True,
+    ),
+    case(
+        "rebalance/more-members-than-partitions",
+        "A member for which no partition is left stays in the group, and takes over when one is freed.",
+        ("CLIENT-81", "ASSIGN-11"),
+        MUST,
+        plan(
+            company(),
+            subject("m0"),
+            topics={"t": 1},
+            steps=[*joined("a0", "m0", idle=["m0"]), passing(500), mark("gone"), close("a0"), settled({"t": 1}, "m0", after="gone"), passing(300)],
+        ),
+        rejoins("m0", after="gone", requirement="CLIENT-81"),
+        holds_partitions("m0", 1, after="gone", requirement="ASSIGN-11"),
+    ),
+    case(
+        "rebalance/twice-in-a-row",
+        "A member takes part in rebalance after rebalance as the member it is.",
+        ("CLIENT-46", "HB-58"),
+        MUST,
+        plan(
+            subject("m0"),
+            company("a0"),
+            company("z0"),
+            topics={"t": 3},
+            steps=[
+                *joined("m0"),
+                mark("first"),
+                *start("a0", "z0"),
+                stable("m0", "a0", "z0", after="first"),
+                mark("second"),
+                close("a0"),
+                settled({"t": 3}, "m0", "z0", after="second"),
+                passing(2_500),
+            ],
+        ),
+        rejoins("m0", after="first", requirement="HB-58", within_ms=15_000),
+        rejoins("m0", after="second", requirement="CLIENT-46"),
+        syncs_after_join("m0", 6_000, after="first"),
+    ),
+)
+
+_LATE: tuple[Case, ...] = tuple(
+    case(
+        f"rebalance/stale-commit-{name}",
+        f"A commit of the old generation that is answered with {name.replace('-', ' ')} while the member joins spoils neither its id nor its generation.",
+        ("CLIENT-11", "CLIENT-10", "CLIENT-64"),
+        MUST,
+        plan(
+            subject(session_timeout_ms=9_000),
+            steps=[
+                *joined("m0"),
+                passing(300),
+                holds("slow", Api.JOIN_GROUP, ms=1_500, error=0),
+                answers("refused", Api.OFFSET_COMMIT, code),
+                holds("slower", Api.SYNC_GROUP, ms=800, error=0),
+                answers("rebalance", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                delivered("slow"),
+                mark("commit"),
+                commit("m0", ("t", 0, 5), mode="async", wait=False),
+                stable("m0", after="slow", within_ms=11_500),
+                heal("refused"),
+                passing(500),
+                answers("again", Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS),
+                delivered("again", within_ms=14_000),  # whoever left a ghost behind is in the group again when its session has ended
+                stable("m0", after="again"),
+            ],
+        ),
+        recovers("m0", after="slow", requirement="CLIENT-11"),
+        takes_up_its_work("m0", after="slow", requirement="CLIENT-11"),
+        ignores_stale_refusal("m0", fault="refused", join="slow", before="again"),
+        rejoins("m0", after="again", requirement="CLIENT-10"),
+        needs=["commit", "commit-async"],
+    )
+    for name, code in (("unknown-member-id", ErrorCode.UNKNOWN_MEMBER_ID), ("illegal-generation", ErrorCode.ILLEGAL_GENERATION))
+)
+
+_CHANGES: tuple[Case, ...] = (
+    case(
+        "rebalance/resubscription",
+        "A member whose application changes its subscription joins again with it.",
+        ("CLIENT-74", "ASSIGN-10"),
+        MUST,
+        plan(
+            subject(topics=["t", "u"], poll_timeout_ms=AMPLE_POLL_MS),
+            topics={"t": 2, "u": 3},
+            steps=[*joined("m0"), mark("change"), command("m0", "resubscribe", topics=["u"]), settled({"u": 3}, "m0", after="change"), passing(300)],
+        ),
+        rejoins("m0", after="change", requirement="CLIENT-74", identity=Identity.EITHER),
+        subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),
+        holds_partitions("m0", 3, after="change", requirement="ASSIGN-10"),
+        takes_up_its_work("m0", after="change", requirement="CLIENT-30"),
+        needs=["resubscribe"],
+    ),
+    case(
+        "rebalance/resubscription-slowly",
+        "A member that joins again for another subscription takes its assignment up also when it comes some polls later.",
+        ("CLIENT-74", "CLIENT-30"),
+        MUST,
+        plan(
+            subject(topics=["t", "u"], session_timeout_ms=3_000),
+            topics={"t": 2, "u": 3},
+            steps=[
+                *joined("m0"),
+                holds("slow", Api.SYNC_GROUP, ms=800, error=0, count=None),
+                mark("change"),
+                command("m0", "resubscribe", topics=["u"]),
+                delivered("slow", go_on=True),
+                stable("m0", after="slow", within_ms=4_500, go_on=True),
+                passing(6_500),  # a leader without metadata of u joins once more, as slowly
+            ],
+        ),
+        subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),
+        takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
+        needs=["resubscribe"],
+    ),
+    case(
+        "rebalance/topic-grows",
+        "A leader that learns of new partitions joins again, so that somebody reads them.",
+        ("CLIENT-74", "ASSIGN-09"),
+        MUST,
+        plan(
+            subject(metadata_max_age_ms=1_000, poll_timeout_ms=AMPLE_POLL_MS),
+            steps=[
+                *joined("m0"),
+                mark("grown"),
+                grow("t", 4),
+                requested("m0", Api.JOIN_GROUP, after="grown", go_on=True),
+                stable("m0", after="grown", go_on=True),
+                passing(300),
+            ],
+        ),
+        joins_when_topics_grow("m0", "t", 4, after="grown"),
+        assigns_everything("m0", {"t": 4}, after="grown"),
+        takes_up_its_work("m0", after="grown", requirement="CLIENT-30"),
+    ),
+    case(
+        "rebalance/topic-grows-slowly",
+        "A leader that joins again for new partitions takes its assignment up also when it comes some polls later.",
+        ("CLIENT-74", "CLIENT-30"),
+        MUST,
+        plan(
+            subject(metadata_max_age_ms=1_000, session_timeout_ms=3_000),
+            steps=[
+                *joined("m0"),
+                holds("slow", Api.SYNC_GROUP, ms=800, error=0),
+                mark("grown"),
+                grow("t", 4),
+                delivered("slow", go_on=True),
+                stable("m0", after="slow", within_ms=4_500, go_on=True),
+                passing(500),
+            ],
+        ),
+        joins_when_topics_grow("m0", "t", 4, after="grown"),
+        assigns_everything("m0", {"t": 4}, after="grown"),
+        takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
+    ),
+    case(
+        "rebalance/follower-of-a-leader",
+        "A follower rejoins when the leader's rebalance begins, and takes what it is given.",
+        ("CLIENT-46", "CLIENT-12"),
+        MUST,
+        plan(
+            company("a0"),
+            subject("m0"),
+            company("z0"),
+            topics={"t": 3},
+            steps=[*joined("a0", "m0"), mark("newcomer"), *start("z0"), settled({"t": 3}, "a0", "m0", "z0", after="newcomer"), passing(2_500)],
+        ),
+        rejoins("m0", after="newcomer", requirement="CLIENT-46"),
+        holds_partitions("m0", 1, after="newcomer", requirement="CLIENT-12"),
+        revokes_before_joining("m0", after="newcomer"),
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_MEMBERS, *_LATE, *_CHANGES)

@@ -1,0 +1,233 @@
+"""What takes long, or comes at the wrong moment: a JoinGroup behind others, a change on the way in, an assignment between two polls, a slow handler."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, case
+from groupproof.harness.judging.case_checkers.app_polls import application_holds, reads_nothing_while_joining, where_the_handler_is_slow
+from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_told
+from groupproof.harness.judging.case_checkers.fields import subscribes_to, syncs_protocol_agreed
+from groupproof.harness.judging.case_checkers.first_join import keeps_pending_id, waits_for_its_join
+from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on
+from groupproof.harness.judging.case_checkers.partition_owner import revokes_before_joining
+from groupproof.harness.judging.case_checkers.reactions import keeps_membership, recovers, takes_up_its_work
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan_builders import (
+    close,
+    command,
+    commit,
+    company,
+    consumed,
+    delivered,
+    grow,
+    heal,
+    holds,
+    joined,
+    mark,
+    move,
+    passing,
+    plan,
+    stable,
+    start,
+    subject,
+)
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["CASES"]
+
+_JOIN = Api.JOIN_GROUP
+_SHORT_MS = 2_000
+_TIMEOUT_MS = 2_500  # of a request: some clients want it longer than the session
+_HANDLER_MS = 4_500
+_BOTH = ["cooperative-sticky", "range"]
+
+_ON_THE_WAY_IN: tuple[Case, ...] = (
+    case(
+        "join/waits-until-the-rebalance-timeout",
+        "A client whose JoinGroup waits longer than its requests may take goes on waiting for it.",
+        ("CLIENT-22",),
+        MUST,
+        plan(
+            company(session_timeout_ms=20_000),
+            subject(session_timeout_ms=_SHORT_MS, request_timeout_ms=_TIMEOUT_MS),
+            steps=[
+                *joined("a0"),
+                holds("slow", _JOIN, ms=6_500, direction="request", client="a0"),
+                *start("m0"),
+                delivered("slow", within_ms=12_000),
+                mark("parked"),
+                stable("a0", "m0", after="parked"),
+            ],
+        ),
+        waits_for_its_join("m0", after="parked"),
+        recovers("m0", after="parked", requirement="CLIENT-22", within_ms=15_000),
+        required=False,
+        spares=["request_timeout_ms"],
+    ),
+    case(
+        "join/resubscribed-on-the-way-in",
+        "A client whose application changes its subscription while its first JoinGroup waits keeps the id it is handed and joins with the newest.",
+        ("CLIENT-18", "CLIENT-74"),
+        MUST,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            topics={"t": 2, "u": 3},
+            steps=[
+                holds("slow", _JOIN, ms=1_500),
+                *start("m0"),
+                delivered("slow", within_ms=15_000),
+                mark("change"),
+                command("m0", "resubscribe", topics=["u"]),
+                stable("m0", after="change", within_ms=15_000, go_on=True),
+                passing(6_500),
+            ],
+        ),
+        keeps_pending_id("m0"),
+        subscribes_to("m0", ("u",), after="change", requirement="CLIENT-74"),
+        application_holds("m0", 3, after="change", requirement="CLIENT-74"),
+        needs=["resubscribe"],
+    ),
+    case(
+        "join/topic-grows-on-the-way-in",
+        "A client whose topic grows while its first JoinGroup waits keeps the id it is handed.",
+        ("CLIENT-18",),
+        MUST,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS, metadata_max_age_ms=500),
+            steps=[
+                holds("slow", _JOIN, ms=2_500),
+                *start("m0"),
+                delivered("slow", within_ms=15_000),
+                mark("grown"),
+                grow("t", 4),
+                stable("m0", after="grown", within_ms=15_000),
+                passing(500),
+            ],
+        ),
+        keeps_pending_id("m0"),
+        recovers("m0", after="grown", requirement="CLIENT-18"),
+        required=False,
+    ),
+)
+
+_AT_WORK: tuple[Case, ...] = (
+    case(
+        "heartbeat/assigned-between-polls",
+        "A member whose assignment comes while no poll of its application runs heartbeats from then on.",
+        ("CLIENT-40", "CLIENT-30"),
+        MUST,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS, poll_timeout_ms=10),
+            steps=[
+                holds("slow", Api.SYNC_GROUP, ms=900, error=0),
+                *start("m0"),
+                delivered("slow", within_ms=15_000),
+                stable("m0", after="slow", within_ms=9_000, go_on=True),
+                mark("stable"),
+                passing(4_500),
+            ],
+        ),
+        takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
+        heartbeats_go_on("m0", after="stable", requirement="CLIENT-40"),
+    ),
+    case(
+        "heartbeat/slow-handler",
+        "A member whose application works on its records for longer than its session heartbeats meanwhile.",
+        ("CLIENT-40",),
+        MUST,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS, handler_delay_ms=_HANDLER_MS),
+            steps=[*start("m0"), stable("m0"), consumed("m0"), mark("busy"), passing(5_000)],
+        ),
+        where_the_handler_is_slow("m0", _HANDLER_MS, heartbeats_go_on("m0", after="busy", requirement="CLIENT-40", unasked="poll-deadline")),
+        where_the_handler_is_slow("m0", _HANDLER_MS, keeps_membership("m0", after="busy", requirement="CLIENT-40")),
+        required=False,
+    ),
+    case(
+        "rebalance/reads-nothing-while-joining",
+        "An eager member that gave its partitions back delivers none of the records that still come in, until it is assigned again.",
+        ("CLIENT-63",),
+        MUST,
+        plan(
+            subject(),
+            company(),
+            steps=[
+                holds("fetched", Api.FETCH, client="m0", count=None),
+                *start("m0"),
+                stable("m0"),
+                delivered("fetched"),
+                holds("slow", _JOIN, ms=2_500, error=0, client="m0"),
+                mark("newcomer"),
+                *start("a0"),
+                delivered("slow", go_on=True),
+                passing(900),
+                heal("fetched"),
+                stable("m0", "a0", after="newcomer", go_on=True),
+                passing(1_000),
+            ],
+        ),
+        reads_nothing_while_joining("m0", after="newcomer"),
+    ),
+    case(
+        "move/commit-outside-the-group",
+        "A client that commits after it has left the group finds a coordinator that has moved, or tells that it did not.",
+        ("CLIENT-69",),
+        MUST,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                command("m0", "unsubscribe"),
+                passing(500),
+                move(),
+                mark("moved"),
+                commit("m0", ("t", 0, 5), within_ms=11_500),
+                passing(200),
+            ],
+        ),
+        commit_is_told("m0", after="moved", requirement="CLIENT-69"),
+        needs=["commit"],
+    ),
+)
+
+_UPGRADES: tuple[Case, ...] = (
+    case(
+        "cooperative/among-eager-members",
+        "A member that knows cooperative assignors too is eager in a group that agreed on an eager one.",
+        ("ASSIGN-01", "CLIENT-62"),
+        MUST,
+        plan(
+            company("a0"),
+            subject(assignors=_BOTH),
+            company("z0"),
+            topics={"t": 6},
+            steps=[
+                *joined("a0", "m0"),
+                holds("slow", _JOIN, ms=1_500, direction="request", client="a0"),  # time for who still holds what it should have revoked
+                mark("newcomer"),
+                *start("z0"),
+                stable("a0", "m0", "z0", after="newcomer"),
+                passing(1_000),
+            ],
+        ),
+        syncs_protocol_agreed("m0", "range"),
+        revokes_before_joining("m0", after="newcomer"),
+        application_holds("m0", 2, after="newcomer", requirement="ASSIGN-01"),
+        needs=["cooperative"],
+    ),
+    case(
+        "cooperative/last-eager-member-goes",
+        "When the last member leaves that knows no cooperative assignor, its partitions and its own are the other's.",
+        ("ASSIGN-11",),
+        MUST,
+        plan(
+            company("a0"),
+            subject(assignors=_BOTH),
+            topics={"t": 4},
+            steps=[*joined("a0", "m0"), mark("gone"), close("a0"), stable("m0", after="gone", within_ms=9_000, go_on=True), passing(6_600)],
+        ),
+        application_holds("m0", 4, after="gone", requirement="ASSIGN-11"),
+        needs=["cooperative"],
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_ON_THE_WAY_IN, *_AT_WORK, *_UPGRADES)

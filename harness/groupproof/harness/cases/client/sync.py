@@ -1,0 +1,200 @@
+"""SyncGroup: every error it may be answered with, and an assignment of no bytes (CLIENT-30 to CLIENT-36, CLIENT-81)."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.judging.case_checkers.discovery import rediscovers
+from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on, heartbeats_while_parked
+from groupproof.harness.judging.case_checkers.reactions import (
+    Identity,
+    is_struck,
+    keeps_membership,
+    recovers,
+    rejoins,
+    surfaces,
+    survives,
+    takes_up_its_work,
+)
+from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.plan import Await, Plan, Seen
+from groupproof.harness.model.plan_builders import (
+    answers,
+    company,
+    delivered,
+    event,
+    heal,
+    holds,
+    mark,
+    passing,
+    plan,
+    stable,
+    start,
+    strikes,
+    subject,
+)
+from groupproof.protocol.faults import Answer
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+
+__all__ = ["CASES"]
+
+_SYNC = Api.SYNC_GROUP
+# Ample, and shorter than the session: a client without a thread for its heartbeats sends none while it waits for records (kafkajs, maxWaitTimeInMs).
+_POLL_MS = GHOST_SESSION_MS - 1_000
+
+
+def _failing(code: int, within_ms: int = 12_000, direction: str = "request") -> Plan:
+    """Return a plan whose first SyncGroup is answered with an error, and that gives the member time to get over it.
+
+    With direction "response" the coordinator takes the SyncGroup up first: until 2.5 it never removes a newcomer that sent none (KAFKA-9752).
+    """
+    return plan(
+        subject(session_timeout_ms=GHOST_SESSION_MS),
+        steps=[
+            answers("error", _SYNC, code, direction=direction),
+            *start("m0"),
+            delivered("error", within_ms=15_000),
+            stable("m0", after="error", within_ms=within_ms),
+        ],
+    )
+
+
+def _rejoins(
+    code: int,
+    title: str,
+    requirement: str,
+    *more: Judge,
+    identity: Identity = Identity.KEPT,
+    direction: str = "request",
+    or_syncs: bool = False,
+) -> Case:
+    return case(
+        f"sync/{code_name(code)}",
+        title,
+        (requirement, "CLIENT-31"),
+        MUST,
+        _failing(code, direction=direction),
+        is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
+        rejoins("m0", after="error", requirement=requirement, identity=identity, or_syncs=or_syncs),
+        recovers("m0", after="error", requirement="CLIENT-31"),
+        *more,
+    )
+
+
+def _told(code: int, title: str) -> Case:
+    """Return a case whose error stays, as such errors do, until the application is told of it."""
+    return case(
+        f"sync/{code_name(code)}",
+        title,
+        ("CLIENT-35",),
+        MUST,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS),
+            steps=[
+                answers("error", _SYNC, code, count=None),
+                *start("m0"),
+                delivered("error", within_ms=15_000),
+                event("m0", "error", after="error", go_on=True),
+            ],
+        ),
+        is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
+        surfaces("m0", after="error", requirement="CLIENT-35"),
+    )
+
+
+def _odd(code: int, title: str) -> Case:
+    return case(
+        f"sync/{code_name(code)}",
+        title,
+        ("CLIENT-31", "CLIENT-35"),
+        MUST,
+        _failing(code, within_ms=7_000),
+        survives("m0", after="error", requirement="CLIENT-35"),
+        rejoins("m0", after="error", requirement="CLIENT-31", or_tells=True, or_syncs=True),
+    )
+
+
+def _rediscovery() -> Judge:
+    return rediscovers("m0", after="error", requirement="CLIENT-34", api=_SYNC)
+
+
+CASES: tuple[Case, ...] = (
+    _rejoins(ErrorCode.REBALANCE_IN_PROGRESS, "A member whose SyncGroup meets a new rebalance joins again as the member it is.", "CLIENT-32"),
+    _rejoins(ErrorCode.ILLEGAL_GENERATION, "A member whose SyncGroup names a passed generation joins again as the member it is.", "CLIENT-33"),
+    _rejoins(
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        "A member whose SyncGroup is unknown joins anew with the empty id.",
+        "CLIENT-33",
+        identity=Identity.EMPTY,
+        direction="response",
+    ),
+    _rejoins(
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        "A member whose SyncGroup meets no coordinator looks for it, and syncs or joins again.",
+        "CLIENT-34",
+        _rediscovery(),
+        or_syncs=True,
+    ),
+    _rejoins(
+        ErrorCode.NOT_COORDINATOR,
+        "A member whose SyncGroup meets another broker looks for its coordinator, and syncs or joins again.",
+        "CLIENT-34",
+        _rediscovery(),
+        or_syncs=True,
+    ),
+    _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A SyncGroup that is not authorised reaches the application."),
+    _odd(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A SyncGroup that meets a loading coordinator leads to a rejoin or to an error, never to silence."),
+    _odd(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "A SyncGroup refused for its protocol leads to a rejoin or to an error, never to silence."),
+    _told(UNHEARD_OF, "A SyncGroup answered with an unheard-of error reaches the application."),
+    case(
+        "sync/overtaken",
+        "A leader whose SyncGroup is overtaken by a newcomer joins again as the member it is.",
+        ("CLIENT-32", "CLIENT-76"),
+        MUST,
+        plan(
+            subject(),
+            company(),
+            steps=[
+                holds("slow", _SYNC, direction="request", client="m0"),
+                *start("m0"),
+                delivered("slow", within_ms=15_000),
+                *start("a0"),
+                Await(until=Seen(kind_of="transition", state_after=GroupState.PREPARING_REBALANCE.value, after="slow"), within_ms=6_000),
+                passing(200),
+                mark("overtaken"),
+                heal("slow"),
+                stable("m0", "a0", after="overtaken"),
+            ],
+        ),
+        rejoins("m0", after="overtaken", requirement="CLIENT-32"),
+        recovers("m0", after="overtaken", requirement="CLIENT-76"),
+    ),
+    case(
+        "sync/no-bytes",
+        "A member that the leader left out, whose assignment has no bytes, stays in the group and heartbeats.",
+        ("CLIENT-81", "CLIENT-30"),
+        MUST,
+        plan(
+            subject(session_timeout_ms=GHOST_SESSION_MS, poll_timeout_ms=_POLL_MS),
+            steps=[
+                strikes("nothing", _SYNC, Answer(error_code=0, body={"assignment": b""}), direction="response"),
+                *start("m0"),
+                delivered("nothing", within_ms=15_000),
+                passing(4_500),
+            ],
+        ),
+        keeps_membership("m0", after="nothing", requirement="CLIENT-81", within_ms=4_000),
+        heartbeats_go_on("m0", after="nothing", requirement="CLIENT-30"),
+    ),
+    case(
+        "sync/late-answer",
+        "A member heartbeats while its SyncGroup waits for the leader, and takes the assignment when it comes.",
+        ("CLIENT-30", "CLIENT-40"),
+        MUST,
+        plan(
+            subject(),
+            steps=[holds("slow", _SYNC, ms=4_000), *start("m0"), delivered("slow", within_ms=15_000), stable("m0", after="slow"), passing(200)],
+        ),
+        heartbeats_while_parked("m0", hold="slow", requirement="CLIENT-40", at_least_ms=2_000),
+        takes_up_its_work("m0", after="slow", requirement="CLIENT-30"),
+    ),
+)

@@ -1,0 +1,211 @@
+"""How the coordinator cases are made: the case's form, the settings that the suite runs under, and the states that many cases start from.
+
+Each distinct set of settings is one more broker to start, so that there are four and no more: `PROMPT`, `DELAYED`, `SMALL`, and `PROMPT` on
+two brokers. Deadlines keep `APART_MS` from requests, so that a busy machine changes no verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.prerequisites import is_core
+from groupproof.harness.model.script import Ask, Group, Pass, Ref, Script, ScriptStep, Topic
+from groupproof.harness.model.script_builders import answered, beat, join, joined, leave, stable, sync
+from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, ErrorCode
+
+__all__ = [
+    "APART_MS", "DELAYED", "INITIAL_DELAY_MS", "MAX_SIZE", "NOBODY", "PROMPT", "SMALL", "Steps", "alone", "api_versions", "assigning", "case", "emptied",
+    "find", "found_missing", "gathered", "in_group", "named", "offering", "offset_delete", "passing", "preparing", "rejoined", "synced",
+]  # fmt: skip
+
+APART_MS: Final = 300
+"""What keeps a request away from a deadline, in milliseconds."""
+
+INITIAL_DELAY_MS: Final = 1_000
+MAX_SIZE: Final = 3
+
+PROMPT: Final[Mapping[str, Any]] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
+DELAYED: Final[Mapping[str, Any]] = {**PROMPT, "group.initial.rebalance.delay.ms": INITIAL_DELAY_MS}
+SMALL: Final[Mapping[str, Any]] = {
+    **PROMPT, "group.max.size": MAX_SIZE, "offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 10_000
+}  # fmt: skip
+
+NOBODY: Final = "nobody-7f3c"
+"""A member id that no coordinator gave out."""
+
+Steps = ScriptStep | Iterable[ScriptStep]
+
+
+def case(
+    id: str,
+    title: str,
+    requirements: Iterable[str],
+    *steps: Steps,
+    level: Level | None = None,
+    settings: Mapping[str, Any] = PROMPT,
+    brokers: int = 1,
+    topics: Mapping[str, int] | None = None,
+    required: bool = True,
+) -> Case:
+    """Return a coordinator case; `id` is `area/name`, the dialect goes between; `title` what the coordinator does. Its level is the gravest of its requirements, unless given.
+
+    What its requests can't be said without is found in them; a case that asks more than any coordinator of the classic protocol can be told
+    is on no required list.
+    """
+    area, name = id.split("/")
+    cited = tuple(requirements)
+    plan = Script(steps=_flat(steps), settings=settings, brokers=brokers, topics={"t": 2} if topics is None else topics)
+    made = Case(
+        id=f"{area}/classic/{name}",
+        title=f"The coordinator {title}.",
+        requirements=cited,
+        level=level or min((by_id(each).level for each in cited), key=list(Level).index),
+        plan=plan,
+        judges=(),
+        needs=frozenset(need for step in plan.steps if isinstance(step, Ask) for need in _needs(step)),
+        side="coordinator",
+    )
+    return replace(made, required=required and is_core(made))
+
+
+_FILTERS_SINCE: Final = {"states_filter": 4, "types_filter": 5}
+_ID_ROUND_SINCE: Final = 4
+_BATCH_SINCE: Final = {Api.LEAVE_GROUP: ("members", 3), Api.FIND_COORDINATOR: ("coordinator_keys", 4)}
+
+
+def _needs(ask: Ask) -> Iterator[str]:
+    """Yield what the request can't be said without, beside its API and its version: the newest version must be no older than these."""
+    entries = ask.fields.get("members") or ()
+    if ask.fields.get("group_instance_id") or any(each.get("group_instance_id") for each in entries):
+        yield f"{ask.api.title}>={INSTANCE_ID_SINCE[ask.api]}"
+    batch, since = _BATCH_SINCE.get(ask.api, ("", 0))
+    if len(ask.fields.get(batch, (None,))) != 1:
+        yield f"{ask.api.title}>={since}"
+    if ask.code == ErrorCode.MEMBER_ID_REQUIRED and not ask.since:
+        yield f"{ask.api.title}>={_ID_ROUND_SINCE}"
+    for name in _FILTERS_SINCE.keys() & ask.fields.keys():
+        yield f"{ask.api.title}>={_FILTERS_SINCE[name]}"
+
+
+def _flat(steps: Iterable[Steps]) -> tuple[ScriptStep, ...]:
+    flat: list[ScriptStep] = []
+    for step in steps:
+        if isinstance(step, ScriptStep):
+            flat.append(step)
+        else:
+            flat.extend(step)
+    return tuple(flat)
+
+
+def passing(ms: int) -> Pass:
+    return Pass(ms=ms)
+
+
+def named(*members: str | Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return the entries of a LeaveGroup: a script's member by its name, anything else as it is given."""
+    return tuple({"member_id": Ref(each, "member_id"), "group_instance_id": None} if isinstance(each, str) else each for each in members)
+
+
+def offering(ask: ScriptStep, protocols: Mapping[str, Any]) -> Ask:
+    """Return the JoinGroup with another list of protocols: names with the metadata of each."""
+    if not isinstance(ask, Ask):
+        raise TypeError(f"not a request: {ask}")
+    entries = tuple({"name": name, "metadata": metadata} for name, metadata in protocols.items())
+    return replace(ask, fields={**ask.fields, "protocols": entries})
+
+
+def assigning(ask: Ask, assignments: Mapping[str, Any]) -> Ask:
+    """Return the leader's SyncGroup with other assignments: bytes, or `Assigned`, by member."""
+    entries = tuple({"member_id": Ref(name, "member_id"), "assignment": given} for name, given in assignments.items())
+    return replace(ask, fields={**ask.fields, "assignments": entries})
+
+
+def in_group(name: str, *steps: Steps) -> tuple[ScriptStep, ...]:
+    """Return the steps with their requests meant for the script's group `name`."""
+    return tuple(replace(step, fields=_regrouped(step.fields, Group(name))) if isinstance(step, Ask) else step for step in _flat(steps))
+
+
+def _regrouped(value: Any, group: Group) -> Any:
+    if isinstance(value, Group):
+        return group
+    if isinstance(value, Mapping):
+        return {name: _regrouped(each, group) for name, each in value.items()}
+    return tuple(_regrouped(each, group) for each in value) if isinstance(value, tuple) else value
+
+
+# Requests that scripting.py has no word for -------------------------------------------------------------------------------------------
+
+
+def _asked(member: str, api: Api, fields: Mapping[str, Any], given: Mapping[str, Any]) -> Ask:
+    return Ask(member=member, api=api, fields=fields, **{"label": f"{api.title} {member}", **given})
+
+
+def find(member: str, *keys: Any, key_type: int = 0, **given: Any) -> Ask:
+    """Send FindCoordinator to any broker, for the script's group unless `keys` are given."""
+    return _asked(member, Api.FIND_COORDINATOR, {"coordinator_keys": keys or (Group(),), "key_type": key_type}, {"to": "any", **given})
+
+
+def api_versions(member: str, **given: Any) -> Ask:
+    fields = {"client_software_name": "groupproof", "client_software_version": "1"}
+    return _asked(member, Api.API_VERSIONS, fields, {"version": 0, **given})
+
+
+def offset_delete(member: str, partitions: Mapping[str, Iterable[int]], **given: Any) -> Ask:
+    """Send OffsetDelete for partitions of the script's topics."""
+    topics = tuple(
+        {"name": Topic(name), "partitions": tuple({"partition_index": index} for index in indexes)} for name, indexes in partitions.items()
+    )
+    return _asked(member, Api.OFFSET_DELETE, {"group_id": Group(), "topics": topics}, given)
+
+
+# States to start from ------------------------------------------------------------------------------------------------------------------
+
+
+def alone(member: str, **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to CompletingRebalance: one member has joined, leads, and has not synced."""
+    return (*joined(member, **given), answered(f"join {member}", code=0))
+
+
+def gathered(*members: str, **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to CompletingRebalance: the members have joined one generation and none has synced, the first leads."""
+    first, *others = members
+    steps = list(alone(first, **given))
+    for other in others:
+        steps += joined(other, **{**given, "is_parked": True})
+    if others:
+        steps += [join(first, **given), *(answered(f"join {each}", code=0) for each in members)]
+    return tuple(steps)
+
+
+def synced(leader: str, *followers: str) -> tuple[ScriptStep, ...]:
+    """Bring the group to Stable: the leader gives partition i to the i-th member, and the followers ask afterwards."""
+    given = {each: [("t", index)] for index, each in enumerate((leader, *followers))}
+    return (sync(leader, given, code=0), *(sync(each, code=0) for each in followers))
+
+
+def preparing(leader: str, *others: str, **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to PreparingRebalance: its leader joins again, as "join LEADER", and waits; the others have a generation still in force."""
+    return (*stable(leader, *others, **given), join(leader, is_parked=True, **given))
+
+
+def rejoined(*members: str, **given: Any) -> tuple[ScriptStep, ...]:
+    """Let members of a group in PreparingRebalance join again, the last one ending the phase; all are answered."""
+    *waiting, last = members
+    steps: list[ScriptStep] = [join(each, is_parked=True, **given) for each in waiting]
+    steps += [join(last, **given), *(answered(f"join {each}", code=0) for each in members)]
+    return tuple(steps)
+
+
+def emptied(member: str = "a", **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to Empty at a generation above 0: its member has left."""
+    return (*stable(member, **given), leave(member, code=0))
+
+
+def found_missing(member: str) -> Ask:
+    """Ask for a heartbeat of a group that does not exist: 25, and no group after it."""
+    return beat(member, member_id=NOBODY, generation_id=1, code=25)

@@ -1,0 +1,56 @@
+"""Groups with many members: one rebalance brings all of them to Stable, and each is answered once."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from groupproof.harness.cases.coordinator.builders import Steps, alone, case, passing
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.script import ScriptStep
+from groupproof.harness.model.script_builders import answered, beat, join, joined, leave, sync
+
+__all__ = ["CASES"]
+
+_PATIENT: Final[dict[str, Any]] = {"session_timeout_ms": 110_000, "rebalance_timeout_ms": 110_000}
+_WITHIN_MS: Final = 30_000
+_DIRECT: Final = 2
+"""The version of JoinGroup that takes a newcomer in without a round for its id, and that every release speaks: a thousand rounds take too long."""
+
+
+def _crowd(count: int) -> tuple[str, ...]:
+    return tuple(f"m{number}" for number in range(count))
+
+
+def _stable(members: tuple[str, ...], **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring the members to Stable: the first leads, the others come in one after the other, its second join ends the phase, and all sync."""
+    leader, *others = members
+    steps: list[ScriptStep] = list(alone(leader, **_PATIENT, **given))
+    for other in others:
+        steps += joined(other, **_PATIENT, settles=False, **given)
+    # Many joins take a busy broker a while to take up.
+    steps += [passing(500 + 3 * len(members)), join(leader, **_PATIENT)]
+    steps += [answered(f"join {each}", code=0, within_ms=_WITHIN_MS) for each in members]
+    steps += [sync(each, wait=False, settles=False) for each in others]
+    steps.append(sync(leader, {each: [("t", index)] for index, each in enumerate(members)}, code=0, within_ms=_WITHIN_MS))
+    steps += [answered(f"sync {each}", code=0, within_ms=_WITHIN_MS) for each in others]
+    return tuple(steps)
+
+
+def _many(count: int, *more: Steps, required: bool = True, **given: Any) -> Case:
+    members = _crowd(count)
+    return case(
+        f"many/{count}-members",
+        f"brings {count} members to Stable in one rebalance, and answers each of them once",
+        ("JOIN-13", "JOIN-14", "SYNC-12", "SYNC-13", "INV-08", "INV-09"),
+        _stable(members, **given),
+        *(beat(each, code=0) for each in (members[0], members[count // 2], members[-1])),
+        *more,
+        required=required,
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _many(10, leave("m9", code=0), beat("m0", code=27)),
+    _many(100),
+    _many(1_000, required=False, version=_DIRECT),
+)

@@ -1,0 +1,108 @@
+"""A drawn plan as a case: healed at its end, and judged by what holds of any plan. Pure, and without Hypothesis, so that a schedule can be replayed.
+
+The healing: every fault is healed and every application polls again; then the group is given time to settle, and looked at once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from groupproof.harness.judging.case_checkers.after_errors import (
+    HEEDS_MS,
+    SETTLES_MS,
+    ends_up_a_member,
+    ids_are_given_up_for_a_reason,
+    refusals_are_heeded,
+    refused_ids_are_dropped,
+)
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan import Arm, BreakBroker, Command, Freeze, Heal, Kill, Mark, Mend, Plan, Start, Step, Thaw, plan_to_json
+from groupproof.harness.model.plan_builders import answered, command, heal, mark, mend, passing, stable, thaw
+from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["PREFIX", "drawn_case", "head_of", "staying", "with_healing"]
+
+PREFIX: Final = "fuzz/classic/"
+
+_HEALING: Final = "healing"
+_HEALED: Final = "healed"
+_CALM: Final = "calm"
+_BEAT_MS: Final = 4_000
+_CALM_MS: Final = HEEDS_MS + 500
+
+
+def drawn_case(name: str, plan: Plan) -> Case:
+    """Return the plan as a case; `name` is its id, or the last part of it."""
+    kinds = {member.name: member.kind for member in plan.members}
+    judged = [name for name in staying(plan.steps) if kinds[name] == "subject"]
+    return Case(
+        id=name if name.startswith(PREFIX) else f"{PREFIX}{name}",
+        title="A drawn plan.",
+        requirements=("CLIENT-30", "CLIENT-10", "CLIENT-11"),
+        level=Level.MUST,
+        plan=plan,
+        judges=(
+            ids_are_given_up_for_a_reason,
+            refused_ids_are_dropped,
+            refusals_are_heeded(_HEALED),
+            *(ends_up_a_member(name, after=_HEALED) for name in judged),
+        ),
+        needs=frozenset({"classic"}),
+        isolated=any(isinstance(step, Kill | Freeze | Thaw) for step in plan.steps),
+        origin={"kind": "drawn", "plan": plan_to_json(plan)},
+    )
+
+
+def staying(steps: Sequence[Step]) -> list[str]:
+    """Return the members that were started, and neither closed nor killed since, in the order of their first start."""
+    here: dict[str, bool] = {}
+    for step in steps:
+        if isinstance(step, Start):
+            here[step.member] = True
+        elif isinstance(step, Kill) or (isinstance(step, Command) and step.command == "close"):
+            here[step.member] = False
+    return [name for name, is_here in here.items() if is_here]
+
+
+def head_of(plan: Plan) -> Plan:
+    """Return the plan without its healing."""
+    at = next((index for index, step in enumerate(plan.steps) if isinstance(step, Mark) and step.name == _HEALING), len(plan.steps))
+    return replace(plan, steps=plan.steps[:at])
+
+
+def with_healing(head: Plan) -> Plan:
+    """Return the plan with its healing, and the time in which all is to settle."""
+    return replace(head, steps=(*head.steps, *_healing(head.steps)))
+
+
+def _healing(steps: Sequence[Step]) -> Iterator[Step]:
+    names = staying(steps)
+    yield mark(_HEALING)
+    healed = {step.fault for step in steps if isinstance(step, Heal)}
+    yield from (heal(step.fault.name) for step in steps if isinstance(step, Arm) and step.fault.name not in healed)
+    mended = {step.name for step in steps if isinstance(step, Mend)}
+    yield from (mend(step.name) for step in steps if isinstance(step, BreakBroker) and step.name not in mended)
+    yield from (thaw(name) for name in names if _is_frozen(steps, name))
+    yield from (command(name, "resume", wait=False) for name in names if _is_paused(steps, name))
+    yield mark(_HEALED)
+    yield stable(*names, within_ms=SETTLES_MS, go_on=True)
+    # Who went without a word is still a member for a session: the group looks stable until then.
+    yield from (answered(name, Api.HEARTBEAT, after=_HEALED, within_ms=SETTLES_MS, go_on=True) for name in names)
+    yield passing(_CALM_MS)
+    yield mark(_CALM)
+    yield stable(*names, within_ms=SETTLES_MS // 2, go_on=True)
+    yield from (answered(name, Api.HEARTBEAT, after=_CALM, within_ms=_BEAT_MS, go_on=True) for name in names)
+
+
+def _is_frozen(steps: Sequence[Step], name: str) -> bool:
+    done = [step for step in steps if isinstance(step, Freeze | Thaw | Start) and step.member == name]
+    return isinstance(done[-1], Freeze)
+
+
+def _is_paused(steps: Sequence[Step], name: str) -> bool:
+    done = [step for step in steps if isinstance(step, Command | Start) and step.member == name]
+    asked = ["start" if isinstance(step, Start) else step.command for step in done]
+    return [each for each in asked if each in ("start", "pause", "resume")][-1] == "pause"

@@ -1,0 +1,51 @@
+"""The certificate that a certification leaves behind: checked before the run, packed after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groupproof.harness.commands.base.options import RunOptions
+
+if TYPE_CHECKING:
+    from groupproof.harness.reports.bundle.manifest import Given
+    from groupproof.harness.running.runs.whole_run import Outcome
+
+__all__ = ["check_bundling", "given_of", "pack_outcome"]
+
+
+def check_bundling(options: RunOptions) -> None:
+    """Raise `click.UsageError` for options that make no certificate together, and `Trouble` where none can be written or signed."""
+    if options.bundle is None:
+        if options.sign is not None:
+            raise click.UsageError("--sign signs a certificate, and there is none: name its file with --bundle")
+        return
+    if options.shard is not None and options.shard.of > 1:
+        raise click.UsageError("a certificate is of a whole run, and --shard runs a part of one; leave one of --bundle and --shard out")
+    from groupproof.harness.reports.bundle.pack import check_bundle
+
+    check_bundle(options.bundle, options.sign)
+
+
+def pack_outcome(options: RunOptions, outcome: Outcome, report: Path, expectations: Sequence[Path]) -> str:
+    """Write the certificate of what was run, and return a line that says where it lies and who has signed it; empty where none is asked for."""
+    if options.bundle is None:
+        return ""
+    from groupproof.harness.reports.bundle.pack import write_bundle
+
+    given = given_of(options, outcome.gave_up)
+    write_bundle(outcome.summary, report, options.bundle, given=given, expectations=expectations, key=options.sign)
+    by = f"signed with {options.sign}" if options.sign is not None else "not signed, so that it does not prove who made it (--sign)"
+    return f"certificate: {options.bundle}, {by}"
+
+
+def given_of(options: RunOptions, gave_up: str | None) -> Given:
+    """Return what of the options it takes to have the run again."""
+    from groupproof.harness.reports.bundle.manifest import Given
+
+    others = {"--shim-level": options.shim_level, "--timeout": options.timeout, "--variant": options.variant}
+    words = [word for name, value in others.items() if value is not None for word in (name, str(value))]
+    return Given(only=options.only if options.hold is None else (options.hold,), skip=options.skip, others=words, gave_up=gave_up)

@@ -1,0 +1,231 @@
+"""The options that the running commands share, and what they are read into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from groupproof.harness.judging.summary.shards import Share
+
+__all__ = [
+    "NEWEST_PROFILE",
+    "SET",
+    "ProgramCommand",
+    "RunOptions",
+    "broker_options",
+    "common_options",
+    "given",
+    "program_of",
+    "run_options",
+    "seed_of",
+]
+
+NEWEST_PROFILE: Final = "kafka-4.1"
+
+_COMMIT_DIGITS = 40
+_FAIL_ON = ("non-strict", "unclean")
+_PROGRAM = "groupproof.program"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class ProgramCommand(click.Command):
+    """A command that takes a program's command line behind `--`, untouched; `program_of` returns it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_PROGRAM] = tuple(args[at + 1 :])
+            args = args[:at]
+            if not ctx.meta[_PROGRAM]:
+                raise click.UsageError("nothing stands behind --; write the program's command line there", ctx)
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- PROGRAM ARG...]"]
+
+
+def program_of(ctx: click.Context) -> tuple[str, ...]:
+    """Return what stood behind `--`; empty when there was none."""
+    program: tuple[str, ...] = ctx.meta.get(_PROGRAM, ())
+    return program
+
+
+def seed_of(value: str) -> int:
+    """Return a seed from an integer, decimal or hexadecimal, or from a commit's 40 hex digits, so that CI can try a new seed a commit."""
+    try:
+        return int(value, 16) >> 96 if len(value) == _COMMIT_DIGITS else int(value, 0)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no seed; write an integer such as 7 or 0x1f, or a commit's 40 hex digits") from None
+
+
+def _causes(value: str) -> frozenset[str]:
+    """Return the causes, separated by commas, that fail a run beyond the protocol's MUSTs."""
+    causes = frozenset(each.strip() for each in value.split(",") if each.strip())
+    if unknown := causes - set(_FAIL_ON):
+        raise click.BadParameter(f"{', '.join(sorted(unknown))}: unknown; it takes {' and '.join(_FAIL_ON)}, separated by a comma")
+    return causes
+
+
+def _share(value: str) -> Share:
+    from groupproof.harness.judging.summary.shards import Share
+
+    try:
+        return Share.read(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options as given; None where the default depends on the subject. Those of the other side hold their defaults."""
+
+    profile: str | None
+    only: tuple[str, ...]
+    skip: tuple[str, ...]
+    level: str
+    seed: int
+    jobs: int | None
+    timeout: float | None
+    expect: tuple[Path, ...]
+    fail_on: frozenset[str]
+    output: Path | None
+    as_json: bool
+    baseline: Path | None = None
+    shard: Share | None = None
+    durations: Path | None = None
+    shim_level: str | None = None
+    hold: str | None = None
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
+    properties: Path | None = None
+    group_prefix: str = ""
+    by_hand: tuple[str, ...] = ()
+    variant: str | None = None
+    bundle: Path | None = None
+    sign: Path | None = None
+
+
+Option = Callable[[Any], Any]
+
+
+def common_options(*, profile: str, jobs: str, subject: str) -> tuple[Option, ...]:
+    """Return the options of all running commands; `profile` and `jobs` are what is said of these two, `subject` what expectations ship with."""
+    return (
+        click.option("--profile", metavar="P", help=profile),
+        click.option("--only", metavar="PATTERN", multiple=True, help="Take cases by case or requirement id, prefix or glob; repeatable."),
+        click.option("--skip", metavar="PATTERN", multiple=True, help="Leave cases out, by the same; repeatable."),
+        click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to take."),
+        click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same schedule."),
+        click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=f"How many cases run side by side.  [default: {jobs}]"),
+        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a case's steps may take.  [default: 120]"),
+        click.option("--expect", type=click.Path(path_type=Path), metavar="FILE", multiple=True,
+                     help=f"Known failures; repeatable; in place of those that ship with a registered {subject}."),
+        click.option("--fail-on", type=_causes, default="", metavar="CAUSES", help="non-strict, unclean, or both, separated by a comma: they fail the run too."),
+        click.option("--baseline", type=click.Path(path_type=Path), metavar="REPORT",
+                     help="An earlier report.json: what it has already fails nothing; a case that moved off OK, came to fail, or vanished fails the run."),
+        click.option("--shard", type=_share, metavar="K/N", help="Run the K-th of N parts, of about the same length; groupproof report joins them."),
+        click.option("--durations", type=click.Path(path_type=Path), metavar="REPORT", help="By whose durations to part.  [default: those that ship]"),
+        click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/NAME-RELEASE]"),
+        click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there."),
+    )  # fmt: skip
+
+
+SET: Option = click.option(
+    "--set", "by_hand", metavar="NAME=VALUE", multiple=True,
+    help="A setting that HOST:PORT has, such as group.max.size=100, where it does not tell its settings itself; repeatable. The reference takes it on.",
+)  # fmt: skip
+
+_BUNDLED: tuple[Option, ...] = (
+    click.option("--bundle", type=click.Path(path_type=Path), metavar="FILE", help="Write a certificate too, such as out.tar.zst, for groupproof verify."),
+    click.option("--sign", type=click.Path(path_type=Path), metavar="KEY", help="Sign the certificate with this SSH key, or its .pub where ssh-agent holds it."),
+)  # fmt: skip
+
+_OF_CLIENTS: tuple[Option, ...] = (
+    *common_options(
+        profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]", jobs="by the client's weight", subject="client"
+    ),
+    click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to: 0 by the options and events of Kafka's VerifiableConsumer, 1 by the shim contract.  [default: 1]"),
+    click.option("--hold", metavar="CASE", help="Run this case alone, print the shim's command line, stop the timers and wait for a person with a debugger."),
+    click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen."),
+    click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers)."),
+    *_BUNDLED,
+)  # fmt: skip
+
+_OF_COORDINATORS: tuple[Option, ...] = (
+    *common_options(
+        profile="The broker release by whose rules it is judged.  [default: the subject's own, of HOST:PORT the one that its ApiVersions are most like]",
+        jobs="64", subject="coordinator",
+    ),
+    click.option("--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."),
+    click.option("--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."),
+    SET,
+    click.option("--variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in the reference coordinator."),
+    *_BUNDLED,
+)  # fmt: skip
+
+# Of the contract's common options, what a side can't do, each with the reason.
+_REFUSED_BY_CLIENTS: dict[str, tuple[str, str]] = {
+    "--properties": ("FILE", "a client is certified against the reference coordinator, which speaks plaintext; there is nothing to authenticate to"),
+    "--group-prefix": ("P", "each case has a coordinator of its own, so that its groups meet no others; only a shared broker needs a prefix"),
+}
+_REFUSED_BY_COORDINATORS: dict[str, tuple[str, str]] = {
+    "--shim-level": ("N", "a coordinator is spoken to on the wire, by no shim"),
+    "--hold": ("CASE", "a broker's time cannot be stopped"),
+    "--bind": ("HOST", "the kit connects to the coordinator and listens nowhere"),
+    "--advertise": ("HOST", "the kit connects to the coordinator and listens nowhere"),
+}
+
+
+def _refused(name: str, metavar: str, reason: str) -> Option:
+    def refuse(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+        if value is not None:
+            raise click.UsageError(f"{name} does nothing here: {reason}; leave it out", ctx)
+
+    return click.option(name, metavar=metavar, expose_value=False, callback=refuse, hidden=True)
+
+
+def _only_frames(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
+    if value != "frames":
+        raise click.UsageError("--faults toxiproxy is not in this release; the cases inject their faults by frame: leave --faults out", ctx)
+
+
+def _own_catalogue(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    from groupproof.harness.model.version import release
+
+    if value not in (None, release()):
+        raise click.UsageError(
+            f"this kit carries the catalogue of {release()} alone, not {value}; install groupproof {value} to judge by that one", ctx
+        )
+
+
+def _hidden(refused: Mapping[str, tuple[str, str]]) -> Iterator[Option]:
+    for name, (metavar, reason) in refused.items():
+        yield _refused(name, metavar, reason)
+    faults = click.Choice(["frames", "toxiproxy"])
+    yield click.option(
+        "--faults", type=faults, default="frames", show_default=True, expose_value=False, callback=_only_frames, help="How faults are injected."
+    )
+    yield click.option("--catalogue", metavar="VERSION", expose_value=False, callback=_own_catalogue, help="Insist on the rules of this release.")
+
+
+def run_options(command: Command) -> Command:
+    """Give `command` the common options and those of clients; it gets them as keywords of the names in `RunOptions`."""
+    return given(command, (*_OF_CLIENTS, *_hidden(_REFUSED_BY_CLIENTS)))
+
+
+def broker_options(command: Command) -> Command:
+    """Give `command` the common options and those of coordinators, likewise."""
+    return given(command, (*_OF_COORDINATORS, *_hidden(_REFUSED_BY_COORDINATORS)))
+
+
+def given(command: Command, options: Sequence[Option]) -> Command:
+    """Give `command` these options, in their order."""
+    for option in reversed(options):
+        command = option(command)
+    return command

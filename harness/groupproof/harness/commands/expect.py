@@ -1,0 +1,55 @@
+"""`groupproof expect update`: write the expectations file from a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from groupproof.harness.commands.base.command_tree import Group
+
+__all__ = ["group", "update"]
+
+group = Group("expect", {"update": "groupproof.harness.commands.expect:update"}, "Keep the file of known failures.")
+
+
+@click.command()
+@click.argument("report", type=click.Path(path_type=Path))
+@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="The expectations file.  [default: that of the registered client]")
+@click.option("--reason", metavar="TEXT", help="Why the new failures are known.  [default: what was observed of each]")
+@click.option("--url", metavar="URL", help="Where one can read about the new failures.")
+@click.option("--findings", metavar="PATH", help="The same, as a page in the repository.")
+@click.option("--releases", metavar="SPEC", help="The releases that the new failures are known of, such as >=2.0,<3.0.  [default: the run's]")
+@click.option("--dry-run", is_flag=True, help="Tell what would change, and change nothing.")
+def update(*, report: Path, file: Path | None, reason: str | None, url: str | None, findings: str | None, releases: str | None, dry_run: bool) -> int:
+    """Bring the known failures up to date with the run in REPORT, a folder that certify wrote.
+
+    Entries that the run contradicts are mended or taken out, and what failed without being known is added; comments stay.
+    """
+    from groupproof.harness.judging.summary.expectations_file import Reading, read_report, write
+    from groupproof.harness.judging.summary.expectations_file import update as updated
+
+    if url and findings:
+        raise click.UsageError("give either --url or --findings")
+    run = read_report(report)
+    file = file or _shipped(run["subject"]["name"])
+    reading = Reading(reason=reason, source_name="findings" if findings else "url", source=findings or url, releases=releases)
+    done = updated(file, run, reading)
+    for change in done.changes:
+        click.echo(change)
+    if not done.changes:
+        click.echo(f"{file} is up to date")
+    elif not dry_run:
+        write(file, done.text)
+        click.echo(f"wrote {file}")
+    return 0
+
+
+def _shipped(name: str) -> Path:
+    from groupproof.clients.registry.registered_clients import UnknownClient, resolve
+    from groupproof.harness.model.errors import WrongUsage
+
+    try:
+        return resolve(name).expectations
+    except UnknownClient as error:
+        raise WrongUsage(f"{name} is not registered, so that no file ships for it; name yours with --file") from error

@@ -1,0 +1,145 @@
+"""`groupproof fuzz coordinator SUBJECT`: drawn histories, judged by the oracle; the first divergence is shrunk to a schedule file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groupproof.harness.commands.base.command_tree import Group
+from groupproof.harness.commands.base.options import SET, seed_of
+
+if TYPE_CHECKING:
+    from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import Diverged, Fuzzing
+    from groupproof.harness.running.runs.whole_run import Order
+    from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+
+__all__ = ["coordinator", "group", "need_hypothesis"]
+
+group = Group(
+    "fuzz",
+    {"client": "groupproof.harness.commands.fuzz_client:client", "coordinator": "groupproof.harness.commands.fuzz:coordinator"},
+    "Try a client with generated plans, or a coordinator with generated histories.",
+)
+
+DIVERGED = 1
+UNDECIDED = 2
+
+
+@click.command()
+@click.argument("subject")
+@click.option("--profile", metavar="P", help="The broker release by whose rules it is judged.  [default: the subject's own]")
+@click.option("--steps", type=click.IntRange(min=1), metavar="N", default=1_000, show_default=True, help="How many requests are to be answered.")
+@click.option("--length", type=click.IntRange(min=2, max=200), metavar="N", default=25, show_default=True, help="How many requests a history has.")
+@click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same histories.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="How many histories go side by side.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a history may take.  [default: 120]")
+@click.option("--goes-on", is_flag=True, help="Go on after a divergence, to find those of other rules.")
+@click.option("--frames", is_flag=True, help="Print the frames of a divergence too.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where schedules and traces go.  [default: fuzz/NAME]")
+@click.option(
+    "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."
+)
+@click.option(
+    "--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."
+)
+@SET
+def coordinator(subject: str, **given: Any) -> int:
+    """Send generated histories to SUBJECT, as `certify coordinator` takes it, and hold every answer against the release's rules.
+
+    Each history is one group of a few members. 1 says that an answer diverged: the history is shrunk, and kept as a schedule for `groupproof replay`.
+    """
+    need_hypothesis()
+    return _fuzz(subject, **given)
+
+
+def need_hypothesis() -> None:
+    """Raise `BrokenEnvironment` that says how to get it where Hypothesis, which draws the histories, is missing."""
+    from groupproof.harness.running.extras import need
+
+    need("fuzzing", "hypothesis")
+
+
+def _fuzz(
+    named: str, *, profile: str | None, steps: int, length: int, seed: int, jobs: int, timeout: float | None, goes_on: bool, frames: bool,
+    output: Path | None, properties: Path | None, group_prefix: str, by_hand: tuple[str, ...],
+) -> int:  # fmt: skip
+    from rich.console import Console
+
+    from groupproof.harness.commands.base.certification import as_folder
+    from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import Fuzzing, Steps
+    from groupproof.harness.running.runs.whole_run import Order
+    from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
+    from groupproof.harness.subjects.client_registry import check_profile_name
+
+    console = Console(stderr=True)
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    if profile is not None:
+        check_profile_name(profile)
+    found = subject_named(named, properties=properties, profile=profile, say=say, by_hand=by_hand)
+    meet(found, say, group_prefix)
+    order = Order(
+        cases=(), profile=profile or found.profile, level="info", seed=seed, jobs=jobs, command=["groupproof", *sys.argv[1:]], timeout_s=timeout
+    )
+    folder = output or Path("fuzz") / as_folder(found.spec)
+
+    def tell(diverged: Diverged) -> None:
+        _tell(diverged, order, found, folder, with_frames=frames)
+
+    run = Fuzzing(found, order, Steps(steps=steps, length=length, goes_on=goes_on), say=say, found=tell, prefix=group_prefix)
+    outcome = run.go()
+    for (kind, rule), count in run.more.items():
+        click.echo(f"{count} more histories diverged, not kept: {kind} than {rule} says")
+    click.echo(_summary(run, found, order))
+    return _code(run, is_interrupted=outcome.summary.run.interrupted)
+
+
+def _tell(diverged: Diverged, order: Order, subject: BrokerSubject, output: Path, *, with_frames: bool) -> None:
+    """Print a divergence and keep its schedule and trace."""
+    from groupproof.harness.model.case import script_of
+    from groupproof.harness.running.fuzzing.histories.divergence import side_by_side
+    from groupproof.harness.running.schedule_file import Schedule, schedule_to_json
+    from groupproof.protocol.trace import write_trace
+
+    ruling, case = diverged.ruling, diverged.case
+    schedule = Schedule(
+        case=case.id,
+        seed=order.seed,
+        subject=subject.spec,
+        profile=order.profile,
+        plan=script_of(case),
+        verdict=ruling.verdict,
+        fingerprint=ruling.fingerprint,
+    )
+    name = case.id.rpartition("/")[2]
+    output.mkdir(parents=True, exist_ok=True)
+    file = output / f"{name}.json"
+    file.write_text(json.dumps(schedule_to_json(schedule), indent=1) + "\n", encoding="utf-8")
+    (output / f"{name}.ndjson").write_text("".join(f"{line}\n" for line in write_trace(diverged.trace)), encoding="utf-8")
+    click.echo(f"{ruling.verdict.value} {case.id} by {subject.spec}, under {order.profile}:")
+    for line in side_by_side(diverged.met, diverged.trace, with_frames=with_frames):
+        click.echo(line)
+    fleeting = "  (it did not show again in this run)" if diverged.is_fleeting else ""
+    click.echo(f"  replay: groupproof replay {file}{fleeting}")
+
+
+def _summary(run: Fuzzing, subject: BrokerSubject, order: Order) -> str:
+    told = f"{subject.spec} under {order.profile}, seed {order.seed}: {run.answered} requests answered in {len(run.results)} histories"
+    return f"{told}, {run.divergences} divergences, {len(run.undecided)} histories undecided"
+
+
+def _code(run: Fuzzing, *, is_interrupted: bool) -> int:
+    from groupproof.harness.commands.base.boundary import INTERRUPTED
+
+    if run.diverged:
+        return DIVERGED
+    if is_interrupted:
+        return INTERRUPTED
+    troubles = [each.trouble for each in run.undecided if each.trouble is not None]
+    return max((each.exit_code for each in troubles), default=UNDECIDED if run.undecided else 0)

@@ -1,0 +1,201 @@
+"""`groupproof list`: the names of everything that commands and options take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+Row = Mapping[str, Any]
+
+
+@click.command(name="list", short_help="List cases, requirements, profiles or subjects.")
+@click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "subjects"]), default="cases")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
+@click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
+@click.option("--side", type=click.Choice(["client", "coordinator"]), help="Show cases or subjects of one side.  [default: both]")
+@click.option("--level", type=click.Choice(["must", "should", "info"]), default="info", show_default=True, help="The mildest level to show.")
+@click.option(
+    "--coverage",
+    is_flag=True,
+    help="Tell instead how many requirements have a witness among the tests, how many a case judges in a subject, and why not the others.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, as_json: bool) -> int:
+    """List cases (the default), requirements, profiles or subjects.
+
+    Of a requirement is told in what a case judges it: in a client, in a coordinator, or in neither (-).
+    """
+    if coverage:
+        from groupproof.harness.commands.work.coverage import print_coverage
+
+        print_coverage(as_json=as_json)
+        return 0
+    if side is not None and what not in _SIDED:
+        raise click.UsageError(f"{what} have no side; --side is for {' and '.join(_SIDED)}")
+    rows = [row for row in _ROWS[what](only, skip, level) if side is None or row["side"] == side]
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        return 0
+    _print(rows, _COLUMNS[what])
+    click.echo(f"{len(rows)} {what}", err=True)
+    return 0
+
+
+def _cases(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.harness.cases.catalogue import CASES
+    from groupproof.harness.model.selection import select
+
+    chosen = select(CASES, only=only, skip=skip, level=level)
+    return [
+        {
+            "id": case.id,
+            "side": case.side,
+            "level": case.level.value,
+            "title": case.title,
+            "requirements": list(case.requirements),
+            "needs": sorted(case.needs),
+            "preview": case.preview,
+        }
+        for case in chosen
+    ]
+
+
+def _requirements(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.harness.model.selection import LEVELS
+    from groupproof.protocol.rules.coverage import SIDES, judged, listed
+    from groupproof.protocol.rules.requirements import requirements
+
+    def cases(of: Mapping[str, Mapping[str, Sequence[str]]], requirement: str) -> list[str]:
+        return [case for side in SIDES for case in of[side].get(requirement, ())]
+
+    rows: list[Row] = [
+        {
+            "id": each.id,
+            "level": each.level.value,
+            "judged": " and ".join(side for side in SIDES if each.id in judged()[side]) or "-",
+            "text": each.text,
+            "profiles": list(each.profiles),
+            "cases": cases(judged(), each.id),
+            "listed_by": cases(listed(), each.id),
+        }
+        for each in requirements()
+        if each.level in LEVELS[level]
+    ]
+    return _filtered(rows, "id", only, skip)
+
+
+def _profiles(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.protocol.rules.profiles import NEWEST, known_profiles, profile
+    from groupproof.protocol.rules.verification import verification
+
+    rows: list[Row] = []
+    for name in known_profiles():
+        with_broker = verification(name)
+        rows.append(
+            {
+                "name": name,
+                "release": ".".join(map(str, profile(name).release)),
+                "state": "read in the sources" if with_broker is None else f"verified with {with_broker.release}",
+                "verified": None
+                if with_broker is None
+                else {"release": with_broker.release, "date": f"{with_broker.date}", "steps": with_broker.steps},
+                "title": "the default" if name == NEWEST else "",
+            }
+        )
+    return _filtered(rows, "name", only, skip)
+
+
+def _subjects(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.clients.registry.registered_clients import registered
+
+    rows: list[Row] = [
+        {
+            "name": each.name,
+            "release": each.release,
+            "title": each.title,
+            "language": each.language,
+            "side": "client",
+            "aliases": list(each.aliases),
+            "releases": list(each.releases),
+        }
+        for each in registered()
+    ]
+    return _filtered([*rows, *_coordinators()], "name", only, skip)
+
+
+def _coordinators() -> list[Row]:
+    """Return the coordinators that are known by name, as they are when no release is asked for."""
+    from groupproof.harness.subjects.brokers.apache.releases import releases
+    from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES, subject_named
+
+    known = {"apache-kafka": list(releases().names)}
+    rows: list[Row] = []
+    for name in NAMES:
+        found = subject_named(name)
+        rows.append(
+            {
+                "name": name,
+                "release": found.release or found.version or "",
+                "title": f"judged by {found.profile}",
+                "language": None,
+                "side": "coordinator",
+                "aliases": [alias for alias, meant in ALIASES.items() if meant == name],
+                "releases": known.get(name, []),
+            }
+        )
+    return rows
+
+
+def _filtered(rows: Iterable[Row], key: str, only: tuple[str, ...], skip: tuple[str, ...]) -> list[Row]:
+    """Return the rows that the patterns leave; raise `WrongUsage` for a pattern that matches none."""
+    from fnmatch import fnmatchcase
+
+    from groupproof.harness.model.errors import WrongUsage
+    from groupproof.harness.model.selection import nearest
+
+    def matches(pattern: str, row: Row) -> bool:
+        return row[key].startswith(pattern) or fnmatchcase(row[key], pattern)
+
+    kept = list(rows)
+    for pattern in (*only, *skip):
+        if not any(matches(pattern, row) for row in kept):
+            raise WrongUsage(f"{pattern!r} matches nothing{nearest(pattern, (row[key] for row in kept))}")
+    kept = [row for row in kept if not only or any(matches(pattern, row) for pattern in only)]
+    return [row for row in kept if not any(matches(pattern, row) for pattern in skip)]
+
+
+def _print(rows: Iterable[Row], columns: tuple[str, ...]) -> None:
+    """Print rows as columns: cut to the width of a terminal, whole elsewhere, for `grep`."""
+    import shutil
+    import sys
+
+    texts = [[_text(row[column]) for column in columns] for row in rows]
+    widths = [max((len(text[index]) for text in texts), default=0) for index in range(len(columns))]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for text in texts:
+        line = "  ".join(cell.ljust(wide) for cell, wide in zip(text, widths, strict=True)).rstrip()
+        click.echo(line if width is None or len(line) <= width else line[: width - 1] + "…")
+
+
+def _text(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+_ROWS: dict[str, Callable[[tuple[str, ...], tuple[str, ...], str], list[Row]]] = {
+    "cases": _cases,
+    "requirements": _requirements,
+    "profiles": _profiles,
+    "subjects": _subjects,
+}
+_SIDED = ("cases", "subjects")
+_COLUMNS = {
+    "cases": ("id", "side", "level", "title"),
+    "requirements": ("id", "level", "judged", "text"),
+    "profiles": ("name", "release", "state", "title"),
+    "subjects": ("name", "side", "release", "title"),
+}

@@ -1,0 +1,55 @@
+"""What a test writes, and what it means: APIs by Kafka's names, errors by name or code (a wrong one is answered with the nearest), places in a trace."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from groupproof.harness.model.selection import nearest
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode, api_named
+
+__all__ = ["HasPlace", "Since", "api_meant", "error_meant", "place_meant"]
+
+
+@runtime_checkable
+class HasPlace(Protocol):
+    """What has happened at a place in the trace, as a fault has that struck."""
+
+    @property
+    def place(self) -> int:
+        """Return the number of observations up to it, itself included; raise `ValueError` where it has not happened."""
+
+
+Since = int | Observation | HasPlace
+"""A place in the trace: a number such as `len(groupproof_trace)`, what was seen last before it, or a fault that has struck."""
+
+
+def place_meant(since: Since) -> int:
+    """Return the place as a number; raise `TypeError` for what is none."""
+    if isinstance(since, Observation):
+        return since.seq + 1
+    if isinstance(since, HasPlace):
+        return since.place
+    if isinstance(since, int):
+        return since
+    raise TypeError(
+        f"since= takes a place in the trace: a number such as len(groupproof_trace), an observation, or a fault that has struck; not {since!r}"
+    )
+
+
+def api_meant(name: str) -> str:
+    """Return the API's name; raise `ValueError` for one that is not decoded here."""
+    try:
+        return api_named(name).title
+    except KeyError:
+        raise ValueError(f"no API is called {name!r}{nearest(name, [api.title for api in Api])}") from None
+
+
+def error_meant(error: str | int) -> int:
+    """Return the error's code; raise `ValueError` for an unknown name. Any number is let through: a broker may send what nobody has heard of."""
+    if isinstance(error, int):
+        return int(error)
+    try:
+        return ErrorCode[error].value
+    except KeyError:
+        raise ValueError(f"no error is called {error!r}{nearest(error, [code.name for code in ErrorCode])}") from None

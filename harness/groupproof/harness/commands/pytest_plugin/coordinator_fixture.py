@@ -1,0 +1,250 @@
+"""The coordinator of a person's own test: it serves, it can be told to misbehave, and it shows what it knows of a group."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Literal, TypedDict, Unpack
+
+import trio
+
+from groupproof.coordinator.machine.outputs import GroupView
+from groupproof.harness.commands.pytest_plugin.argument_names import Since, api_meant, error_meant, place_meant
+from groupproof.harness.commands.pytest_plugin.server_thread import Served, Stand
+from groupproof.harness.commands.pytest_plugin.trace_fixture import GroupproofTrace
+from groupproof.harness.model.selection import nearest
+from groupproof.protocol.faults import Action, Answer, Cut, Drop, Duplicate, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.trace import Observation
+
+__all__ = ["GroupproofCoordinator", "GroupproofFault", "Where", "served"]
+
+WITHIN_S: Final = 10.0
+_SERVED: Final = ("profile", "settings", "topics", "records", "brokers")
+_GROUP: Final = "group"
+
+Direction = Literal["request", "response"]
+
+
+class Where(TypedDict, total=False):
+    """Which frames a fault strikes: the `nth` that match (1) and `count - 1` more (`count` None: all from there on)."""
+
+    nth: int
+    count: int | None
+    client: str
+    group: str
+    member: str
+    instance: str
+    generation: int
+    role: Literal["leader", "follower"]
+    state: str
+    node: int
+
+
+class GroupproofFault:
+    """A fault that was put in. As a context manager it is healed at the end. One that never struck fails the test, unless it `may_miss`."""
+
+    def __init__(self, coordinator: GroupproofCoordinator, name: str, *, may_miss: bool) -> None:
+        self.name = name
+        self.may_miss = may_miss
+        self._coordinator = coordinator
+
+    @property
+    def struck(self) -> int:
+        """Return how often it has taken effect."""
+        return sum(1 for seen in self._coordinator.trace if seen.fault == self.name and seen.detail == "delivered")
+
+    @property
+    def place(self) -> int:
+        """Return the place in the trace after its last strike, for `since`; raise `ValueError` while it has not struck."""
+        strikes = [seen.seq for seen in self._coordinator.trace if seen.fault == self.name and seen.detail == "delivered"]
+        if not strikes:
+            raise ValueError(f"fault {self.name} has not struck, so that nothing came after it yet: wait() for it first")
+        return strikes[-1] + 1
+
+    def release(self) -> None:
+        """Let go what it holds; it stays armed."""
+        self._coordinator.stand.call(lambda: self._coordinator.cluster.release(self.name))
+
+    def heal(self) -> None:
+        """Take it out, and let go what it holds."""
+        self._coordinator.stand.call(lambda: self._coordinator.cluster.heal(self.name))
+
+    def wait(self, within_s: float = WITHIN_S) -> Observation:
+        """Return when it has struck; raise `AssertionError` when it does not in time."""
+        return self._coordinator.stand.done(lambda: self._strikes(within_s), "fault.until()")
+
+    async def until(self, within_s: float = WITHIN_S) -> Observation:
+        """Wait likewise in a test on asyncio or trio."""
+        return await self._coordinator.stand.awaited(lambda: self._strikes(within_s))
+
+    async def _strikes(self, within_s: float) -> Observation:
+        what = f"fault {self.name} has not struck"
+        return await self._coordinator.observed(lambda seen: seen.fault == self.name and seen.detail == "delivered", 1, 0, within_s, what)
+
+    def __enter__(self) -> GroupproofFault:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.heal()
+
+
+class GroupproofCoordinator:
+    """A reference cluster on loopback ports; `bootstrap` is what a client is told, `trace` what was seen."""
+
+    def __init__(self, stand: Stand, group: str) -> None:
+        self.stand = stand
+        self.bootstrap = stand.serving.bootstrap
+        self.profile = stand.served.profile
+        self.group_name = group
+        self.trace = GroupproofTrace(lambda: stand.recorder.trace)
+        self._faults: list[GroupproofFault] = []
+        self._numbers = itertools.count(1)
+
+    @property
+    def cluster(self) -> Any:
+        return self.stand.serving.cluster
+
+    # Faults, by frame
+
+    def answer(
+        self, api: str, error: str | int, *, body: Mapping[str, Any] | None = None, may_miss: bool = False, **where: Unpack[Where]
+    ) -> GroupproofFault:
+        """Answer in the coordinator's stead with an error, by Kafka's name or code; `body` overrides further fields."""
+        return self._put_in(Answer(error_code=error_meant(error), body=dict(body or {})), api, "request", may_miss, where)
+
+    def hold(self, api: str, *, on: Direction = "request", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+        """Keep the frame back until the fault is released or healed."""
+        return self._put_in(Hold(), api, on, may_miss, where)
+
+    def delay(self, api: str, ms: int, *, on: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+        """Keep the frame back for so many milliseconds."""
+        return self._put_in(Hold(ms=ms), api, on, may_miss, where)
+
+    def drop(self, api: str, *, on: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+        """Swallow the frame: the request never reaches the coordinator, or the answer never the client."""
+        return self._put_in(Drop(), api, on, may_miss, where)
+
+    def cut(self, api: str, *, on: Direction = "response", reset: bool = False, may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+        """Close the connection in place of the frame."""
+        return self._put_in(Cut(reset=reset), api, on, may_miss, where)
+
+    def silence(self, api: str, *, may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+        """Answer nothing more on the connection from this request on, and leave it open."""
+        return self._put_in(Silence(), api, "request", may_miss, where)
+
+    def duplicate(self, api: str, *, may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+        """Let the coordinator take the request up twice."""
+        return self._put_in(Duplicate(), api, "request", may_miss, where)
+
+    def _put_in(self, action: Action, api: str, direction: str, may_miss: bool, where: Where) -> GroupproofFault:  # noqa: FBT001  handed on from keywords
+        if unknown := set(where) - set(Where.__annotations__):
+            raise TypeError(f"a frame is not chosen by {', '.join(sorted(unknown))}{nearest(min(unknown), Where.__annotations__)}")
+        title = api_meant(api)
+        fault = GroupproofFault(self, f"{action.kind} {title} {next(self._numbers)}", may_miss=may_miss)
+        armed = Fault(name=fault.name, selector=Selector(api=title, direction=direction, **where), action=action)
+        self.stand.call(lambda: self.cluster.arm(armed))
+        self._faults.append(fault)
+        return fault
+
+    def missed(self) -> list[str]:
+        """Return the faults that were put in and never struck: what they would have shown was not tested."""
+        return [each.name for each in self._faults if not each.may_miss and not each.struck]
+
+    # The brokers
+
+    def move(self, to: int | None = None, *, parked: Literal["answer", "drop"] = "answer", state: Literal["kept", "lost"] = "kept") -> None:
+        """Move the coordinator of every group to another broker (the next one); needs the marker's `brokers=2` or more."""
+        self.stand.call(lambda: self.cluster.move(Move(to=to, parked=parked, state=state)))
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Give the topic so many partitions; one that is new is created."""
+        self.stand.call(lambda: self.cluster.grow(topic, partitions))
+
+    def pause(self, node: int = 0) -> None:
+        """Let the broker answer nothing until it is mended; its connections stay."""
+        self.stand.call(lambda: self.cluster.pause(node))
+
+    def mend(self, node: int = 0) -> None:
+        self.stand.call(lambda: self.cluster.mend(node))
+
+    # What is known, and waiting for it
+
+    def group(self, name: str | None = None) -> GroupView | None:
+        """Return the group as its coordinator knows it now, or None; without a name the marker's."""
+        return self.stand.call(lambda: self.cluster.view(name or self.group_name))  # type: ignore[no-any-return]  # the cluster's own
+
+    def wait_for(
+        self, api: str, *, kind: Direction = "request", client: str | None = None, error: str | int | None = None, count: int = 1,
+        since: Since = 0, within_s: float = WITHIN_S,
+    ) -> Observation:  # fmt: skip
+        """Return the `count`-th such frame from the place `since` in the trace on, when it has come; raise `AssertionError` when it does not in time.
+
+        A place is a number (`len(groupproof_trace)`), what was seen last before it, or a fault that has struck.
+        """
+        return self.stand.done(self._frame(api, kind, client, error, count, since, within_s), "groupproof_coordinator.until(…)")
+
+    async def until(
+        self, api: str, *, kind: Direction = "request", client: str | None = None, error: str | int | None = None, count: int = 1,
+        since: Since = 0, within_s: float = WITHIN_S,
+    ) -> Observation:  # fmt: skip
+        """Wait likewise in a test on asyncio or trio."""
+        return await self.stand.awaited(self._frame(api, kind, client, error, count, since, within_s))
+
+    def _frame(
+        self, api: str, kind: str, client: str | None, error: str | int | None, count: int, since: Since, within_s: float
+    ) -> Callable[[], Awaitable[Observation]]:
+        title, code = api_meant(api), None if error is None else error_meant(error)
+
+        def matches(seen: Observation) -> bool:
+            return seen.kind == kind and seen.api == title and client in (None, seen.client) and code in (None, seen.error or 0)
+
+        what = f"{count} {kind}{'s' if count > 1 else ''} {title}{f' of {client}' if client else ''} did not come"
+        place = place_meant(since)
+        return lambda: self.observed(matches, count, place, within_s, what)
+
+    async def observed(self, matches: Callable[[Observation], bool], count: int, since: int, within_s: float, what: str) -> Observation:
+        """Wait, in the stand's loop, for the `count`-th observation that matches."""
+        found = [seen for seen in self.stand.recorder.trace[since:] if matches(seen)]
+        come = trio.Event()
+
+        def note(seen: Observation) -> None:
+            if matches(seen):
+                found.append(seen)
+                come.set()
+
+        stop = self.stand.recorder.listen(note)
+        try:
+            with trio.move_on_after(within_s):
+                while len(found) < count:
+                    come = trio.Event()
+                    await come.wait()
+        finally:
+            stop()
+        if len(found) < count:
+            raise AssertionError(f"{what} within {within_s:g} s; the last that was seen:\n{self.trace.tail()}")
+        return found[count - 1]
+
+
+@contextmanager
+def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()) -> Iterator[GroupproofCoordinator]:
+    """Serve what the markers say, the nearest first; at the end raise `AssertionError` for a fault that never struck."""
+    wanted: dict[str, Any] = {}
+    for mark in reversed(marks):
+        wanted |= mark
+    known = (*_SERVED, _GROUP)
+    if positional:
+        raise TypeError(f"the marker groupproof takes keywords alone: {', '.join(known)}")
+    if unknown := sorted(set(wanted) - set(known)):
+        raise TypeError(f"the marker groupproof takes no {unknown[0]}{nearest(unknown[0], known)}")
+    group = str(wanted.pop(_GROUP, "g"))
+    settings = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100, **wanted.pop("settings", {})}
+    stand = Stand(Served(settings=settings, **wanted))
+    try:
+        coordinator = GroupproofCoordinator(stand, group)
+        yield coordinator
+        missed = coordinator.missed()
+    finally:
+        stand.close()
+    if missed:
+        raise AssertionError(f"never struck, so that what it was for was not tested: {', '.join(missed)} (say may_miss=True where that is right)")

@@ -1,0 +1,255 @@
+"""A group of reference members beside the client of a person's own test, which can be added, paused, killed and led step by step."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
+from typing import Any, Final
+
+import trio
+
+from groupproof.clients.shims.reference import run_shim
+from groupproof.coordinator.machine.outputs import GroupView
+from groupproof.harness.commands.pytest_plugin.coordinator_fixture import WITHIN_S, GroupproofCoordinator
+from groupproof.harness.model.plan import Member
+from groupproof.harness.running.plans.member_control import Actor, subscription_of
+from groupproof.harness.subjects.subject import ReferenceSubject
+from groupproof.protocol.faults import Fault, Hold, Selector
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, GroupState
+from groupproof.protocol.wire.subscription import decode_assignment
+
+__all__ = ["GroupproofGroup", "GroupproofMember"]
+
+STEPS: Final = tuple(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
+"""The requests that a member led step by step waits before."""
+
+EAGER: Final = ("range", "roundrobin", "sticky")
+ASSIGNORS: Final = (*EAGER, COOPERATIVE_STICKY)
+"""The assignors that a reference member speaks; to a group that has none yet it offers those that every client knows."""
+
+LOOK_S: Final = 0.02
+
+Wanted = Collection[str] | int | None
+"""Who shall be in a group: all of these client ids, so many members, or whoever is."""
+
+
+class GroupproofMember:
+    """One reference member. What it is told it does at once; only `step` may have to wait for others."""
+
+    def __init__(self, group: GroupproofGroup, name: str, settings: dict[str, Any]) -> None:
+        self.name = name
+        self._coordinator = group.coordinator
+        self._stand = group.coordinator.stand
+        self._actor = Actor(Member(name=name, kind="reference", settings=settings), self._stand.recorder)
+        self._steps = 0
+        self._holds: list[str] = []
+
+    def pause(self) -> None:
+        """Stop polling, as an application does that is busy; heartbeats go on until max.poll.interval.ms."""
+        self._ask("pause")
+
+    def resume(self) -> None:
+        self._ask("resume")
+
+    def freeze(self) -> None:
+        """Stand still as a stopped process does: nothing is sent, heartbeats neither."""
+        self._stand.call(self._actor.freeze)
+
+    def thaw(self) -> None:
+        self._stand.call(self._actor.thaw)
+
+    def kill(self) -> None:
+        """End without a goodbye; the group learns it when the session times out."""
+        self._stand.call(self._actor.kill)
+
+    def close(self) -> None:
+        """Leave the group in order, and end."""
+        self.let_go()
+        self._ask("close")
+
+    def commit(self, offsets: list[tuple[str, int, int]] | None = None) -> dict[str, Any]:
+        """Commit its positions, or these offsets, and return the shim's answer: `ok`, or `error` by Kafka's name.
+
+        Raise `RuntimeError` where it has no positions: it would commit nothing, and a test that builds on it would not know.
+        """
+        answer = self._ask("commit", {"mode": "sync", **({} if offsets is None else {"offsets": [list(each) for each in offsets]})})
+        if offsets is None and answer.get("ok") and not answer.get("offsets"):
+            raise RuntimeError(f"{self.name} committed nothing: it has read no partition yet; wait until it has one, or say which offsets")
+        return answer
+
+    def resubscribe(self, *topics: str) -> None:
+        self._ask("resubscribe", {"topics": list(topics)})
+
+    def assignment(self) -> set[tuple[str, int]]:
+        """Return the partitions that it believes its own."""
+        return {(each["topic"], each["partition"]) for each in self._ask("assignment")["partitions"]}
+
+    def _ask(self, command: str, fields: dict[str, Any] | None = None) -> dict[str, Any]:
+        answer = self._stand.submit(lambda: self._actor.ask(command, fields or {})).result(WITHIN_S)
+        if answer.unimplemented is not None:
+            raise RuntimeError(f"{self.name} can't {command}: {answer.unimplemented}")
+        return dict(answer.body)
+
+    # Step by step
+
+    def step(self, within_s: float = WITHIN_S) -> Observation:
+        """Let its next request of the group through, once it is there, and return it; the one after that waits."""
+        return self._stand.done(lambda: self._step(within_s), "member.until_step()")
+
+    async def until_step(self, within_s: float = WITHIN_S) -> Observation:
+        """Do the same in a test on asyncio or trio."""
+        return await self._stand.awaited(lambda: self._step(within_s))
+
+    async def _step(self, within_s: float) -> Observation:
+        if not self._holds:
+            raise RuntimeError(f"{self.name} goes by itself; add it with stepping=True")
+        self._steps += 1
+        held = await self._coordinator.observed(self._is_held, self._steps, 0, within_s, f"the next request of {self.name} did not come")
+        self._coordinator.cluster.release(held.fault)
+        return held
+
+    def _is_held(self, seen: Observation) -> bool:
+        return seen.detail == "delivered" and seen.fault in self._holds
+
+    def let_go(self) -> None:
+        """Let it go by itself from now on."""
+        holds, self._holds = self._holds, []
+        for name in holds:
+            self._stand.call(partial(self._coordinator.cluster.heal, name))
+
+    def hold_steps(self) -> None:
+        """Have it wait before each request of the group."""
+        for api in STEPS:
+            fault = Fault(name=f"step {self.name} {api}", selector=Selector(api=api, client=self.name, count=None), action=Hold())
+            self._stand.call(partial(self._coordinator.cluster.arm, fault))
+            self._holds.append(fault.name)
+
+    # In the stand's loop
+
+    async def begin(self) -> None:
+        """Start, subscribe, and return when the shim has taken the subscription."""
+        await self._stand.nursery.start(self._host)
+        answer = await self._actor.ask("subscribe", subscription_of(self._actor.member, self._coordinator.bootstrap))
+        if not answer.ok:
+            raise ValueError(f"{self.name} can't subscribe so: {answer.body.get('message') or answer.unimplemented or answer.error}")
+
+    async def _host(self, task_status: trio.TaskStatus[None]) -> None:
+        subject = ReferenceSubject(run_shim, is_virtual=False)
+        async with subject.member(self.name, self._actor, _Loopback(), alone=True, seed=len(self.name)) as handle:
+            self._actor.greet(handle)
+            task_status.started()
+            await self._actor.ended.wait()
+
+
+class _Loopback:
+    """The way of a member over real sockets."""
+
+    addresses = ()
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await trio.open_tcp_stream(host, port)
+
+
+class GroupproofGroup:
+    """The group that the marker names (`g`), and the reference members that were added to it."""
+
+    def __init__(self, coordinator: GroupproofCoordinator) -> None:
+        self.coordinator = coordinator
+        self.name = coordinator.group_name
+        self.members: dict[str, GroupproofMember] = {}
+        self._numbers = itertools.count(1)
+
+    @classmethod
+    def of(cls, coordinator: GroupproofCoordinator) -> GroupproofGroup:
+        return cls(coordinator)
+
+    def add(self, name: str | None = None, *, stepping: bool = False, **settings: Any) -> GroupproofMember:
+        """Add a member and return at once; `settings` are the fields of the shim contract's `subscribe`, `name` is its client id.
+
+        It subscribes to the marker's topics, and offers the assignor by which the group is assigned now. With `stepping` it waits before each request of the group for `step`.
+        """
+        name = name or f"reference-{next(self._numbers)}"
+        if name in self.members:
+            raise ValueError(f"{name!r} is in use; a member has a name of its own")
+        topics = list(self.coordinator.stand.served.topics)
+        member = GroupproofMember(self, name, {"group": self.name, "topics": topics, "assignors": self._assignors(), **settings})
+        if stepping:
+            member.hold_steps()
+        self.coordinator.stand.submit(member.begin).result(WITHIN_S)
+        self.members[name] = member
+        return member
+
+    def _assignors(self) -> list[str]:
+        chosen = view.protocol_name if (view := self.view) is not None else None
+        return [chosen] if chosen in ASSIGNORS else list(EAGER)
+
+    @property
+    def view(self) -> GroupView | None:
+        """Return the group as its coordinator knows it now."""
+        return self.coordinator.group(self.name)
+
+    @property
+    def assignments(self) -> dict[str, set[tuple[str, int]]]:
+        """Return who owns what, by client id, as the coordinator last gave it."""
+        view = self.view
+        members = view.members if view is not None else ()
+        return {each.client_id: set(decode_assignment(each.assignment).partitions) if each.assignment else set() for each in members}
+
+    def wait_until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
+        """Return when the group is Stable and nobody waits; raise `AssertionError` when it does not come to that in time.
+
+        `members` are the client ids of all who shall be in it, or their number: of one's own application and `a`, a number of 1 says either.
+        """
+        return self.coordinator.stand.done(self._settling(members, within_s), "groupproof_group.until_stable(…)")
+
+    async def until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
+        """Wait likewise in a test on asyncio or trio."""
+        return await self.coordinator.stand.awaited(self._settling(members, within_s))
+
+    def _settling(self, members: Wanted, within_s: float) -> Callable[[], Awaitable[GroupView]]:
+        async def settled() -> GroupView:
+            with trio.move_on_after(within_s):
+                while True:
+                    view: GroupView | None = self.coordinator.cluster.view(self.name)
+                    if view is not None and _is_settled(view, members):
+                        return view
+                    await trio.sleep(LOOK_S)
+            view = self.coordinator.cluster.view(self.name)
+            now = "nobody is in it" if view is None else f"it is {view.state} in generation {view.generation} with {_counted(view)}"
+            wanted = (
+                "" if members is None else f" with {members} members" if isinstance(members, int) else f" with {', '.join(sorted(_names(members)))}"
+            )
+            tail = self.coordinator.trace.tail()
+            raise AssertionError(f"group {self.name!r} was not Stable{wanted} within {within_s:g} s: {now}; the last that was seen:\n{tail}")
+
+        return settled
+
+    def __enter__(self) -> GroupproofGroup:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Members end with the coordinator's loop; a test that wants their goodbye closes them."""
+
+
+def _is_settled(view: GroupView, members: Wanted) -> bool:
+    parked = any(each.parked for each in view.members)
+    return view.state is GroupState.STABLE and not parked and _are_all(view, members)
+
+
+def _are_all(view: GroupView, members: Wanted) -> bool:
+    if members is None:
+        return True
+    if isinstance(members, int):
+        return len(view.members) == members
+    return sorted(each.client_id for each in view.members) == sorted(_names(members))
+
+
+def _names(members: Collection[str]) -> list[str]:
+    return [members] if isinstance(members, str) else list(members)
+
+
+def _counted(view: GroupView) -> str:
+    names = ", ".join(sorted(each.client_id for each in view.members))
+    return f"{len(view.members)} members{f' ({names})' if names else ''}"

@@ -1,0 +1,84 @@
+"""A commission: what a session asks for, resolved against the catalogue and the registries. The same in every process of a session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from groupproof.clients.registry.registered_clients import UnknownClient, WrongPairing, check_profile, resolve
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.commands.base.certification import as_folder
+from groupproof.harness.commands.base.options import NEWEST_PROFILE
+from groupproof.harness.commands.pytest_plugin.pytest_options import Wishes
+from groupproof.harness.judging.summary.expectations import Expectations, load
+from groupproof.harness.judging.summary.run_summary import SubjectInfo
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.model.selection import select
+from groupproof.harness.reports.output_folder import check_output
+from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.subjects.brokers.broker_providers import subject_named
+from groupproof.harness.subjects.client_registry import check_profile_name
+
+__all__ = ["Commission"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commission:
+    """What is to be run; `cases` are those that may become items, before pytest selects among them."""
+
+    wishes: Wishes
+    cases: tuple[Case, ...]
+    expectations: Expectations
+
+    @classmethod
+    def of(cls, wishes: Wishes, patterns: Sequence[str] = ()) -> Commission:
+        """Take the cases that `patterns` name where there are any. Raise `WrongUsage` for what is wrong before anything runs."""
+        if wishes.profile is not None:
+            check_profile_name(wishes.profile)
+        _check_subject(wishes)
+        if wishes.output is not None:
+            check_output(wishes.output)
+        catalogue = cases_of(wishes.side)
+        cases = select(catalogue, only=patterns or wishes.only, skip=wishes.skip, level=wishes.level)
+        if patterns and wishes.only:
+            wanted = {case.id for case in select(catalogue, only=wishes.only)}
+            cases = [case for case in cases if case.id in wanted]
+        known = tuple(known for path in wishes.expect for known in load(path).known)
+        return cls(wishes=wishes, cases=tuple(cases), expectations=Expectations(known=known))
+
+    @property
+    def profile(self) -> str:
+        """Return the profile that a client is judged by."""
+        return self.wishes.profile or NEWEST_PROFILE
+
+    def order(self, cases: Sequence[Case], *, profile: str, jobs: int, shipped: Path | None) -> Order:
+        """Return the order for `cases`; `shipped` are the known failures of the subject where the user names no others."""
+        wishes = self.wishes
+        return Order(
+            cases=cases,
+            profile=profile,
+            level=wishes.level,
+            seed=wishes.seed,
+            jobs=jobs,
+            command=["pytest", *sys.argv[1:]],
+            timeout_s=wishes.timeout_s,
+            fail_on=wishes.fail_on,
+            expectations=self.expectations if wishes.expect or shipped is None else load(shipped),
+        )
+
+    def output(self, subject: SubjectInfo) -> Path:
+        """Return where the report goes."""
+        return self.wishes.output or Path("reports") / as_folder(f"{subject.name}-{subject.version}" if subject.version else str(subject.spec))
+
+
+def _check_subject(wishes: Wishes) -> None:
+    if wishes.side == "coordinator":
+        subject_named(wishes.named, profile=wishes.profile)
+    elif not wishes.program:
+        try:
+            check_profile(resolve(wishes.named), wishes.profile or NEWEST_PROFILE)
+        except (UnknownClient, WrongPairing) as error:
+            raise WrongUsage(f"{error}; a program that speaks the shim contract is written with its arguments: 'python shim.py'") from error

@@ -1,0 +1,145 @@
+"""A reference cluster in a loop of its own, in a thread of its own, so that a test may be synchronous, or run on asyncio or trio.
+
+What is asked of it is done in that thread. Who waits for something that a client in his own loop must do first has to wait there: `done` is for
+synchronous tests and refuses inside a loop, `awaited` is for the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import sniffio
+import trio
+
+from groupproof.coordinator.broker.serve import Serving, serve
+from groupproof.protocol.trace import Recorder
+
+__all__ = ["Served", "Stand"]
+
+_Got = TypeVar("_Got")
+
+START_S: Final = 30.0
+CALL_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What is served; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions, each filled with `records`."""
+
+    profile: str = "kafka-4.1"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    topics: Mapping[str, int] = field(default_factory=lambda: {"t": 2})
+    records: int = 20
+    brokers: int = 1
+
+
+class Stand:
+    """Serves from its making until `close`; raises what a wrong profile or setting raises."""
+
+    serving: Serving
+    nursery: trio.Nursery
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        began = time.monotonic()
+        self.recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), run="pytest")
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._up: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, name="groupproof coordinator", daemon=True)
+        self._thread.start()
+        self._up.result(START_S)
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._main)
+        except BaseException as error:
+            if not self._up.done():
+                self._up.set_exception(_alone(error))
+
+    async def _main(self) -> None:
+        async with trio.open_nursery() as self.nursery:
+            served = self.served
+            self.serving = await self.nursery.start(
+                partial(
+                    serve,
+                    ports=(0,) * served.brokers,
+                    profile=served.profile,
+                    settings=served.settings,
+                    topics=served.topics,
+                    records=served.records,
+                    recorder=self.recorder,
+                )
+            )
+            self._token = trio.lowlevel.current_trio_token()
+            self._up.set_result(None)
+
+    def close(self) -> None:
+        """End everything here, and return when it has ended."""
+        if self._token is not None:
+            with suppress(trio.RunFinishedError):
+                self._token.run_sync_soon(lambda: self.nursery.cancel_scope.cancel())
+        self._thread.join(CALL_S)
+
+    def call(self, do: Callable[[], _Got]) -> _Got:
+        """Do something in the stand's thread that takes no time, and return what it returns."""
+
+        async def at_once() -> _Got:
+            return do()
+
+        return self.submit(at_once).result(CALL_S)
+
+    def submit(self, do: Callable[[], Awaitable[_Got]]) -> Future[_Got]:
+        """Begin something in the stand's loop; one that is left alone goes on there."""
+        future: Future[_Got] = Future()
+        assert self._token is not None
+        self._token.run_sync_soon(self.nursery.start_soon, self._carry, do, future)
+        return future
+
+    async def _carry(self, do: Callable[[], Awaitable[_Got]], future: Future[_Got]) -> None:
+        try:
+            got = await do()
+        except Exception as error:
+            future.set_exception(error)
+        except BaseException:
+            future.cancel()
+            raise
+        else:
+            future.set_result(got)
+
+    def done(self, do: Callable[[], Awaitable[_Got]], instead: str) -> _Got:
+        """Wait for something in a synchronous test; raise `RuntimeError` inside a loop, which could do nothing meanwhile."""
+        if _loop() is not None:
+            raise RuntimeError(f"this would stop the {_loop()} loop that the test runs in, and its clients with it: await {instead} in its place")
+        return self.submit(do).result()
+
+    async def awaited(self, do: Callable[[], Awaitable[_Got]]) -> _Got:
+        """Wait for something in a test on asyncio or trio, whose loop goes on meanwhile."""
+        future = self.submit(do)
+        if _loop() == "asyncio":
+            return await asyncio.wrap_future(future)
+        over, token = trio.Event(), trio.lowlevel.current_trio_token()
+        future.add_done_callback(lambda _: token.run_sync_soon(over.set))
+        await over.wait()
+        return future.result()
+
+
+def _loop() -> str | None:
+    """Return which library's loop runs in this thread."""
+    try:
+        return sniffio.current_async_library()
+    except sniffio.AsyncLibraryNotFoundError:
+        return None
+
+
+def _alone(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,135 @@
+"""One session of pytest with cases in it: they are collected, run by one engine a process, and reported once."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from groupproof.harness.commands.pytest_plugin.case_queue import Alone, Engine, Shared
+from groupproof.harness.commands.pytest_plugin.items import NODE, CaseItem, Cases
+from groupproof.harness.commands.pytest_plugin.outcome_text import Saying, saying_of
+from groupproof.harness.commands.pytest_plugin.pytest_options import wishes_of
+from groupproof.harness.commands.pytest_plugin.run_plan import Commission
+from groupproof.harness.commands.pytest_plugin.session_end import Closing, closed
+from groupproof.harness.commands.pytest_plugin.xdist_shares import Folder
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import Trouble
+
+__all__ = ["CaseSession"]
+
+_FOLDER: Final = "groupproof_folder"
+
+
+@dataclass(slots=True, eq=False)
+class CaseSession:
+    """What one process of the session does for the cases. `folder` is where the workers of xdist meet, `worker` which of how many this one is."""
+
+    config: pytest.Config
+    commission: Commission
+    folder: Path | None = None
+    worker: tuple[int, int] | None = None
+    engine: Engine | None = None
+    closing: Closing | None = None
+    _cases: tuple[Case, ...] = ()
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> CaseSession:
+        """Raise `UsageError` for wrong usage."""
+        patterns = _taken(config)
+        try:
+            commission = Commission.of(wishes_of(config), patterns)
+        except Trouble as error:
+            raise pytest.UsageError(f"groupproof: {error}") from error
+        workerinput: dict[str, Any] | None = getattr(config, "workerinput", None)
+        if workerinput is None:
+            return cls(config, commission)
+        folder, name = Path(workerinput[_FOLDER]), str(workerinput["workerid"])
+        if config.getoption("dist", "no") == "each":
+            folder = folder / name
+            folder.mkdir()
+            return cls(config, commission, folder, (0, 1))
+        return cls(config, commission, folder, (int("".join(filter(str.isdigit, name)) or 0), int(workerinput["workercount"])))
+
+    # Collecting
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Have the cases stand beside the files of the session."""
+        report = yield
+        if isinstance(collector, pytest.Session) and report.passed:
+            report.result = [*report.result, Cases.made(collector, self.commission.cases, self.told)]
+        return report
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        selected = {item.case.id for item in session.items if isinstance(item, CaseItem)}
+        self._cases = tuple(case for case in self.commission.cases if case.id in selected)
+
+    # Running
+
+    def told(self, case: Case) -> Saying:
+        """Return what the item of `case` says, once it can; the first that asks sets the cases going."""
+        if self.engine is None:
+            self.engine = self._engine()
+        result = self.engine.wait(case)
+        subject = self.engine.subject
+        output = None if subject is None else self.commission.output(subject)
+        return saying_of(result, output, self.commission.wishes.fail_on, runs_xfail=bool(self.config.getoption("runxfail")))
+
+    def _engine(self) -> Engine:
+        if self.folder is None or self.worker is None:
+            return Alone(self.commission, self._cases)
+        number, workers = self.worker
+        return Shared(self.commission, self._cases, Folder(self.folder), worker=number, workers=workers)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of xdist where the workers meet."""
+        if self.folder is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="groupproof-pytest-"))
+        node.workerinput[_FOLDER] = str(self.folder)
+
+    # Reporting
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """End what still runs; the session's own process writes the report of all."""
+        if self.engine is not None:
+            self.engine.stop()
+        if self.worker is not None:
+            self._hand_over()
+            return
+        self.closing = closed(self.commission, self._cases, self.engine, self.folder)
+        if self.closing is not None and self.closing.is_vacuous and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _hand_over(self) -> None:
+        """Tell the session's own process which cases were selected: it collects none itself."""
+        assert self.folder is not None
+        Folder(self.folder).put("selected", [case.id for case in self._cases])
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.closing is not None:
+            self.closing.tell(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing behind, however the session has ended."""
+        if self.engine is not None:
+            self.engine.stop()
+        if self.worker is None and self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _taken(config: pytest.Config) -> list[str]:
+    """Take the node ids of cases out of the arguments, which pytest would look for among files, and return what they name."""
+    own = [argument for argument in config.args if argument.partition("::")[0] == NODE and not (config.invocation_params.dir / argument).exists()]
+    if not own:
+        return []
+    config.args[:] = [argument for argument in config.args if argument not in own]
+    named = [argument.partition("::")[2] for argument in own]
+    return [] if "" in named else named

@@ -1,0 +1,126 @@
+"""The end of a session with cases: what all of its processes have run is summed up, written as one report, and told in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from groupproof.harness.commands.pytest_plugin.background_run import summed_up
+from groupproof.harness.commands.pytest_plugin.case_queue import Alone, Engine
+from groupproof.harness.commands.pytest_plugin.run_plan import Commission
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, About, Ended, Folder, Told
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.reports.report_writer import write_report
+from groupproof.harness.running.runs.whole_run import Outcome
+
+__all__ = ["Closing", "closed"]
+
+_COLOURS: Final = {"PASSED": {"green": True}, "FAILED": {"red": True}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """What a session came to. `trouble` says why there is no report, or none on disk."""
+
+    outcome: Outcome | None
+    output: Path | None
+    trouble: str = ""
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Tell whether nothing reached a verdict, which is never a pass."""
+        return self.outcome is not None and self.outcome.summary.grade == "NO_VERDICT" and bool(self.outcome.summary.results)
+
+    def tell(self, terminal: pytest.TerminalReporter) -> None:
+        """Print the closing lines: tolerated deviations, what is stale, the grade, and where the report lies."""
+        terminal.section("groupproof")
+        if self.outcome is not None:
+            for line in _lines(self.outcome):
+                terminal.write_line(line)
+            grade = self.outcome.summary.grade
+            terminal.write(grade, bold=True, **_COLOURS.get(grade, {"yellow": True}))
+            terminal.write_line(f"  {_subject(self.outcome)}")
+        if self.trouble:
+            terminal.write_line(self.trouble, red=True)
+        elif self.output is not None:
+            terminal.write_line(f"report: {self.output / 'report.html'}")
+
+
+def closed(commission: Commission, cases: Sequence[Case], engine: Engine | None, folder: Path | None) -> Closing | None:
+    """Sum up and write the report; None where no case was run."""
+    told, abouts, troubles, cases = _gathered(commission, cases, engine, folder)
+    if not abouts:
+        return Closing(outcome=None, output=None, trouble=f"no report: {troubles[0]}") if troubles else None
+    known = {case.id: case for case in cases}
+    results = [each.result(known[each.case]) for each in told if each.case in known]
+    outcome = summed_up(commission, cases, _together(abouts), results)
+    output = commission.output(outcome.summary.subject)
+    try:
+        write_report(outcome.summary, output)
+    except Trouble as error:
+        return Closing(outcome=outcome, output=None, trouble=f"no report: {error}")
+    return Closing(outcome=outcome, output=output)
+
+
+_Gathered = tuple[Sequence[Told], list[About], list[Trouble], Sequence[Case]]
+
+
+def _gathered(commission: Commission, cases: Sequence[Case], engine: Engine | None, folder: Path | None) -> _Gathered:
+    """Return what was told, by whom, what went wrong, and which cases were selected: by this process or by the workers of xdist."""
+    if folder is None:
+        running = engine.running if isinstance(engine, Alone) else None
+        if running is None:
+            return [], [], [], cases
+        return list(running.told.values()), [running.about] if running.about else [], [running.trouble] if running.trouble else [], cases
+    met = [Folder(each) for each in (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))]
+    ended: list[Ended] = [each for where in met for each in where.everything(ENDED)]
+    selected = {id for where in met for id in where.get("selected") or ()}
+    chosen = [case for case in commission.cases if case.id in selected]
+    told = [next((each for where in met if (each := where.told(case.id, whole=True)) is not None), None) for case in chosen]
+    return (
+        [each for each in told if each is not None],
+        [each.about for each in ended if each.about],
+        [each.trouble for each in ended if each.trouble],
+        chosen,
+    )
+
+
+def _together(abouts: Sequence[About]) -> About:
+    """Return several runs side by side as one: from the first's beginning, for as long as the longest took, with all jobs."""
+    first = min(abouts, key=lambda each: each.started)
+    end = max(each.started.timestamp() + each.duration_s for each in abouts)
+    lag = max(each.environment.get("lag_ms_worst", 0.0) for each in abouts)
+    return replace(
+        first,
+        jobs=sum(each.jobs for each in abouts),
+        duration_s=end - first.started.timestamp(),
+        environment={**first.environment, "lag_ms_worst": lag, "processes": len(abouts)},
+        gave_up=next((each.gave_up for each in abouts if each.gave_up), None),
+    )
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    run = outcome.summary
+    for each in run.cases:
+        if each.verdict is Verdict.NON_STRICT:
+            yield f"NON_STRICT {each.case.id}: {each.result.ruling.observed}"
+    for stale in run.settled.stale:
+        yield f"stale expectation: {stale}"
+    if run.run.interrupted:
+        yield f"interrupted; {len(run.unreached)} cases were not reached"
+    if outcome.gave_up is not None:
+        yield f"given up: {outcome.gave_up}"
+    if outcome.left_out:
+        yield f"a selection makes no grade: {outcome.left_out} cases that level {run.run.level} requires were left out"
+
+
+def _subject(outcome: Outcome) -> str:
+    run = outcome.summary
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in run.totals.items() if count)
+    return f"{run.subject.title} by {run.suite.profile} in {run.run.duration_s:.1f} s: {counts or 'no case'}"

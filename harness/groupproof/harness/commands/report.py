@@ -1,0 +1,101 @@
+"""`groupproof report DIR…`: merge runs into one matrix, the shards of a run into one report, or many runs into one history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from groupproof.harness.judging.summary.run_summary import RunSummary
+    from groupproof.harness.running.runs.shard_merge import Joined, Named
+
+__all__ = ["command"]
+
+
+@click.command(name="report", short_help="Merge runs into a matrix or a history; join shards.")
+@click.argument("dirs", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--output", type=click.Path(path_type=Path), default=Path("reports"), show_default=True, metavar="DIR", help="Where the pages go.")
+@click.option("--history", is_flag=True, help="Write history.html instead: each subject's releases in their order, and when each case moved.")
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), metavar="REPORT", help="Hold the joined shards against an earlier report.json, as certify does."
+)
+def command(dirs: tuple[Path, ...], output: Path, *, history: bool, baseline: Path | None) -> int:
+    """Merge the reports in the folders DIR into one matrix, cases by subjects.
+
+    The shards of a run (certify --shard) are joined first, into one report in OUTPUT/NAME-RELEASE, and the exit code is that of the whole run.
+    """
+    from groupproof.harness.model.report_json import read_report
+    from groupproof.harness.reports.pages.history import HISTORY, write_history
+    from groupproof.harness.reports.pages.matrix import MATRIX, write_matrix
+    from groupproof.harness.running.runs.shard_merge import is_shard, sets_of
+
+    named = [(path, read_report(path)) for path in dirs]
+    sets = sets_of(named)
+    if baseline is not None and len(sets) != 1:
+        raise click.UsageError("--baseline is for the shards of one run; certify takes it for a run that is whole")
+    joined = [_joined(each, output, baseline) for each in sets]
+    whole = [*(folder for folder, _ in joined), *(path for path, report in named if not is_shard(report))]
+    if history:
+        write_history(whole, output)
+        click.echo(f"history: {output / HISTORY}")
+    else:
+        write_matrix(whole, output)
+        click.echo(f"matrix: {output / MATRIX}")
+    return _gravest([code for _, code in joined])
+
+
+def _joined(shards: list[Named], output: Path, baseline: Path | None) -> tuple[Path, int]:
+    """Write the report of a run in shards; return its folder and the run's exit code."""
+    from rich.console import Console
+
+    from groupproof.harness.cases.catalogue import cases_of
+    from groupproof.harness.commands.base.run_end import print_summary
+    from groupproof.harness.judging.summary.exit_codes import ending_of
+    from groupproof.harness.reports.report_writer import write_report
+    from groupproof.harness.running.runs.shard_merge import join
+    from groupproof.harness.running.runs.whole_run import Outcome
+
+    joined = join(shards)
+    run = joined.run if baseline is None else _against(joined.run, baseline)
+    folder = output / _folder(run)
+    write_report(run, folder)
+    code = max(ending_of(run, cases_of(run.subject.side)), 2 if joined.missing else 0, key=_GRAVITY.index)
+    print_summary(Console(highlight=False), Outcome(summary=run, exit_code=code), folder)
+    _tell_missing(joined)
+    return folder, code
+
+
+_GRAVITY = (0, 2, 4, 1, 3, 5, 130)
+
+
+def _tell_missing(joined: Joined) -> None:
+    if joined.missing:
+        click.echo(f"not among the reports: shard {', '.join(map(str, joined.missing))}")
+
+
+def _against(run: RunSummary, path: Path) -> RunSummary:
+    from groupproof.harness.cases.catalogue import cases_of
+    from groupproof.harness.judging.summary.baseline import Baseline, Wanted
+    from groupproof.harness.judging.summary.exit_codes import held_against
+    from groupproof.harness.model.errors import WrongUsage
+    from groupproof.harness.model.report_json import read_report
+
+    baseline, catalogue = Baseline.of(read_report(path), str(path)), cases_of(run.subject.side)
+    if baseline.side != run.subject.side:
+        raise WrongUsage(f"{path} is the report of a {baseline.side}, and tells nothing of a {run.subject.side}; name one of the same side")
+    wanted = Wanted(level=run.run.level, existing=frozenset(case.id for case in catalogue), selected=frozenset(case.id for case in run.selected))
+    return held_against(run, baseline, wanted, catalogue)
+
+
+def _folder(run: RunSummary) -> str:
+    from groupproof.harness.commands.base.certification import as_folder
+    from groupproof.harness.commands.base.options import NEWEST_PROFILE
+
+    profile = "" if run.suite.profile == NEWEST_PROFILE else f"-{run.suite.profile}"
+    return as_folder("-".join(filter(None, (run.subject.name, run.subject.version))) + profile)
+
+
+def _gravest(codes: list[int]) -> int:
+    return max(codes, key=_GRAVITY.index, default=0)

@@ -1,0 +1,46 @@
+"""`groupproof shim check`: validate a shim, strictly, while writing it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from groupproof.harness.commands.base.command_tree import Group
+from groupproof.harness.commands.base.options import ProgramCommand, program_of
+
+__all__ = ["check", "group"]
+
+_BROKEN = 4
+
+group = Group("shim", {"check": "groupproof.harness.commands.shim:check"}, "Help to write a shim.")
+
+
+@click.command(cls=ProgramCommand)
+@click.argument("subject", required=False)
+@click.option(
+    "--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Keep the trace there: what was said, and the frames."
+)
+@click.pass_context
+def check(ctx: click.Context, /, subject: str | None, output: Path | None) -> int:
+    """Put the shim behind -- (or that of a registered SUBJECT) through every command, and name each problem in a line.
+
+    Exits with 0 when there is none, and with 4 otherwise. What the shim's client does on the wire is for `certify client` to judge.
+    """
+    program = program_of(ctx)
+    if (subject is None) == (not program):
+        raise click.UsageError("write the shim's command line behind -- (shim check -- python shim.py)", ctx)
+    from groupproof.harness.running.shim_check.shim_check import ShimCheck
+    from groupproof.harness.subjects.client_registry import shim_of
+    from groupproof.harness.subjects.shims.shim_process import Program
+
+    started = Program(argv=program) if subject is None else shim_of(subject, lambda line: click.echo(line, err=True))
+    checked = ShimCheck(started, say=click.echo)
+    problems = checked.run()
+    if output is not None:
+        click.echo(f"trace: {checked.write_trace(output)}")
+    if not problems:
+        click.echo("no problem found" if not checked.theirs else "no problem of the shim found; its client did not come as far as it should")
+        return 0
+    click.echo(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}")
+    return _BROKEN

@@ -1,0 +1,95 @@
+"""`groupproof tap`: between any clients and any broker; records every frame, injects faults, and with `--judge` judges both sides."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from groupproof.harness.commands.work.tap_server import Tap, Tapped, Tapping
+
+__all__ = ["command"]
+
+
+@click.command(name="tap", short_help="Record, strike, judge what passes to a broker.")
+@click.option("--upstream", metavar="HOST:PORT[,…]", required=True, help="The brokers behind the tap; the others are learned from these.")
+@click.option("--judge", is_flag=True, help="Judge the clients, and where their whole history was seen the coordinator, and report on exit.")
+@click.option("--profile", metavar="P", help="The upstream's release.  [default: the newest that its ApiVersions match]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The first broker's port, the others follow it.  [default: free ones]")
+@click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
+@click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers).")
+@click.option(
+    "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach the upstream (TLS, SASL), as Kafka's own clients have it."
+)
+@click.option(
+    "--fault", "faults", metavar="FILE|WORDS", multiple=True, help="A fault: a JSON file, or words as in Heartbeat,nth=3,answer=27; repeatable."
+)
+@click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where trace and report go.  [default: reports/tap]")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
+def command(
+    *,
+    upstream: str,
+    judge: bool,
+    profile: str | None,
+    port: int,
+    bind: str,
+    advertise: str | None,
+    properties: Path | None,
+    faults: tuple[str, ...],
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Stand between any clients and any broker until Ctrl-C: clients connect to the printed address as if it were the broker's.
+
+    Every frame goes on untouched but for the addresses of brokers in answers, so that clients keep coming through. What is seen is
+    written to trace.ndjson in the output folder. With --judge, 1 says on exit that a side broke the protocol, 2 that none joined.
+    """
+    from groupproof.harness.commands.work.tap_server import Tap
+    from groupproof.harness.reports.output_folder import check_output
+    from groupproof.harness.subjects.brokers.broker_providers import addressed
+    from groupproof.harness.subjects.tap.fault_syntax import faults_of
+
+    if as_json and not judge:
+        raise click.UsageError("--json is for the report of --judge; add it")
+    if profile is not None:
+        from groupproof.harness.subjects.client_registry import check_profile_name
+
+        check_profile_name(profile)
+    addresses, security = addressed(upstream, properties)
+    output = output or Path("reports", "tap")
+    check_output(output)
+    tap = Tap(
+        upstream=addresses, security=security, host=bind, port=port, advertise=advertise, profile=profile, faults=faults_of(faults), judged=judge,
+        output=output,
+    )  # fmt: skip
+    tapped = tap.run(lambda now: _announce(now, upstream, judge=judge, quiet=as_json))
+    return _told(tapped, tap, output, as_json=as_json)
+
+
+def _announce(tapping: Tapping, upstream: str, *, judge: bool, quiet: bool) -> None:
+    """Print where to connect; a program that started us reads the first line."""
+    click.echo(f"bootstrap.servers={tapping.bootstrap}", err=quiet)
+    click.echo(
+        f"{len(tapping.met.brokers)} brokers of {tapping.met.profile} behind {upstream}; Ctrl-C ends it{' and judges' if judge else ''}", err=True
+    )
+
+
+def _told(tapped: Tapped, tap: Tap, output: Path, *, as_json: bool) -> int:
+    from groupproof.harness.commands.serve import report_watched
+    from groupproof.harness.commands.work.judging_server import summed_up
+    from groupproof.harness.commands.work.tap_server import TRACE
+
+    for name, times in tapped.delivered.items():
+        click.echo(f"fault {name}: {f'took effect {times} times' if times != 1 else 'took effect once'}", err=as_json)
+    click.echo(f"trace: {output / TRACE}", err=as_json)
+    if not tap.judged:
+        return 0
+    if tapped.served.is_cut:
+        click.echo("groupproof: more was seen than is kept; only the first part was judged", err=True)
+    for each in tapped.unjudged:
+        click.echo(str(each), err=as_json)
+    nobody = "no group could be judged" if tapped.unjudged else "nobody spoke of a group"
+    return report_watched(summed_up(tapped.served, tapped, ["groupproof", *sys.argv[1:]]), output, as_json=as_json, nobody=nobody)

@@ -1,0 +1,132 @@
+"""`groupproof trace check FILE…`: judge recorded traces again. What explains and imports traces is in modules of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from groupproof.harness.commands.base.command_tree import PLUGIN, Group
+from groupproof.harness.running.plugins import TRACE_COMMANDS
+
+if TYPE_CHECKING:
+    from groupproof.harness.judging.case_result import CaseResult, Play
+
+__all__ = ["check", "group"]
+
+group = Group(
+    "trace",
+    {
+        "check": "groupproof.harness.commands.trace:check",
+        "explain": "groupproof.harness.commands.trace_explain:command",
+        "import": "groupproof.harness.commands.trace_import:command",
+        "watch": PLUGIN,
+    },
+    "Work on recorded traces, and on what brokers, clients and networks recorded.",
+    plugins=TRACE_COMMANDS,
+)
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--engine",
+    type=click.Choice(["process", "spark"]),
+    default="process",
+    show_default=True,
+    help="Judge here, or by a Spark job; the verdicts are the same.",
+)
+@click.option("--master", "url", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
+@click.option(
+    "--meters", "metered", is_flag=True, help="Show what each trace cost: ownership overlap, unowned time, requests a rebalance, lost records."
+)
+def check(files: tuple[Path, ...], *, engine: str, url: str, as_json: bool, metered: bool) -> int:
+    """Judge the traces in FILEs (or folders of them) again, by the cases that they name; of others, what is illegal or unsafe.
+
+    FILEs are NDJSON or Parquet, also as Spark writes it in folders by run and group. What was seen live is judged as it is read, group by group: its
+    members by the rules, and the group by the laws of groups.
+
+    1 says that a case FAILED, 2 that one is INCONCLUSIVE. Repetitions (trace-2.ndjson, …) are judged together with the first run.
+    """
+    from groupproof.harness.judging.summary.grade import Counted, exit_code
+
+    if metered and engine == "spark":
+        raise click.UsageError("--meters goes with --engine process")
+    results = _with_meters(files) if metered else _checked(files, engine, url)
+    if as_json:
+        click.echo(json.dumps([_row(each, metered=metered) for each in results], ensure_ascii=False, indent=1))
+    else:
+        for each in results:
+            click.echo("\n".join(_lines(each, metered=metered)))
+    counted = [Counted(case=each.case, verdict=each.ruling.verdict, goodbye=each.ruling.goodbye) for each in results]
+    return exit_code(counted, "PASSED" if results else "NO_VERDICT")
+
+
+def _with_meters(files: tuple[Path, ...]) -> list[CaseResult]:
+    """Return the results with the traces that they rest on, which meters read."""
+    from groupproof.harness.cases.catalogue import CASES
+    from groupproof.harness.judging.case_checkers import UNIVERSAL
+    from groupproof.harness.running.rejudge import read_traces, rejudged
+
+    return rejudged(read_traces(files), CASES, UNIVERSAL)
+
+
+def _checked(files: tuple[Path, ...], engine: str, url: str) -> list[CaseResult]:
+    from groupproof.harness.cases.catalogue import CASES
+    from groupproof.harness.judging.case_checkers import UNIVERSAL
+    from groupproof.harness.running.plugins import CHECK_ENGINES, plugin
+    from groupproof.harness.running.trace_check import Checked, check_files
+    from groupproof.harness.running.trace_files import need_columns
+
+    if engine == "spark":
+        need_columns()
+        checked: Checked = plugin(CHECK_ENGINES, engine)(files, url=url)
+    else:
+        checked = check_files(files, CASES, UNIVERSAL)
+    if checked.duplicates or checked.displaced:
+        click.echo(
+            f"{checked.duplicates} observations were there twice, {checked.displaced} out of their place: each counts once, in its place", err=True
+        )
+    return checked.results
+
+
+def _row(result: CaseResult, *, metered: bool) -> dict[str, Any]:
+    ruling = result.ruling
+    meters = {"meters": [_figures(play) for play in result.plays]} if metered else {}
+    return {
+        "id": result.case.id,
+        "verdict": ruling.verdict.value,
+        "goodbye": ruling.goodbye.value,
+        "stability": ruling.stability,
+        "expected": ruling.expected,
+        "observed": ruling.observed,
+        "fingerprint": ruling.fingerprint or None,
+        **meters,
+    }
+
+
+def _figures(play: Play) -> dict[str, float]:
+    from groupproof.harness.judging.meters.all_meters import meters_of
+
+    return meters_of(play.trace).result()
+
+
+def _lines(result: CaseResult, *, metered: bool) -> list[str]:
+    from groupproof.harness.judging.summary.verdict_grounds import grounds_of
+
+    ruling = result.ruling
+    lines = [f"{ruling.verdict.value} {result.case.id} ({ruling.stability}); goodbye {ruling.goodbye.value}"]
+    lines += [f"  expected  {ruling.expected}"] if ruling.expected else []
+    lines += [f"  observed  {ruling.observed}"] if ruling.observed else []
+    lines += [f"  grounds   {grounds}"] if (grounds := grounds_of(ruling)) else []
+    return lines + (_table(result) if metered else [])
+
+
+def _table(result: CaseResult) -> list[str]:
+    from groupproof.harness.judging.meters.table import lines
+
+    runs = {f"run {number}": _figures(play) for number, play in enumerate(result.plays, 1)}
+    return [f"  {line}" for line in lines(runs)]

@@ -1,0 +1,1 @@
+"""What some commands do, apart from their options."""

@@ -1,0 +1,130 @@
+"""`groupproof diff` for two clients: the same cases against each, one after the other; what differs by verdict, and where their groups first went apart."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from rich.console import Console
+
+from groupproof.harness.commands.base.boundary import INTERRUPTED
+from groupproof.harness.commands.base.progress import watched
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.verdicts import Goodbye, Verdict
+from groupproof.harness.running.runs.client_run import Run
+from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.subjects.client_registry import Candidate
+from groupproof.protocol.trace import Trace
+
+__all__ = ["ClientDiff", "Differing", "differing", "moves_of"]
+
+DIVERGE = 1
+UNDECIDED = 2
+NEVER = "nothing more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differing:
+    """A case that two clients do not end alike: what was seen of each, and of each the first move of its group that the other's did not make, if any."""
+
+    case: str
+    first: CaseResult
+    second: CaseResult
+    moves: tuple[str, str] | None
+
+
+def differing(first: CaseResult, second: CaseResult) -> Differing | None:
+    """Compare the results of one case; None where verdict, goodbye and what was found are the same."""
+    if _ending(first) == _ending(second):
+        return None
+    pairs = itertools.zip_longest(*(moves_of(each.plays[0].trace) if each.plays else () for each in (first, second)), fillvalue=NEVER)
+    return Differing(case=first.case.id, first=first, second=second, moves=next(((one, other) for one, other in pairs if one != other), None))
+
+
+def _ending(result: CaseResult) -> tuple[Verdict, Goodbye, str]:
+    ruling = result.ruling
+    return (ruling.verdict, ruling.goodbye, ruling.observed if ruling.verdict is Verdict.INFORMATIONAL else ruling.fingerprint)
+
+
+def moves_of(trace: Trace) -> Iterator[str]:
+    """Yield the transitions of the group under test in words, without times and ids: its state, the generation, and by which rule."""
+    for seen in trace:
+        if seen.kind == "transition":
+            yield f"{seen.state_before or 'no group'} → {seen.state_after}, generation {seen.generation} ({seen.rule})"
+
+
+class ClientDiff:
+    """Runs `cases` against two clients. `go` returns the exit code; what differs is on stdout by then."""
+
+    def __init__(
+        self, candidates: tuple[Candidate, Candidate], cases: Sequence[Case], *, profile: str, seed: int, say: Callable[[str], None]
+    ) -> None:
+        self._candidates = candidates
+        self._cases = cases
+        self._profile = profile
+        self._seed = seed
+        self._say = say
+        self._is_interrupted = False
+
+    def go(self, console: Console, *, as_json: bool) -> int:
+        """Block until both are run; raise `Trouble` where a client cannot be had."""
+        first = self._run(self._candidates[0], console)
+        second = {} if self._is_interrupted else self._run(self._candidates[1], console)
+        both = [case.id for case in self._cases if case.id in first and case.id in second]
+        found = [each for case in both if (each := differing(first[case], second[case])) is not None]
+        if as_json:
+            click.echo(json.dumps([_json(each) for each in found], indent=1, ensure_ascii=False))
+        else:
+            self._print(found, both)
+        if found:
+            return DIVERGE
+        return INTERRUPTED if self._is_interrupted else UNDECIDED if len(both) < len(self._cases) else 0
+
+    def _run(self, candidate: Candidate, console: Console) -> Mapping[str, CaseResult]:
+        """Return what was reached, by case; without what the environment ended."""
+        command = ["groupproof", *sys.argv[1:]]
+        order = Order(cases=self._cases, profile=self._profile, level="info", seed=self._seed, jobs=candidate.jobs, command=command)
+        self._say(f"{_name(candidate)}: {len(self._cases)} cases")
+        with watched(console, len(self._cases)) as shown:
+            outcome = Run(candidate, order, say=shown.told, on_hello=lambda _: None).go()
+        if outcome.gave_up is not None:
+            self._say(f"{_name(candidate)}: {outcome.gave_up}")
+        self._is_interrupted = outcome.summary.run.interrupted
+        return {each.case.id: each for each in outcome.summary.results if each.trouble is None}
+
+    def _print(self, found: Sequence[Differing], both: Sequence[str]) -> None:
+        one, other = (_name(each) for each in self._candidates)
+        width = max(len(one), len(other))
+        for each in found:
+            click.echo(each.case)
+            for name, result, move in zip((one, other), (each.first, each.second), each.moves or ("", ""), strict=True):
+                click.echo(f"  {name:<{width}}  {_told(result)}")
+                if move:
+                    click.echo(f"  {'':<{width}}    went apart with  {move}")
+        missing = len(self._cases) - len(both)
+        rest = f", {missing} not carried out" if missing else ""
+        click.echo(f"{one} and {other}: {len(found)} of {len(self._cases)} cases differ{rest}")
+
+
+def _name(candidate: Candidate) -> str:
+    return candidate.words[0] if len(candidate.words) == 1 else candidate.name
+
+
+def _told(result: CaseResult) -> str:
+    ruling = result.ruling
+    goodbye = "" if ruling.goodbye is Goodbye.NONE else f" {ruling.goodbye.value}"
+    return f"{ruling.verdict.value}{goodbye}  {'' if ruling.verdict is Verdict.OK else ruling.observed}".rstrip()
+
+
+def _json(each: Differing) -> dict[str, Any]:
+    sides = {
+        name: {"verdict": result.ruling.verdict.value, "goodbye": result.ruling.goodbye.value, "observed": result.ruling.observed}
+        for name, result in (("first", each.first), ("second", each.second))
+    }
+    return {"case": each.case, **sides, "moves": each.moves}

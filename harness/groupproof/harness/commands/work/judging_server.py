@@ -1,0 +1,152 @@
+"""The reference coordinator on ports, for as long as somebody wants it, and the judgement of what connected to it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, Protocol
+
+import trio
+
+from groupproof.coordinator.broker.serve import CannotListen, Serving, serve
+from groupproof.coordinator.machine.settings import UnknownSetting
+from groupproof.coordinator.machine.variant import REFERENCE
+from groupproof.coordinator.planted.variants import variant_named
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.observed.observed_group import judge_live
+from groupproof.harness.judging.summary.grade import grade_of
+from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+from groupproof.harness.model.version import release
+from groupproof.harness.running.gc_pauses import rare_pauses
+from groupproof.harness.running.signals import mind_signals
+from groupproof.protocol.rules.profiles import UnknownProfile
+from groupproof.protocol.trace import Observation, Recorder, Trace
+
+__all__ = ["OBSERVATIONS_MAX", "Serve", "Served", "Watched", "summed_up"]
+
+OBSERVATIONS_MAX: Final = 500_000
+"""How much of what is seen is kept for judging; memory is bounded, and what comes later is served but not judged."""
+
+_GARBAGE: Final = (20_000, 20, 50)
+"""Objects before each round of the garbage collector: with Python's own numbers it takes a quarter of the time of a rebalance of 1,000 members,
+looking again and again at what a server keeps for as long as it runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What a server saw; `is_cut` says that it saw more than is kept."""
+
+    results: tuple[CaseResult, ...]
+    started: datetime
+    duration_s: float
+    is_cut: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Serve:
+    """What is served, and how; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions.
+
+    `reading` is one of DataLink's design, for its profiles.
+    """
+
+    host: str = "127.0.0.1"
+    ports: Sequence[int] = (0, 0)
+    advertise: str | None = None
+    profile: str = "kafka-4.1"
+    reading: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    topics: Mapping[str, int] = field(default_factory=dict)
+    records: int = 0
+    seed: int = 0
+    judged: bool = False
+    _trace: Trace = field(default_factory=list)
+    _is_cut: bool = False
+
+    def run(self, on_serving: Callable[[Serving], None]) -> Served:
+        """Serve until Ctrl-C or SIGTERM; raise `WrongUsage` for a wrong name and `BrokenEnvironment` for a port that can't be had."""
+        started, began = datetime.now(UTC), time.monotonic()
+        recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="serve", seed=self.seed)
+        if self.judged:
+            recorder.listen(self._keep)
+        try:
+            with rare_pauses(*_GARBAGE):
+                trio.run(self._main, recorder, on_serving)
+        except (CannotListen, UnknownSetting, UnknownProfile, ExceptionGroup) as error:
+            raise _trouble_of(error) from error
+        results = judge_live(self._trace, UNIVERSAL) if self.judged else []
+        return Served(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
+
+    def _keep(self, seen: Observation) -> None:
+        if len(self._trace) < OBSERVATIONS_MAX:
+            self._trace.append(seen)
+        else:
+            self._is_cut = True
+
+    async def _main(self, recorder: Recorder, on_serving: Callable[[Serving], None]) -> None:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(mind_signals, nursery.cancel_scope.cancel)
+            serving = await nursery.start(partial(self._serve, recorder))
+            on_serving(serving)
+
+    async def _serve(self, recorder: Recorder, task_status: trio.TaskStatus[Serving]) -> None:
+        await serve(
+            host=self.host,
+            ports=self.ports,
+            profile=self.profile,
+            settings=self.settings,
+            topics=self.topics,
+            records=self.records,
+            seed=self.seed,
+            recorder=recorder,
+            advertise=self.advertise,
+            variant=REFERENCE if self.reading is None else variant_named(self.reading),
+            task_status=task_status,
+        )
+
+
+class Watched(Protocol):
+    """What a report says of how something was watched."""
+
+    @property
+    def profile(self) -> str: ...
+
+    @property
+    def seed(self) -> int: ...
+
+
+def _trouble_of(error: Exception) -> Exception:
+    """Return by whose fault serving failed; what is neither a port's nor a name's is the kit's own, and comes out as it is."""
+    if isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        return _trouble_of(error.exceptions[0])
+    if isinstance(error, CannotListen):
+        return BrokenEnvironment(str(error))
+    return WrongUsage(str(error)) if isinstance(error, UnknownSetting | UnknownProfile) else error
+
+
+def summed_up(served: Served, serve: Watched, command: Sequence[str]) -> RunSummary:
+    """Return what was served as a run whose cases are the groups that were seen."""
+    names = sorted({seen.client for result in served.results for seen in result.plays[0].trace if seen.client is not None})
+    summary = RunSummary(
+        suite=SuiteInfo(version=release(), profile=serve.profile),
+        subject=SubjectInfo(name=", ".join(names) or "nobody", version=None, language=None, capabilities=(), spec="applications"),
+        run=RunInfo(
+            seed=serve.seed,
+            started=served.started.isoformat(timespec="seconds"),
+            duration_s=served.duration_s,
+            jobs=1,
+            command=list(command),
+            environment={"python": platform.python_version(), "platform": platform.platform(), "cpus": os.cpu_count() or 1},
+        ),
+        results=served.results,
+        grade="NO_VERDICT",
+        selected=[result.case for result in served.results],
+    )
+    # Whatever a live group shows, the catalogue's cases were not run; its grade speaks of the groups alone.
+    return replace(summary, grade=grade_of(summary.counted, [], "info"))

@@ -1,0 +1,256 @@
+"""What holds of any plan, however it was made: identities are given up for a reason only, and once everything is healed everyone settles.
+
+`plan`s that nobody wrote for a case of their own are judged by these beside the universal judges.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Iterator, Sequence
+from typing import Final
+
+from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, waited
+from groupproof.harness.judging.case_checkers.trace_queries import GROUP_REQUESTS, SLACK_MS, clients, given, instance_of, knew, moment, surfaced
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, Effect, Phase, Reaction, reaction
+from groupproof.protocol.trace import ExchangeId, Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
+
+__all__ = ["HEEDS_MS", "SETTLES_MS", "ends_up_a_member", "ids_are_given_up_for_a_reason", "refusals_are_heeded", "refused_ids_are_dropped"]
+
+SETTLES_MS: Final = 30_000
+"""Within which a group has settled after the healing: a ghost's session and a whole join phase of plans whose timeouts are ten seconds at most,
+and the longest backoff before a connection is tried again."""
+
+HEEDS_MS: Final = 2_000
+"""How long a client may heartbeat on with a membership that was refused, once its application polls again."""
+
+_SILENT_MS: Final = 8_000
+_REFUSALS: Final = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)
+_ALIVE = frozenset({ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS})
+# The answers by which every client counts its session; some count others too.
+_HEARD_BY = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT))
+_TITLES = frozenset(api.title for api in MEMBER_APIS)
+
+
+def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
+    """Judge that a member joins anew with the empty id only where it must: told that it is unknown, or out by its own doing.
+
+    Else its old id stays behind as a ghost, which holds its partitions until the session ends. An instance takes its own place and leaves none.
+    """
+    for client in clients(ev):
+        for join in ev.requests(Api.JOIN_GROUP, client, before=ev.closing):
+            held = [each for each in given(ev, client, before=join.seq) if each.generation >= 0]
+            if join.member or instance_of(join) or not held or held[-1].seen is not _last_given(ev, client, join):
+                continue
+            if any(not each.member for each in ev.requests(Api.JOIN_GROUP, client, after=held[-1].seen.seq, before=join.seq)):
+                continue  # it asks again without the id that it has given up before
+            after = _given_up_after(ev, client, held[-1].seen, join)
+            if after is not None:
+                requirement, what = after
+                claim = Claim(requirement=requirement, expected="The client joins again with the member id that it has.")
+                yield claim.tolerated(f"After {what} it joined again with the empty member id.", join)
+
+
+def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
+    return given(ev, client, before=join.seq)[-1].seen
+
+
+def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
+    """Return the requirement and the mishap after which `client` gave its id up; None where it may."""
+    heard, mishaps, held, without = since, list[Observation](), since, _asked_without_id(ev, client)
+    for seen in (each for each in ev.trace[since.seq + 1 : join.seq] if each.client == client):
+        if (seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title) or (seen.who == "kit" and seen.body.get("name") == "kill"):
+            return None
+        if seen.kind == "request" and seen.member and seen.member == since.member:
+            held = seen
+        elif seen.kind == "response" and seen.api in _TITLES:
+            # Who asks without the id has given it up already, or risks it: being unknown is no excuse then.
+            if _gives_up(seen) and seen.exchange_id not in without:
+                return None
+            heard = seen if seen.error in _ALIVE and seen.api in _HEARD_BY else heard
+            mishaps += [seen] if seen.error else []
+        elif seen.who == "link" and seen.body.get("name") == "closed":
+            mishaps.append(seen)
+    if not mishaps or elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0) or _was_away(ev, client, since, join):
+        return None
+    late = [seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps
+    bare = next(
+        (seen for seen in ev.trace[held.seq + 1 : join.seq] if seen.kind == "request" and seen.exchange_id in without and seen.client == client), None
+    )
+    # The id was given up before it was first left out: what came of that is no reason for it.
+    before = [seen for seen in late if bare is not None and seen.exchange_id not in without and knew(seen, bare)]
+    return _likeliest(before or late, without)
+
+
+def _asked_without_id(ev: Evidence, client: str) -> set[ExchangeId]:
+    """Return the requests that had to name the client's id and named none, by connection and correlation."""
+    sent = (seen for api in GROUP_REQUESTS if api is not Api.LEAVE_GROUP for seen in ev.requests(api, client))
+    return {seen.exchange_id for seen in sent if not seen.member}
+
+
+def _was_away(ev: Evidence, client: str, since: Observation, join: Observation) -> bool:
+    """Tell whether the application did not poll, or the process stood still, for so long that the client may have left the group by itself, whether it
+    could say so or not."""
+    limit, begun, is_paused = join.body.get("rebalance_timeout_ms", -1), None, False
+    for seen in (each for each in ev.trace[: join.seq] if each.client == client):
+        done = (seen.body.get("command") or seen.body.get("name")) if seen.who == "kit" else None
+        if done in ("pause", "freeze", "commit"):
+            begun, is_paused = begun or seen, is_paused or done != "commit"
+        elif begun is not None and (done in ("resume", "thaw") or (seen.who == "shim" and seen.body.get("name") == "answer" and not is_paused)):
+            if seen.seq > since.seq and elapsed_ms(begun, seen) >= limit:
+                return True
+            begun, is_paused = None, False
+    return begun is not None and elapsed_ms(begun, join) >= limit
+
+
+def _gives_up(answer: Observation) -> bool:
+    row = _row(answer)
+    return Effect.DROP_ID in row or Effect.RAISE in row
+
+
+def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
+    """Judge that an id that was refused as unknown is given up (CLIENT-33, CLIENT-48).
+
+    One JoinGroup with it after another request was refused costs a round trip: NON_STRICT. After JoinGroup itself refused it nobody would ever let it in.
+    """
+    for client, api in itertools.product(clients(ev), (Api.HEARTBEAT, Api.SYNC_GROUP, Api.JOIN_GROUP)):
+        for refused in ev.responses(api, client, before=ev.closing):
+            if refused.error != ErrorCode.UNKNOWN_MEMBER_ID or not (member := _named(ev, refused)) or _is_joining(ev, client, refused):
+                continue
+            join = next(ev.select("request", Api.JOIN_GROUP, client, after=refused.seq, before=ev.closing), None)
+            if join is not None and join.member == member and elapsed_ms(refused, join) > SLACK_MS:
+                claim = Claim(requirement=_row(refused).requirements[0], expected="An id that the coordinator does not know is given up.")
+                verdict = Verdict.FAILED if api is Api.JOIN_GROUP else Verdict.NON_STRICT
+                yield claim.found(verdict, f"It joined again with the member id that {api.title} was refused for.", join)
+
+
+def _named(ev: Evidence, answer: Observation) -> str:
+    """Return the member id that the request of an answer named; an answer that refuses it may name none."""
+    asked = (each for each in ev.select("request", client=answer.client, before=answer.seq) if each.exchange_id == answer.exchange_id)
+    return next((each.member or "" for each in asked), "")
+
+
+def _is_joining(ev: Evidence, client: str, at: Observation) -> bool:
+    """Tell whether a JoinGroup or SyncGroup was on its way when an answer came: it decides then, and not the answer."""
+    sent = [*ev.requests(Api.JOIN_GROUP, client, before=at.seq), *ev.requests(Api.SYNC_GROUP, client, before=at.seq)]
+    return any((answer := ev.answer(request)) is None or answer.seq > at.seq for request in sent)
+
+
+def _row(answer: Observation) -> Reaction:
+    return reaction(api_named(answer.api or ""), answer.error or 0, Phase.CURRENT)
+
+
+def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -> tuple[str, str]:
+    """Return what the id was probably given up for: an answer that costs the generation, or else the last mishap."""
+    answers = [seen for seen in mishaps if seen.kind == "response"]
+    likeliest = next((seen for seen in answers if Effect.DROP_GENERATION in _row(seen)), mishaps[-1])
+    if likeliest.kind != "response":
+        return "CLIENT-05", "its connection was closed"
+    how = ", sent without the id," if likeliest.exchange_id in without else ""
+    return _row(likeliest).requirements[0], f"{likeliest.api}{how} was answered {error_named(likeliest.error or 0)}"
+
+
+def refusals_are_heeded(after: str) -> Judge:
+    """Judge that from an instant on no client goes on with a membership that a Heartbeat was refused for: it joins again, or falls out.
+
+    Such an answer may be the first word of what others know already; who goes on beside it works on partitions of others.
+    """
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        for client in clients(ev):
+            for refused in ev.responses(Api.HEARTBEAT, client, before=ev.closing):
+                if refused.error in _REFUSALS and (seen := _went_on(ev, client, refused, since)) is not None:
+                    requirement = reaction(Api.HEARTBEAT, refused.error, Phase.CURRENT).requirements[0]
+                    claim = Claim(requirement=requirement, expected="A membership that was refused is given up, and the client joins again.")
+                    yield claim.failed(f"It heartbeats on after {error_named(refused.error)}, and does not join again.", seen, proof=Proof.LIVENESS)
+                    break
+
+    return judge
+
+
+def _went_on(ev: Evidence, client: str, refused: Observation, since: Observation) -> Observation | None:
+    """Return a Heartbeat of the refused membership that comes long after the refusal, with no JoinGroup between."""
+    if next(ev.select("request", Api.JOIN_GROUP, client, after=refused.seq, before=ev.closing), None) is not None:
+        return None
+    begun = max(refused, since, key=lambda seen: seen.seq)
+    beats = ev.select("request", Api.HEARTBEAT, client, after=begun.seq, before=ev.closing)
+    same = (seen for seen in beats if (seen.member, seen.generation) == (refused.member, refused.generation))
+    return next((seen for seen in same if elapsed_ms(begun, seen) > HEEDS_MS), None)
+
+
+def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = SETTLES_MS) -> Judge:
+    """Judge that after an instant `client` ends up assigned in the group's newest generation, and heartbeats there.
+
+    A member that was told what no second try would cure may end instead, if it told its application.
+    """
+    claim = Claim(
+        requirement=requirement,
+        expected="Once everything is healed the client is a settled member: assigned in the newest generation, and heartbeating.",
+    )
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        beat = _settled(ev, client, since)
+        if beat is not None:
+            yield claim.ok("It is.", beat)
+        elif (told := _ended_rightly(ev, client)) is not None:
+            yield claim.ok("It had told the application of what ended it.", told)
+        elif elapsed_ms(since, end(ev)) < within_ms:
+            raise NotReached(f"the run ended before {client} had to be settled")
+        else:
+            observed, last = _how_it_stands(ev, client)
+            wait = waited(since, end(ev), within_ms)
+            yield claim.failed(observed, last, proof=Proof.LIVENESS, detail=_last_answer(ev, client), wait=wait)
+
+    return judge
+
+
+def _settled(ev: Evidence, client: str, since: Observation) -> Observation | None:
+    """Return the heartbeat that proves it: accepted after the healing, and after the client was assigned in the newest generation."""
+    joins = [seen for seen in ev.responses(Api.JOIN_GROUP, before=ev.closing) if not seen.error]
+    generation = joins[-1].generation if joins else None
+    syncs = [seen for seen in ev.responses(Api.SYNC_GROUP, client, before=ev.closing) if not seen.error and seen.generation == generation]
+    if not syncs:
+        return None
+    beats = ev.responses(Api.HEARTBEAT, client, after=max(since.seq, syncs[-1].seq), before=ev.closing)
+    return next((seen for seen in reversed(beats) if not seen.error), None)
+
+
+def _ended_rightly(ev: Evidence, client: str) -> Observation | None:
+    """Return what told the application, after an answer at which a client may end."""
+    for seen in ev.select("response", None, client, before=ev.closing):
+        if _may_end(seen) and (told := surfaced(ev, client, seen.seq)) is not None:
+            return told
+    return None
+
+
+def _may_end(answer: Observation) -> bool:
+    """Tell whether a client may end at an answer: so the catalogue says, or nobody may ask at all."""
+    return answer.error == ErrorCode.GROUP_AUTHORIZATION_FAILED or (answer.api in _TITLES and Effect.RAISE in _row(answer))
+
+
+def _how_it_stands(ev: Evidence, client: str) -> tuple[str, Observation]:
+    asked = [seen for seen in ev.select("request", None, client, before=ev.closing) if seen.api in _TITLES]
+    last = end(ev)
+    if not asked:
+        return "It never spoke to the group.", last
+    if elapsed_ms(asked[-1], last) > _SILENT_MS:
+        return f"It fell silent: its last word was {asked[-1].api}.", asked[-1]
+    recent = {seen.api for seen in asked if elapsed_ms(seen, last) <= _SILENT_MS}
+    for api in (*GROUP_REQUESTS, Api.OFFSET_FETCH, Api.FIND_COORDINATOR):
+        if api.title in recent:
+            return f"It still sends {api.title}, and is not settled.", asked[-1]
+    return "It is not.", asked[-1]
+
+
+def _last_answer(ev: Evidence, client: str) -> str:
+    answers = [seen for seen in ev.select("response", None, client, before=ev.closing) if seen.api in _TITLES]
+    if not answers:
+        return "it was never answered"
+    return (
+        f"its last answer was {error_named(answers[-1].error) if answers[-1].error else 'success'} to {answers[-1].api} at {answers[-1].at_ms:.0f} ms"
+    )

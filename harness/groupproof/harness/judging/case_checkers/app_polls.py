@@ -1,0 +1,100 @@
+"""What an application that polls meets: errors that end it for nothing, records that come too early, a handler that takes its time.
+
+A Fetch between JoinGroup and SyncGroup is not judged: it was under way already, or is asked in vain. What counts is what the application gets of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from groupproof.harness.judging.case_checkers.findings import Claim, Timed, elapsed_ms, overdue
+from groupproof.harness.judging.case_checkers.partition_owner import holdings
+from groupproof.harness.judging.case_checkers.trace_queries import error_of, moment, newest, synced
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import COOPERATIVE, Api
+
+__all__ = ["application_holds", "is_told_nothing_fatal", "reads_nothing_while_joining", "where_the_handler_is_slow"]
+
+_DELAY_TOLERANCE = 0.8
+"""A sleep may be measured a little short between two lines of a program; a handler that does not sleep at all is far from it."""
+
+
+def is_told_nothing_fatal(client: str, *, after: str, requirement: str, gravity: Verdict = Verdict.FAILED) -> Judge:
+    """Judge that no error ends the application's part from an instant on: it was told of a rebalance, which a rejoin cures (KAFKA-10870)."""
+    claim = Claim(requirement=requirement, expected="The application is told of no fatal error for what a rejoin cures.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        moment(ev, after)
+        ends = [seen for seen in ev.events("error", client, after, ev.closing) if seen.body.get("fatal")]
+        if ends:
+            detail = str(ends[0].body.get("error"))
+            yield claim.found(gravity, "The application was told that it is over.", ends[0], detail=detail, proof=Proof.LIVENESS)
+        else:
+            yield claim.ok("It was told of none.")
+
+    return judge
+
+
+def application_holds(client: str, count: int, *, after: str, requirement: str, within_ms: float = 6_000) -> Judge:
+    """Judge that by the end the application of `client` holds `count` partitions, as its callbacks tell and its last assignment has it."""
+    claim = Claim(requirement=requirement, expected=f"In the end the application holds {count} partitions.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        last = ev.trace[min(ev.closing, len(ev.trace) - 1)].seq
+        held = {
+            each.partition
+            for each in holdings(ev)
+            if each.client == client and each.since.seq <= last and (each.until is None or each.until.seq > last)
+        }
+        given = [set(answer.partitions) for answer in synced(ev, client, before=ev.closing)]
+        if len(held) == count and given and len(given[-1]) == count:
+            yield claim.ok("It does.")
+        else:
+            never = "It holds another number of partitions."
+            found = overdue(ev, claim, None, since=since, within_ms=within_ms, never=never, late="")
+            if found is not None:
+                yield replace(found, detail=f"told of {sorted(held)}, assigned {sorted(given[-1]) if given else []}")
+
+    return Timed(judge, after, within_ms)
+
+
+def reads_nothing_while_joining(client: str, *, after: str, requirement: str = "CLIENT-63") -> Judge:
+    """Judge that an eager member's application gets no records between its JoinGroup and its next assignment: it has given everything back.
+
+    A line may be `REPORTING_MS` late. Members of a cooperative group read on.
+    """
+    claim = Claim(requirement=requirement, expected="No records are delivered between JoinGroup and the next assignment.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        mine = newest(ev, client, before=after)
+        if join is None or mine is None or mine.protocol in COOPERATIVE:
+            raise NotReached(f"{client} joined no eager group again after {after}")
+        syncs = [seen for seen in ev.responses(Api.SYNC_GROUP, client, join.seq) if not error_of(seen)]
+        until = syncs[0].seq if syncs else ev.closing
+        early = [seen for seen in ev.events("records_consumed", client, join.seq, until) if elapsed_ms(join, seen) > REPORTING_MS]
+        if early:
+            yield claim.failed("Records were delivered while it was joining.", early[0], proof=Proof.LIVENESS)
+        else:
+            yield claim.ok("None were.", join)
+
+    return judge
+
+
+def where_the_handler_is_slow(client: str, delay_ms: float, asked: Judge) -> Judge:
+    """Ask `asked` only of an application whose handler is slow, as far as the distance of its deliveries can tell: a shim that was written before
+    there was `handler_delay_ms` may not even list what it ignores."""
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        deliveries = ev.events("records_consumed", client, before=ev.closing)
+        if any(elapsed_ms(one, other) < delay_ms * _DELAY_TOLERANCE for one, other in pairwise(deliveries)):
+            raise NotOffered(f"the application of {client} is not slow in its handler")
+        yield from asked(ev)
+
+    return judge

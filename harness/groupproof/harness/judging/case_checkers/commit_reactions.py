@@ -1,0 +1,259 @@
+"""Commits: that they carry their membership, that the application hears the truth, and that nobody commits what is not his.
+
+Universal: `commits_are_told_truly`, `commits_are_own`, `commits_were_delivered`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, overdue, waited
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, knew, moment, synced
+from groupproof.harness.judging.case_checkers.whole_trace import folded
+from groupproof.harness.judging.checkers.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api, ErrorCode
+
+__all__ = [
+    "commit_fails", "commit_is_told", "commit_reaches_coordinator", "commit_succeeds", "commits_are_own", "commits_are_told_truly",
+    "commits_before_joining", "commits_by_itself", "commits_were_delivered",
+]  # fmt: skip
+
+ANSWER_MS = 10_000
+"""Within which a commit has told the application how it went, retries included."""
+
+
+commits_are_told_truly: Final[Judge] = folded(CommitsAreTold)
+commits_are_own: Final[Judge] = folded(CommitsAreOwn)
+commits_were_delivered: Final[Judge] = folded(CommitsWereDelivered)
+
+
+def _result(ev: Evidence, client: str, after: str) -> Observation | None:
+    """Return the first word to the application on the commit made after an instant: its event, or an answer that is an error."""
+    events = ev.events("offsets_committed", client, after, ev.closing)
+    errors = [seen for seen in ev.events("answer", client, after, ev.closing) if seen.body.get("error")]
+    return min(events + errors, key=lambda seen: seen.seq, default=None)
+
+
+UNTOLD_MS: Final = 3_000
+"""How long a commit may take to be sent again where the client returns nothing of it: it is told when it is called, and not when it is done."""
+
+
+def _succeeded(ev: Evidence, client: str, after: str, result: Observation) -> bool | None:
+    """Tell whether the commit succeeded as its application sees it, and of an `unknown` outcome (sarama's Commit() returns nothing) as the frames tell it.
+
+    None: it was not accepted, and the application was told nothing.
+    """
+    if result.body.get("outcome") != "unknown":
+        return bool(result.body.get("success"))
+    if _accepted_after(ev, client, after, end(ev)) is not None:
+        return True
+    return False if ev.events("error", client, after, ev.closing) else None
+
+
+def _untold(ev: Evidence, claim: Claim, client: str, after: str, result: Observation) -> Finding:
+    sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
+    if not sent:
+        raise NotReached(f"{client} sent no OffsetCommit after {after}")
+    if elapsed_ms(result, end(ev)) < UNTOLD_MS * ev.stretch:
+        raise NotReached("the run ended before the commit could be sent again")
+    wait = waited(result, end(ev), UNTOLD_MS * ev.stretch)
+    sentence = "It was refused and not sent again, and the application was told nothing."
+    return claim.failed(sentence, sent[-1], proof=Proof.LIVENESS, wait=wait)
+
+
+def commit_is_told(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
+    """Judge that the application is told how its commit went, well or badly; whether truly is judged of every case."""
+    claim = Claim(requirement=requirement, expected="The application is told how its commit went.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        result = _result(ev, client, after)
+        never, late = "The application was never told.", "The application was told late."
+        absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
+        if absent is None and result is not None and _succeeded(ev, client, after, result) is None:
+            yield _untold(ev, claim, client, after, result)
+        else:
+            yield absent or claim.ok("It was.", result)
+
+    return judge
+
+
+def commit_fails(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
+    """Judge that a refused commit fails for the application.
+
+    One that is repeated and accepted in the generation that it had is as good: its partitions are its member's still. Under a new generation they may be
+    another's, whose progress it sets back (CLIENT-67).
+    """
+    claim = Claim(requirement=requirement, expected="The commit fails, and the application is told so.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        result = _result(ev, client, after)
+        never, late = "The application was never told.", "The application was told late."
+        absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
+        if absent is not None or result is None:
+            yield absent or claim.failed(never)
+        elif (succeeded := _succeeded(ev, client, after, result)) is None:
+            yield _untold(ev, claim, client, after, result)
+        elif not succeeded:
+            yield claim.ok("It did.", result)
+        elif (taken := _accepted_after(ev, client, after, result if result.body.get("success") else end(ev))) is None:
+            yield claim.failed("The refused commit was reported as a success.", result)
+        else:
+            yield _sent_again(ev, claim, ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken)
+
+    return judge
+
+
+def _accepted_before(ev: Evidence, request: Observation, before: Observation) -> bool:
+    answer = accepted(ev, request)
+    return answer is not None and knew(answer, before)
+
+
+def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
+    return next((request for request in ev.requests(Api.OFFSET_COMMIT, client, after, before.seq) if _accepted_before(ev, request, before)), None)
+
+
+"""What says that a membership passed. REBALANCE_IN_PROGRESS says that it goes on: "commit can be reconsidered" for partitions that are still assigned
+once the rebalance is done (KafkaConsumer.commitSync)."""
+
+
+def _sent_again(ev: Evidence, claim: Claim, first: Observation, taken: Observation) -> Finding:
+    """Return what it means that a refused commit was repeated and accepted.
+
+    In its generation it costs nobody: the partitions are its member's, and what is stored is what the application wanted. Under a new generation it is
+    stale once the client heard that its membership passed, or gave that up: FAILED, also where the client happens to be given its partitions back and
+    nobody committed meanwhile. It sends the same offsets whether that is so or not, and can't know it (the contract, "Levels"). Where the membership went
+    on the frames decide: a partition that the new generation gave to another, or offsets behind what the group committed meanwhile, are FAILED.
+    """
+    if (first.member, first.generation) == (taken.member, taken.generation):
+        is_told = any(answer.error in (*MEMBERSHIP_ENDS, ErrorCode.REBALANCE_IN_PROGRESS) for answer in _heard(ev, first, taken))
+        return claim.found(Verdict.INFORMATIONAL if is_told else Verdict.OK, "It was sent again in its generation, and accepted.", taken)
+    if _has_passed(ev, first, taken):
+        return claim.failed("It was sent again under another generation, and accepted.", taken)
+    if foreign := _not_assigned(ev, taken):
+        return claim.failed(
+            "It was sent again for partitions that its new generation did not assign to it, and accepted.", taken, detail=str(foreign)
+        )
+    if behind := _behind(ev, first, taken):
+        return claim.failed("It was sent again, and set back what the group had committed meanwhile.", taken, detail=str(behind))
+    return claim.tolerated("It was sent again under the generation that followed, and accepted.", taken)
+
+
+def _heard(ev: Evidence, first: Observation, before: Observation) -> list[Observation]:
+    """Return the answers that the client of a commit got after it."""
+    return list(ev.select("response", client=first.client, after=first.seq, before=before.seq))
+
+
+def _has_passed(ev: Evidence, first: Observation, taken: Observation) -> bool:
+    """Tell whether the membership of a commit was over, as far as its client could know.
+
+    What an older membership's request is told while the client joins already says nothing (CLIENT-64), but that it told the commit itself does.
+    """
+    if first.member != taken.member:
+        return True
+    joins = ev.requests(Api.JOIN_GROUP, first.client, first.seq, taken.seq)
+    before = joins[0].seq if joins else taken.seq
+    return any(answer.error in MEMBERSHIP_ENDS for answer in _heard(ev, first, taken) if answer.seq < before or answer.api == Api.OFFSET_COMMIT.title)
+
+
+def _not_assigned(ev: Evidence, taken: Observation) -> list[tuple[str, int]]:
+    """Return the partitions of a commit that the newest SyncGroup answer known to its client did not assign."""
+    known = [each for each in synced(ev, taken.client or "") if knew(each, taken)]
+    mine = set(known[-1].partitions) if known else set()
+    return sorted({(topic, partition) for topic, partition, _ in taken.offsets} - mine)
+
+
+def _behind(ev: Evidence, first: Observation, taken: Observation) -> list[tuple[str, int, int]]:
+    """Return the offsets of a repeated commit that are lower than what the group accepted after it was first sent."""
+    reached: dict[tuple[str, int], int] = {}
+    for request in ev.requests(Api.OFFSET_COMMIT, after=first.seq, before=taken.seq):
+        if _accepted_before(ev, request, taken):
+            reached.update({(topic, partition): offset for topic, partition, offset in request.offsets})
+    return sorted(each for each in taken.offsets if each[2] < reached.get(each[:2], each[2]))
+
+
+def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdict = Verdict.NON_STRICT, within_ms: float = ANSWER_MS) -> Judge:
+    """Judge that a commit that can be repeated succeeds in the end. An application that is told of its failure can repeat it: `failing`."""
+    claim = Claim(requirement=requirement, expected="The commit succeeds in the end.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        result = _result(ev, client, after)
+        never, late = "The application was never told.", "The application was told late."
+        absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
+        if absent is not None or result is None:
+            yield absent or claim.failed(never)
+        elif (succeeded := _succeeded(ev, client, after, result)) is None:
+            yield _untold(ev, claim, client, after, result)
+        elif succeeded:
+            yield claim.ok("It did.", result)
+        else:
+            yield claim.found(failing, "It failed, and the application was told so.", result)
+
+    return judge
+
+
+def commit_reaches_coordinator(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that an OffsetCommit with the newest generation and member id is accepted after an instant."""
+    claim = Claim(requirement=requirement, expected="The client's OffsetCommit is accepted.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing)
+        if not sent:
+            raise NotReached(f"{client} sent no OffsetCommit after {after}")
+        taken = [request for request in sent if accepted(ev, request)]
+        yield claim.ok("It was.", taken[0]) if taken else claim.failed("None was.", sent[-1])
+
+    return judge
+
+
+def commits_by_itself(client: str, *, after: str, requirement: str, within_ms: float, absent: Verdict = Verdict.FAILED) -> Judge:
+    """Judge that auto-commit commits what was consumed, without being told."""
+    claim = Claim(requirement=requirement, expected="The client commits by itself what the application consumed.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if not ev.events("records_consumed", client, before=ev.closing):
+            raise NotReached(f"{client} consumed nothing")
+        sent = next(iter(ev.requests(Api.OFFSET_COMMIT, client, after)), None)
+        if sent is None and (last := _all_committed(ev, client, after)) is not None:
+            yield claim.ok("It had committed all of it before.", last)
+            return
+        if sent is None and elapsed_ms(moment(ev, after), end(ev)) < within_ms:
+            raise NotReached("the run ended before a commit was due")
+        since = moment(ev, after)
+        never = claim.found(absent, "No OffsetCommit came.", since, proof=Proof.LIVENESS, wait=waited(since, end(ev), within_ms))
+        yield never if sent is None else claim.ok("It did.", sent)
+
+    return judge
+
+
+def _all_committed(ev: Evidence, client: str, before: str) -> Observation | None:
+    """Return the last commit accepted before an instant, if the client's commits cover all that its application consumed by the end of the run.
+
+    kafkajs commits after each batch, whatever the interval: nothing is left for its goodbye.
+    """
+    committed: dict[tuple[str, int], int] = {}
+    sent = [request for request in ev.requests(Api.OFFSET_COMMIT, client, before=before) if accepted(ev, request)]
+    for request in sent:
+        committed.update({(topic, partition): offset for topic, partition, offset in request.offsets})
+    for told in ev.events("records_consumed", client):
+        if any(committed.get((each["topic"], each["partition"]), -1) <= each.get("maxOffset", -1) for each in told.body.get("partitions") or ()):
+            return None
+    return sent[-1] if sent else None
+
+
+def commits_before_joining(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that auto-commit commits before a rejoin what was consumed (CLIENT-62); else the next owner reads it twice: NON_STRICT."""
+    claim = Claim(requirement=requirement, expected="The client commits what it consumed before it joins again.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+        if not joins or not ev.events("records_consumed", client, before=joins[0].seq):
+            raise NotReached(f"{client} did not consume and then join again")
+        sent = [request for request in ev.requests(Api.OFFSET_COMMIT, client, before=joins[0].seq) if accepted(ev, request)]
+        yield claim.ok("It did.", sent[-1]) if sent else claim.tolerated("It joined again without a commit.", joins[0])
+
+    return judge

@@ -1,0 +1,50 @@
+"""Liveness after the healing: every member is back, and every partition owned exactly once, within a bound (ASSIGN-09, TRIG-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from groupproof.harness.judging.case_checkers.findings import Claim, end, overdue
+from groupproof.harness.judging.case_checkers.trace_queries import moment
+from groupproof.harness.judging.settling import Settling
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+
+__all__ = ["settles"]
+
+
+def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, within_ms: float, requirement: str) -> Judge:
+    """Judge that from an instant within the bound on, and until the closing, the group stays settled with these members.
+
+    To be late and not to come within a bound are one thing: both count only where the kit itself was in time.
+    """
+    claim = Claim(requirement=requirement, expected="After the healing every member is back, and every partition is owned exactly once.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        settling = Settling(members, topics, after)
+        begun = _begun(ev, settling)
+        never, late = "The group did not settle.", "The group settled late."
+        found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late, tardy=Verdict.FAILED)
+        if found is None:
+            yield claim.ok("They are.", begun)
+        else:
+            detail = f"{found.detail}; {settling.missing()}".strip("; ")
+            yield replace(found, proof=Proof.TIMING, seq=(begun or end(ev)).seq, detail=detail)
+
+    return judge
+
+
+def _begun(ev: Evidence, settling: Settling) -> Observation | None:
+    """Return the observation from which on the group is settled until the closing, or None."""
+    begun: Observation | None = None
+    for seen in ev.trace[: ev.closing]:
+        holds = settling.feed(seen)
+        if not holds:
+            begun = None
+        elif begun is None:
+            begun = seen
+    return begun

@@ -1,0 +1,147 @@
+"""How a client finds its coordinator, and finds it again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from groupproof.harness.judging.case_checkers.findings import Claim, Timed, elapsed_ms, end, overdue, waited
+from groupproof.harness.judging.case_checkers.trace_queries import GROUP_REQUESTS, moment, surfaced
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.client_timeouts import REACT_MS
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["finds_by_its_group", "goes_to_another", "looks_up_once", "looks_up_one_at_a_time", "rediscovers", "spaces_lookups"]
+
+
+def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge:
+    """Judge that after 15, 16 or a lost connection a FindCoordinator comes before the next `api` or JoinGroup (CLIENT-04, CLIENT-05).
+
+    To ask the same broker again is NON_STRICT here: whether the client finds a coordinator that really moved is judged by the move cases.
+    """
+    claim = Claim(requirement=requirement, expected="The client asks for its coordinator before it sends the next group request.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        find = next(iter(ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)), None)
+        asked = next(iter(_next_requests(ev, client, api, after)), None)
+        if find is not None and (asked is None or find.seq < asked.seq):
+            yield claim.ok("It did.", find)
+        elif asked is not None:
+            yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
+        elif (told := surfaced(ev, client, after)) is not None:
+            yield claim.ok("It told the application, and asked nothing more of its coordinator.", told)
+        elif elapsed_ms(ev.clock(since), end(ev)) < REACT_MS * ev.stretch:
+            raise NotReached("the run ended before a lookup was due")
+        else:
+            yield claim.failed(
+                "Neither a lookup nor a group request came.",
+                since,
+                proof=Proof.LIVENESS,
+                wait=waited(ev.clock(since), end(ev), REACT_MS * ev.stretch),
+            )
+
+    return judge
+
+
+def _next_requests(ev: Evidence, client: str, api: Api, after: str) -> list[Observation]:
+    found = ev.requests(api, client, after, ev.closing) + ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+    return sorted(found, key=lambda seen: seen.seq)
+
+
+def goes_to_another(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that `client` sends `api` (or joins) to another broker than before: the one that the coordinator moved to (CLIENT-07)."""
+    claim = Claim(requirement=requirement, expected="The client goes on at the broker that the coordinator moved to.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        before = [seen.node for seen in ev.select("request", None, client, before=after) if seen.api in _AT_THE_COORDINATOR]
+        if not before:
+            raise NotReached(f"{client} had no coordinator before {after}")
+        there = next((seen for seen in _next_requests(ev, client, api, after) if seen.node != before[-1]), None)
+        since, never, late = moment(ev, after), "It never came there.", "It came there late."
+        yield overdue(ev, claim, there, since=since, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", there)
+
+    return Timed(judge, after, within_ms)
+
+
+_AT_THE_COORDINATOR = {api.title for api in GROUP_REQUESTS}
+
+
+def looks_up_one_at_a_time(client: str, *, requirement: str = "CLIENT-02") -> Judge:
+    """Report whether a FindCoordinator for the group is sent while another of the same client is unanswered: it costs little."""
+    claim = Claim(requirement=requirement, expected="The client has at most one FindCoordinator in flight.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        finds = _group_lookups(ev, client)
+        if not finds:
+            raise NotReached(f"{client} never asked for its coordinator")
+        for early, late in itertools.pairwise(finds):
+            answer = ev.answer(early)
+            if (answer is None or answer.seq > late.seq) and not _cut_between(ev, early, late):
+                yield claim.found(Verdict.INFORMATIONAL, "A second one came before the first was answered.", late)
+                return
+        yield claim.ok("It had.", finds[-1])
+
+    return judge
+
+
+def _cut_between(ev: Evidence, early: Observation, late: Observation) -> bool:
+    """Tell whether the connection of `early` was closed before `late`: then nothing was in flight any more."""
+    closed = ev.select("event", after=early.seq, before=late.seq)
+    return any(seen.who == "link" and seen.connection == early.connection and seen.body.get("name") == "closed" for seen in closed)
+
+
+def spaces_lookups(client: str, *, after: str, gap_ms: float = 40, requirement: str = "CLIENT-06") -> Judge:
+    """Judge that failed lookups are repeated with a pause: half of the gaps or more are at least `gap_ms` long."""
+    claim = Claim(requirement=requirement, expected="The client waits before it repeats a failed lookup.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        finds = ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)
+        answers = [(answer, find) for find in finds if (answer := _answer_before(ev, client, find)) is not None]
+        gaps = sorted(elapsed_ms(answer, find) for answer, find in answers)
+        if not gaps:
+            raise NotReached(f"{client} did not repeat a lookup")
+        if gaps[len(gaps) // 2] < gap_ms:
+            yield claim.tolerated("It repeated it at once.", finds[-1], detail=f"gaps {[round(gap) for gap in gaps]} ms")
+        else:
+            yield claim.ok("It did.", finds[-1])
+
+    return judge
+
+
+def _answer_before(ev: Evidence, client: str, find: Observation) -> Observation | None:
+    answers = ev.responses(Api.FIND_COORDINATOR, client, before=find.seq)
+    return answers[-1] if answers and answers[-1].error else None
+
+
+def looks_up_once(client: str, *, after: str, requirement: str = "CLIENT-03") -> Judge:
+    """Report whether a rebalance made the client ask for a coordinator that it knew: its own affair, as long as it is no storm."""
+    claim = Claim(requirement=requirement, expected="A rebalance alone makes the client ask for no coordinator.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        finds = ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)
+        yield claim.found(Verdict.INFORMATIONAL, "It asked again.", finds[0]) if finds else claim.ok("It asked for none.")
+
+    return judge
+
+
+def finds_by_its_group(client: str, group: str, *, requirement: str = "FIND-01") -> Judge:
+    """Judge that FindCoordinator names the client's own group."""
+    claim = Claim(requirement=requirement, expected="FindCoordinator carries the client's group id.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        finds = _group_lookups(ev, client)
+        if not finds:
+            raise NotReached(f"{client} never asked for its coordinator")
+        wrong = [find for find in finds if group not in (find.body.get("coordinator_keys") or (find.group,))]
+        yield claim.failed("It carried another key.", wrong[0]) if wrong else claim.ok("It does.", finds[0])
+
+    return judge
+
+
+def _group_lookups(ev: Evidence, client: str) -> list[Observation]:
+    """Return the client's lookups of a group's coordinator; one may look up that of a transaction beside them (key type 1)."""
+    return [find for find in ev.requests(Api.FIND_COORDINATOR, client, before=ev.closing) if find.body.get("key_type", 0) == 0]

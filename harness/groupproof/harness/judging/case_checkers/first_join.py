@@ -1,0 +1,72 @@
+"""A client on its way in: the id that it was handed while its subscription changed, and the JoinGroup that takes long to be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms
+from groupproof.harness.judging.case_checkers.trace_queries import error_of
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["keeps_pending_id", "waits_for_its_join"]
+
+_JOIN = Api.JOIN_GROUP
+
+
+def keeps_pending_id(client: str, *, requirement: str = "CLIENT-18") -> Judge:
+    """Judge that a client comes back with each id it is handed by 79, whatever has changed meanwhile (librdkafka#5569).
+
+    The coordinator waits for a pending id until its session ends, and lets nobody have a partition before. Older versions are handed none.
+    """
+    claim = Claim(requirement=requirement, expected="The client comes back with the member id that it was handed.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        handed = [seen for seen in ev.responses(_JOIN, client, before=ev.closing) if error_of(seen) == ErrorCode.MEMBER_ID_REQUIRED]
+        joins = ev.requests(_JOIN, client, before=ev.closing)
+        left = [seen for seen in handed if not any(join.member == seen.body.get("member_id") for join in joins)]
+        if not joins:
+            raise NotReached(f"{client} sent no JoinGroup")
+        if left:
+            yield claim.tolerated("It left an id behind that it was handed.", left[0], proof=Proof.LIVENESS)
+        else:
+            yield claim.ok("It did." if handed else "It was handed none.", joins[-1])
+
+    return judge
+
+
+def waits_for_its_join(client: str, *, after: str, requirement: str = "CLIENT-22") -> Judge:
+    """Judge that a JoinGroup that is parked is waited for until its own rebalance timeout, longer than other requests.
+
+    Kafka's AbstractCoordinator.sendJoinGroupRequest takes the rebalance timeout and five seconds for it (JOIN_GROUP_TIMEOUT_LAPSE). Where the
+    shim does not set `request_timeout_ms`, a client that waits may only have a longer one.
+    """
+    claim = Claim(requirement=requirement, expected="The client waits for its JoinGroup until the rebalance timeout.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        parked = [join for join in ev.requests(_JOIN, client, before=ev.closing) if _is_open(ev, join, ev.at(after))]
+        if not parked:
+            raise NotReached(f"no JoinGroup of {client} was parked at {after}")
+        first = parked[0]
+        answer = next(iter(seen for seen in ev.responses(_JOIN, client, after, ev.closing) if not error_of(seen)), None)
+        again = ev.requests(_JOIN, client, first.seq, ev.closing if answer is None else answer.seq)
+        early = [join for join in again if elapsed_ms(first, join) < first.body.get("rebalance_timeout_ms", 0)]
+        if early and early[0].member == first.member and first.member:
+            yield claim.tolerated("It sent another JoinGroup before its rebalance timeout was over.", early[0], proof=Proof.LIVENESS)
+        elif early:
+            observed = "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind."
+            yield claim.tolerated(observed, early[0], proof=Proof.LIVENESS)
+        elif any("request_timeout_ms" in (seen.body.get("ignored") or ()) for seen in ev.events("answer", client)):
+            raise NotOffered(f"the shim of {client} does not set request_timeout_ms")
+        else:
+            yield claim.ok("It does.", first)
+
+    return judge
+
+
+def _is_open(ev: Evidence, join: Observation, seq: int) -> bool:
+    answer = ev.answer(join)
+    return join.seq < seq and (answer is None or answer.seq > seq)

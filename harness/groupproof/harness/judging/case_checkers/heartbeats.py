@@ -1,0 +1,113 @@
+"""Heartbeats: that they go on, judged against the session timeout and never against the interval (contract, "Time")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, tolerated_ms
+from groupproof.harness.judging.case_checkers.trace_queries import moment
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict, Wait
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["heartbeats_go_on", "heartbeats_stop", "heartbeats_while_parked"]
+
+
+def heartbeats_go_on(
+    client: str, *, after: str, before: str | None = None, requirement: str, absent: Verdict = Verdict.FAILED, unasked: str = ""
+) -> Judge:
+    """Judge that between two instants the coordinator hears of `client` at least once in every session timeout, as its JoinGroup named it.
+
+    What counts is what keeps a member alive: heartbeats and commits as they arrive, and a JoinGroup or SyncGroup for as long as it is parked.
+    `absent` is the verdict on a silence; with `unasked`, the name of a capability, it is NON_STRICT for a client that does not declare that.
+    """
+    claim = Claim(requirement=requirement, expected="The coordinator hears of the client at least once in every session timeout.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        session_ms = ev.terms(client).session_ms
+        since, until = moment(ev, after), end(ev) if before is None else moment(ev, before)
+        until = next((left for left in ev.requests(Api.LEAVE_GROUP, client, after, until.seq)), until)  # who has left owes no heartbeat
+        if elapsed_ms(since, until) < session_ms / 2:
+            _cannot_see(ev, client, "the window is shorter than half a session timeout")
+        quiet, at = _longest_silence(ev, client, since, until)
+        if quiet > tolerated_ms(session_ms):
+            gravity = Verdict.NON_STRICT if unasked and unasked not in ev.capabilities(client) else absent
+            silent = "It was silent for longer than its session timeout."
+            detail = f"{quiet:.0f} ms, with a session timeout of {session_ms:.0f} ms"
+            yield claim.found(gravity, silent, at, proof=Proof.LIVENESS, detail=detail, wait=_wait(ev, at, quiet, tolerated_ms(session_ms)))
+        else:
+            yield claim.ok("It did.", at)
+
+    return judge
+
+
+def _cannot_see(ev: Evidence, client: str, why: str) -> NoReturn:
+    """Raise what a case comes to whose window is too short: for want of a setting that the shim ignores, or of a run that went on for long enough."""
+    terms = ev.terms(client)
+    if terms.ignored & {"session_timeout_ms", "heartbeat_interval_ms"}:
+        raise NotOffered(f"{client} keeps a session timeout of {terms.session_ms:.0f} ms of its own, too long for this case")
+    raise NotReached(why)
+
+
+def _wait(ev: Evidence, ended: Observation, quiet: float, due_ms: float) -> Wait:
+    """Return the silence that `ended` made an end of as a wait."""
+    began = next((seen for seen in reversed(ev.trace[: ended.seq]) if seen.at_ms <= ended.at_ms - quiet), ev.trace[0])
+    return Wait(since=began.seq, ms=quiet, due_ms=due_ms)
+
+
+def _longest_silence(ev: Evidence, client: str, since: Observation, until: Observation) -> tuple[float, Observation]:
+    """Return the longest time without a sign of `client` in the window, and the observation that ended it."""
+    heard, worst, at = since.at_ms, 0.0, since
+    for begins, ends, seen in _signs(ev, client, until):
+        if ends < since.at_ms:
+            continue
+        if begins - heard > worst:
+            worst, at = begins - heard, seen
+        heard = max(heard, ends)
+    return (until.at_ms - heard, until) if until.at_ms - heard > worst else (worst, at)
+
+
+def _signs(ev: Evidence, client: str, until: Observation) -> Iterator[tuple[float, float, Observation]]:
+    """Yield the spans (ms) in which the coordinator heard of the client, in order of their beginning."""
+    apis = {Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title, Api.JOIN_GROUP.title, Api.SYNC_GROUP.title}
+    for request in ev.select("request", None, client, before=until.seq):
+        if request.api not in apis:
+            continue
+        answer = ev.answer(request) if request.api in (Api.JOIN_GROUP.title, Api.SYNC_GROUP.title) else request
+        yield request.at_ms, until.at_ms if answer is None else answer.at_ms, request
+
+
+def heartbeats_while_parked(client: str, *, hold: str, requirement: str, at_least_ms: float) -> Judge:
+    """Judge that heartbeats come while the answer to SyncGroup is held back by fault `hold`.
+
+    None is INFORMATIONAL: brokers keep a member alive whose SyncGroup is parked, so that it costs nobody (KAFKA-10134 made the Java client send them).
+    """
+    claim = Claim(requirement=requirement, expected="The client heartbeats while its SyncGroup waits for an answer.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        held = moment(ev, hold)
+        freed = ev.receipts(hold, "released") or ev.receipts(hold, "healed")
+        until = freed[0] if freed else end(ev)
+        if elapsed_ms(held, until) < max(at_least_ms, 3 * ev.terms(client).heartbeat_ms):
+            _cannot_see(ev, client, "the SyncGroup was not held for long enough")
+        beats = ev.requests(Api.HEARTBEAT, client, held.seq, until.seq)
+        yield claim.ok("It did.", beats[0]) if beats else claim.found(Verdict.INFORMATIONAL, "None came.", held, proof=Proof.LIVENESS)
+
+    return judge
+
+
+def heartbeats_stop(client: str, *, after: str, requirement: str, within_ms: float, until: str | None = None) -> Judge:
+    """Judge that no heartbeat comes later than `within_ms` after an instant, until another: the client must no longer hold its place."""
+    claim = Claim(requirement=requirement, expected="The client stops heartbeating.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since, last = moment(ev, after), end(ev) if until is None else moment(ev, until)
+        if elapsed_ms(since, last) < tolerated_ms(within_ms):
+            raise NotReached("the run ended before the client had to be silent")
+        beats = [beat for beat in ev.requests(Api.HEARTBEAT, client, after, last.seq) if elapsed_ms(since, beat) > tolerated_ms(within_ms)]
+        yield claim.failed("It went on.", beats[0], proof=Proof.TIMING) if beats else claim.ok("It did.")
+
+    return judge

@@ -1,0 +1,181 @@
+"""What a leader assigns: everyone listed, each partition once, to a member that wants it; and what a follower leaves to the leader.
+
+Universal: `leaders_assign_soundly`, `followers_assign_nothing`. The others are asked for by cases that know topics and members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from groupproof.harness.judging.case_checkers.findings import Claim
+from groupproof.harness.judging.case_checkers.trace_queries import (
+    Given,
+    accepted,
+    assignments_of,
+    knew,
+    members_of,
+    origin,
+    partitions_of,
+    subscriptions_of,
+    synced,
+)
+from groupproof.harness.judging.case_checkers.whole_trace import folded
+from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation, Partitions
+from groupproof.protocol.vocabulary import COOPERATIVE, Api
+
+__all__ = [
+    "assigns_at_once", "assigns_everyone", "assigns_everything", "assigns_exactly", "follower_assigns_nothing", "followers_assign_nothing", "holds_partitions",
+    "leaders_assign_soundly", "takes_what_it_was_given",
+]  # fmt: skip
+
+
+leaders_assign_soundly: Final[Judge] = folded(LeadersAssignSoundly)
+followers_assign_nothing: Final[Judge] = folded(FollowersAssignNothing)
+
+
+def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, Given]]:
+    """Yield the SyncGroups that `client` sent as leader, with the JoinGroup answers that made it leader."""
+    for sync in ev.requests(Api.SYNC_GROUP, client):
+        join = origin(ev, client, sync)
+        if join is not None and join.is_leader and not join.skip_assignment:
+            yield sync, join
+
+
+def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation, Given]]:
+    """Return the SyncGroups that `client` sent as leader and that were accepted; raise `NotReached` for none."""
+    leading = [(sync, join) for sync, join in _leading(ev, client) if sync.seq > ev.at(after) and accepted(ev, sync)]
+    if not leading:
+        raise NotReached(f"{client} never led a generation")
+    return leading
+
+
+def _forgotten(sync: Observation, join: Given, topics: Mapping[str, int]) -> Partitions:
+    """Return the partitions of `topics` that somebody wants and nobody was given.
+
+    A cooperative leader may hold back what is on its way from one member to another, so nothing is held against that one.
+    """
+    wanted = {topic for subscription in subscriptions_of(join.seen).values() for topic in subscription.topics}
+    due = {(topic, number) for topic, count in topics.items() if topic in wanted for number in range(count)}
+    given = {partition for partitions in assignments_of(sync).values() for partition in partitions}
+    return () if join.protocol in COOPERATIVE else tuple(sorted(due - given))
+
+
+def assigns_everything(client: str, topics: Mapping[str, int], *, requirement: str = "ASSIGN-09", after: str | None = None) -> Judge:
+    """Judge the newest assignment of `client` as leader: every partition of `topics` that somebody wants is given to somebody."""
+    claim = Claim(requirement=requirement, expected="The leader assigns every partition of every subscribed topic.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sync, join = _led(ev, client, after)[-1]
+        missing = _forgotten(sync, join, topics)
+        if missing:
+            never = "The leader left partitions of a subscribed topic to nobody."
+            yield claim.failed(never, sync, detail=str(missing), proof=Proof.LIVENESS)
+        else:
+            yield claim.ok("Every partition was assigned.", sync)
+
+    return judge
+
+
+def assigns_at_once(client: str, topics: Mapping[str, int], *, after: str, requirement: str = "ASSIGN-10") -> Judge:
+    """Judge that `client` needs no second generation for it: a leader that meets a new topic asks for its metadata before it assigns,
+    or everyone has to join once more when the metadata has come."""
+    claim = Claim(requirement=requirement, expected="The leader assigns every partition in the generation in which its member joined.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sync, join = _led(ev, client, after)[0]
+        missing = _forgotten(sync, join, topics)
+        another = "The leader left partitions to nobody until another rebalance."
+        yield claim.tolerated(another, sync, detail=str(missing)) if missing else claim.ok("It did.", sync)
+
+    return judge
+
+
+def assigns_everyone(client: str, members: int, *, requirement: str = "CLIENT-12", after: str | None = None) -> Judge:
+    """Judge that the newest SyncGroup of `client` as leader has an entry for each of `members` members."""
+    claim = Claim(requirement=requirement, expected="The leader's SyncGroup has an assignment for every member, also an empty one.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sync, join = _led(ev, client, after)[-1]
+        listed = members_of(join.seen)
+        if len(listed) < members:
+            raise NotReached("the group never had all its members in one generation")
+        if listed - set(assignments_of(sync)):
+            yield claim.tolerated("The leader left a member out of its SyncGroup.", sync)
+        else:
+            yield claim.ok("Every member had its entry.", sync)
+
+    return judge
+
+
+def assigns_exactly(client: str, expected: Mapping[str, Partitions], *, requirement: str, after: str | None = None) -> Judge:
+    """Judge the newest assignment of `client` as leader against what the named assignor gives; `expected` is by client id.
+
+    One leader decides for all, so another complete assignment is safe: it is NON_STRICT.
+    """
+    claim = Claim(requirement=requirement, expected="The leader assigns what the assignor agreed upon assigns.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sync, _ = _led(ev, client, after)[-1]
+        names = {each.member: each.client for each in ev.responses(Api.JOIN_GROUP) if each.member}
+        got = {names.get(member, member): sorted(partitions) for member, partitions in assignments_of(sync).items()}
+        wanted = {name: sorted(partitions) for name, partitions in expected.items()}
+        if got == wanted:
+            yield claim.ok("The assignment is the assignor's.", sync)
+        else:
+            yield claim.tolerated("The assignment is another than the assignor's.", sync, detail=str(got))
+
+    return judge
+
+
+def follower_assigns_nothing(client: str, *, requirement: str = "CLIENT-12", after: str | None = None) -> Judge:
+    """Judge that `client` synced as a follower, without assignments."""
+    claim = Claim(requirement=requirement, expected="As a follower the client sends SyncGroup without assignments.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for sync in ev.requests(Api.SYNC_GROUP, client, after, ev.closing):
+            join = origin(ev, client, sync)
+            if join is not None and not join.is_leader:
+                carried = bool(sync.body.get("assignments"))
+                yield claim.tolerated("It sent assignments.", sync) if carried else claim.ok("It sent none.", sync)
+                return
+        raise NotReached(f"{client} was never a follower")
+
+    return judge
+
+
+def holds_partitions(client: str, count: int, *, requirement: str, after: str | None = None, whom: str = "The client") -> Judge:
+    """Judge that the newest assignment put in `client`'s hands has `count` partitions. `whom`: a member that is none of the subject's is called so."""
+    claim = Claim(requirement=requirement, expected=f"{whom} is assigned {count} partitions in the end.")
+    failed = f"{'It' if whom == 'The client' else whom} was assigned another number of partitions."
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        answers = synced(ev, client, after, ev.closing)
+        if not answers:
+            raise NotReached(f"{client} was assigned nothing")
+        if len(answers[-1].partitions) == count:
+            yield claim.ok("It was.", answers[-1])
+        else:
+            yield claim.failed(failed, answers[-1], detail=str(answers[-1].partitions))
+
+    return judge
+
+
+def takes_what_it_was_given(client: str, *, requirement: str = "CLIENT-30") -> Judge:
+    """Judge that the newest assignment the application is told of holds no partition but those of the SyncGroup answer it comes from."""
+    claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client was assigned, and of no other.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        told = ev.events("partitions_assigned", client, before=ev.closing)
+        if not told:
+            raise NotReached(f"the application of {client} was told of no assignment")
+        given = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, told[-1])]
+        others = "It was told of others."
+        foreign = partitions_of(told[-1]) - {partition for answer in given[-1:] for partition in answer.partitions}
+        yield claim.failed(others, told[-1], detail=str(sorted(foreign)), proof=Proof.LIVENESS) if foreign else claim.ok("It was.", told[-1])
+
+    return judge

@@ -1,0 +1,146 @@
+"""A leader at work: that it syncs for the group it was told of, forgets nobody, and lets a cooperative owner go first.
+
+`assignment.py` judges what is in a SyncGroup; here is judged whether one came, and for whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, tolerated_ms, waited
+from groupproof.harness.judging.case_checkers.trace_queries import (
+    Given,
+    accepted,
+    assignments_of,
+    given,
+    origin,
+)
+from groupproof.harness.judging.checkers.assignment import taken_from_owners
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import COOPERATIVE, Api
+
+__all__ = ["hands_over_in_two_steps", "leaves_nobody_out", "or_left", "syncs_as_leader"]
+
+SYNC_MS = 6_000
+"""Within which a leader has asked for the metadata that it lacks, has assigned and has synced."""
+
+REPEATS = 3
+"""So many generations that the leader left for a new JoinGroup are no accident."""
+
+FOR_GOOD_MS = 1_500
+"""An assignment that stood for so long, until the end, was not mended by another rebalance."""
+
+
+def _led(ev: Evidence, client: str, members: int, after: str | None) -> list[Given]:
+    """Return the generations of at least so many members that `client` was told to lead; raise `NotReached` for none."""
+    since = ev.at(after)
+    answers = [each for each in given(ev, client, before=ev.closing) if each.is_leader and not each.skip_assignment and each.seen.seq > since]
+    led = [each for each in answers if len(each.seen.body.get("members") or ()) >= members]
+    if not led:
+        raise NotReached(f"{client} was never told to lead {members} members")
+    return led
+
+
+def _syncs(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Observation, Given]]:
+    """Yield each SyncGroup that `client` sent as leader, with the JoinGroup answer that it follows."""
+    for sync in ev.requests(Api.SYNC_GROUP, client, after, ev.closing):
+        join = origin(ev, client, sync)
+        if join is not None and join.is_leader and not join.skip_assignment:
+            yield sync, join
+
+
+def syncs_as_leader(client: str, *, members: int, after: str | None = None, requirement: str = "CLIENT-36") -> Judge:
+    """Judge that a client which leads `members` members or more sends SyncGroup for them: until it does, the whole group has no partition.
+
+    A leader that cannot read the subscription of a peer joins again and again, or waits (sarama up to 1.38.1), or leaves the group and lets another lead
+    (segmentio/kafka-go#1128).
+    """
+    claim = Claim(requirement=requirement, expected="The leader sends SyncGroup for the generation that it leads.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        led = _led(ev, client, members, after)
+        syncs = {join.seen.seq: sync for sync, join in _syncs(ev, client, after)}
+        synced = next((syncs[each.seen.seq] for each in reversed(led) if each.seen.seq in syncs), None)
+        if synced is not None:
+            yield claim.ok("It does.", synced)
+        elif len(led) < REPEATS and (left := _left_instead(ev, client, led[-1])) is not None:
+            yield claim.tolerated("The leader left the group instead of syncing, which costs the group another rebalance.", left)
+        elif len(led) >= REPEATS or elapsed_ms(led[-1].seen, end(ev)) > tolerated_ms(SYNC_MS * ev.stretch):
+            detail = f"it was told {len(led)} times that it leads"
+            wait = None if len(led) >= REPEATS else waited(led[-1].seen, end(ev), SYNC_MS * ev.stretch)
+            yield claim.failed("The leader never sent its SyncGroup.", led[-1].seen, proof=Proof.LIVENESS, detail=detail, wait=wait)
+        else:
+            raise NotReached(f"the run ended before {client} had to send SyncGroup as leader")
+
+    return judge
+
+
+def _left_instead(ev: Evidence, client: str, led: Given) -> Observation | None:
+    """Return the LeaveGroup, accepted, by which a leader gave up the generation that it had to assign."""
+    leaves = ev.requests(Api.LEAVE_GROUP, client, led.seen.seq, ev.closing)
+    return next((each for each in leaves if accepted(ev, each) is not None), None)
+
+
+def or_left(client: str, members: int, judge: Judge, *, after: str | None = None) -> Judge:
+    """Return the judge of an assignment that is not asked where the leader left the group instead of assigning: `syncs_as_leader` tells that."""
+
+    def judged(ev: Evidence) -> Iterator[Finding]:
+        try:
+            yield from judge(ev)
+        except NotReached:
+            if _left_instead(ev, client, _led(ev, client, members, after)[-1]) is None:
+                raise
+
+    return judged
+
+
+def leaves_nobody_out(client: str, *, members: int, partitions: int, after: str | None = None, requirement: str = "CLIENT-12") -> Judge:
+    """Judge that the last assignment of `client` as leader has an entry for each member, where there are `partitions` enough for all.
+
+    A member that gets nothing for as long as the generation lasts makes no progress. What the next rebalance mended costs it that time alone.
+    """
+    claim = Claim(requirement=requirement, expected="The leader gives each member its assignment.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        _led(ev, client, members, after)
+        assigned = [(sync, join) for sync, join in _syncs(ev, client, after) if accepted(ev, sync) and len(_listed(join)) >= members]
+        if not assigned:
+            raise NotReached(f"no assignment of {client} for {members} members was accepted")
+        forgotten = [(sync, missing) for sync, join in assigned if (missing := _listed(join) - set(assignments_of(sync)))]
+        last = assigned[-1][0]
+        if not forgotten:
+            yield claim.ok("It does.", last)
+        elif forgotten[-1][0] is last and partitions >= members and elapsed_ms(last, end(ev)) >= FOR_GOOD_MS:
+            yield claim.failed("The leader left a member out for good.", last, proof=Proof.LIVENESS, detail=str(sorted(forgotten[-1][1])))
+        else:
+            yield claim.tolerated("The leader left a member out of an assignment.", forgotten[-1][0], detail=str(sorted(forgotten[-1][1])))
+
+    return judge
+
+
+def _listed(join: Given) -> set[str]:
+    return {each["member_id"] for each in join.seen.body.get("members") or ()}
+
+
+def hands_over_in_two_steps(client: str, *, requirement: str = "ASSIGN-09") -> Judge:
+    """Judge that `client`, as leader of a cooperative group, gives no member what another still owns: its owner hands it back first (KIP-429).
+
+    A claim of an older generation, or one that two members make, binds nobody (KIP-792, AbstractStickyAssignor).
+    """
+    claim = Claim(requirement=requirement, expected="A partition goes to its next owner only after its owner has handed it back.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        syncs = [(sync, join) for sync, join in _syncs(ev, client, None) if join.protocol in COOPERATIVE and accepted(ev, sync)]
+        moved = [(sync, taken) for sync, join in syncs if (taken := taken_from_owners(sync, join))]
+        if moved:
+            sync, taken = moved[0]
+            yield claim.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))
+        elif any(len(_listed(join)) > 1 for _, join in syncs):
+            yield claim.ok("It does.", syncs[-1][0])
+        else:
+            raise NotReached(f"{client} never led a cooperative group of two")
+
+    return judge

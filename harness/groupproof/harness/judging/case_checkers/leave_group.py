@@ -1,0 +1,167 @@
+"""Leaving: a LeaveGroup where one is due and none where none is, once, and a close that ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.judging.case_checkers.findings import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms, waited
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, newest
+from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "leaves_others_alone", "sends_none", "stays_in_time", "syncs_no_more"]
+
+CLOSE_MS = 5_000
+"""Within which a close ends, with an answer to its LeaveGroup or without."""
+
+_TICK_MS = 1  # either way: Java 1.1 compares its deadlines by >, 2.x by >= (CLIENT-56)
+
+
+def leaves(
+    client: str, *, after: str, requirement: str, within_ms: float = CLOSE_MS, absent: Verdict = Verdict.NON_STRICT, whole: bool = False
+) -> Judge:
+    """Judge that LeaveGroup comes: without it the others wait for the member's session to end. Who was given no id has nothing to leave with."""
+    claim = Claim(requirement=requirement, expected="The client leaves the group.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, None if whole else ev.closing)), None)
+        closed = next(iter(ev.events("shutdown_complete", client, after)), None)
+        never, late = "No LeaveGroup came.", "LeaveGroup came late."
+        since = moment(ev, after)
+        if left is None and newest(ev, client, before=after) is None:
+            yield claim.ok("It had no member id to leave with.")
+        elif left is None and closed is not None and whole:
+            yield claim.found(absent, never, closed, proof=Proof.LIVENESS, wait=waited(since, closed, 0))
+        else:
+            missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, gravity=absent, whole=whole)
+            yield missing or claim.ok("It did.", left)
+
+    return judge if whole else Timed(judge, after, within_ms)
+
+
+def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement: str = "CLIENT-52") -> Judge:
+    """Judge that a member whose application polls no more leaves. To fall silent only is NON_STRICT, for the others wait for its session;
+    to go on heartbeating is FAILED: nobody reads its partitions."""
+    claim = Claim(requirement=requirement, expected="The client leaves the group when its application polls no more.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since, limit = moment(ev, after), tolerated_ms(within_ms)
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)), None)
+        beats = [beat for beat in ev.requests(Api.HEARTBEAT, client, after, ev.closing) if elapsed_ms(since, beat) > limit]
+        if left is not None and elapsed_ms(since, left) <= limit:
+            yield claim.ok("It did.", left)
+        elif left is not None:
+            yield claim.tolerated("It left late.", left, proof=Proof.TIMING)
+        elif elapsed_ms(since, end(ev)) <= limit:
+            raise NotReached("the run ended before the client had to leave")
+        elif beats:
+            yield claim.failed("It went on heartbeating.", beats[0], proof=Proof.LIVENESS, wait=waited(since, end(ev), limit))
+        else:
+            yield claim.tolerated("It fell silent without a LeaveGroup.", since, proof=Proof.LIVENESS, wait=waited(since, end(ev), limit))
+
+    return judge
+
+
+def leaves_once(client: str, *, after: str, requirement: str = "CLIENT-73", once: str = "CLIENT-71") -> Judge:
+    """Judge that a close says goodbye, however that is answered; a second LeaveGroup harms nobody and is only reported."""
+    claim = Claim(requirement=once, expected="The client leaves the group, once.")
+    said = leaves(client, after=after, requirement=requirement, whole=True)
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        yield from said(ev)
+        sent = ev.requests(Api.LEAVE_GROUP, client, after)
+        again = [request for request in sent[1:] if request.member == sent[0].member]
+        if sent:
+            yield claim.found(Verdict.INFORMATIONAL, "It sent it again.", again[0]) if again else claim.ok("It did not send it again.")
+
+    return judge
+
+
+def sends_none(client: str, api: Api, *, after: str, requirement: str, gravity: Verdict, grace_ms: float = 0, whole: bool = False) -> Judge:
+    """Judge that no `api` comes later than `grace_ms` after an instant."""
+    claim = Claim(requirement=requirement, expected=f"The client sends no {api.title}.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        sent = [each for each in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, each) > grace_ms]
+        yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
+
+    return judge
+
+
+def leaves_others_alone(other: str, *, after: str, requirement: str) -> Judge:
+    """Judge that a member beside the client need not join again: what the client did made no rebalance. One that it made costs the others: NON_STRICT."""
+    claim = Claim(requirement=requirement, expected="No other member has to join again.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        joined = next(iter(ev.requests(Api.JOIN_GROUP, other, after, ev.closing)), None)
+        yield claim.ok("None had to.") if joined is None else claim.tolerated("Another member had to join again.", joined)
+
+    return judge
+
+
+def stays_in_time(client: str, *, after: str, interval_ms: float, requirement: str) -> Judge:
+    """Judge that a client whose application is busy from an instant on leaves or joins anew only when `interval_ms` are over.
+
+    Where the application was in fact kept busy for longer, nothing is judged.
+    """
+    claim = Claim(requirement=requirement, expected="The client stays in the group while its application is busy in time.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        moves = (each for api in (Api.LEAVE_GROUP, Api.JOIN_GROUP) for each in ev.requests(api, client, after, ev.closing))
+        first = min(moves, key=lambda each: each.seq, default=None)
+        if first is None:
+            yield claim.ok("It did.")
+        elif elapsed_ms(since, first) >= interval_ms - _TICK_MS:
+            raise NotReached(f"the application of {client} was kept busy for longer than {interval_ms:.0f} ms")
+        elif first.api == Api.LEAVE_GROUP.title:
+            yield claim.failed("It left.", first)
+        else:
+            yield claim.tolerated("It joined again.", first)
+
+    return judge
+
+
+def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20") -> Judge:
+    """Judge that a client whose JoinGroup is answered after it has left takes no part in that generation.
+
+    A SyncGroup that the coordinator refuses, since it has heard the goodbye, harms nobody: NON_STRICT.
+    """
+    claim = Claim(requirement=requirement, expected="Once it has left, the client sends no SyncGroup for a JoinGroup that is answered late.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after)), None)
+        told = next((seen for seen in ev.events("shutdown_complete", client, after)), None)
+        gone = left or told
+        if gone is None:
+            raise NotReached(f"{client} neither left nor closed")
+        late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq) if left is None or sync.member == left.member]
+        taken = [sync for sync in late if accepted(ev, sync)]
+        if taken:
+            yield claim.failed("It sent one and was given partitions.", taken[0])
+        else:
+            yield claim.tolerated("It sent one, which was refused.", late[0]) if late else claim.ok("It sent none.", gone)
+
+    return judge
+
+
+def closes(client: str, *, after: str, requirement: str = "CLIENT-71", within_ms: float = CLOSE_MS) -> Judge:
+    """Report whether the application gets its thread back from `close`; one that hangs counts in the goodbye."""
+    claim = Claim(requirement=requirement, expected="Closing ends.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        done = next(iter(ev.events("shutdown_complete", client, after)), None)
+        crashed = next((seen for seen in ev.select("event", None, client, after) if seen.who == "kit" and seen.body.get("name") == "exit"), None)
+        if done is None and crashed is not None and has_crashed_closing(crashed):
+            yield claim.found(Verdict.INFORMATIONAL, "It crashed while closing.", crashed, detail=how_it_ended(crashed))
+            return
+        never, late = "It did not end.", "It ended late."
+        since = moment(ev, after)
+        slow = overdue(ev, claim, done, since=since, within_ms=within_ms, never=never, late=late, gravity=Verdict.INFORMATIONAL, whole=True)
+        yield slow or claim.ok("It did.", done)
+
+    return judge

@@ -1,0 +1,188 @@
+"""Who owns a partition, by the callbacks of the members and within what the wire allows.
+
+The kit stamps the arrival of a shim's lines; clocks of different processes are never compared. A line may be late by
+`REPORTING_MS`, and by as much as the quickest of its kind was (`GroupTracker.late_ms`), so that nothing here is more than LIVENESS. A member that the group went on without (expired, fenced) can't know that
+it lost its partitions: only members of one and the same generation are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms
+from groupproof.harness.judging.case_checkers.trace_queries import partitions_of, subscription_of
+from groupproof.harness.judging.case_checkers.whole_trace import folded
+from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.ownership_tracker import Hands, Holding
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = [
+    "callbacks_tell_assignments", "claims_nothing", "fetches_stay_with_owners", "holdings", "keeps_partitions", "names_owned_partitions", "owners_never_overlap", "records_come_to_owners_only",
+    "revokes_before_joining", "tells_no_revocation",
+]  # fmt: skip
+
+_TAKES = ("partitions_revoked", "partitions_lost")
+
+owners_never_overlap: Final[Judge] = folded(OwnersNeverOverlap)
+records_come_to_owners_only: Final[Judge] = folded(RecordsComeToOwners)
+callbacks_tell_assignments: Final[Judge] = folded(CallbacksTellAssignments)
+fetches_stay_with_owners: Final[Judge] = folded(FetchesStayWithOwners)
+
+
+def holdings(ev: Evidence) -> list[Holding]:
+    """Return every holding that the members' callbacks tell of."""
+    hands = Hands()
+    return [each for seen in ev.sent for each in hands.follow(seen)[0]]
+
+
+def _late_ms(ev: Evidence, client: str) -> float:
+    """Return how far the lines of a client's application may lag behind the frames that follow them."""
+    group = GroupTracker()
+    for seen in ev.sent:
+        group.follow(seen)
+    return group.late_ms(client)
+
+
+def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIENT-62") -> Judge:
+    """Judge that an eager member hands back its partitions before it joins again: else another may get them while it still works.
+
+    The callback's line may lag behind the frame; a member of a cooperative protocol is not judged. A client without callbacks of a rebalance (no
+    `on-revoked`) may have nothing to tell before its next assignment (kafkajs after UNKNOWN_MEMBER_ID): it is judged by what it reads meanwhile.
+    """
+    claim = Claim(requirement=requirement, expected="The client gives up its partitions before it joins again.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+        if not joins:
+            raise NotReached(f"{client} did not join again")
+        held = [each for each in holdings(ev) if each.client == client and each.since.seq < joins[0].seq]
+        late_ms = _late_ms(ev, client)
+        still = [each for each in held if each.until is None or elapsed_ms(joins[0], each.until) > late_ms]
+        if not held:
+            raise NotReached(f"{client} held nothing")
+        declared = ev.capabilities(client)
+        if still and declared and "on-revoked" not in declared and not _reads(ev, client, joins[0]):
+            yield claim.ok("Its application was told later, and was given nothing in between.", joins[0])
+        elif still:
+            # A client that reads on has them; of one that does not, a line is missing, be it the client's doing or its shim's.
+            reads = _reads(ev, client, joins[0])
+            said = "It joined again with its partitions still in hand." if reads else "It joined again, and no partitions_revoked came first."
+            finding = claim.failed(said, joins[0], detail=str(sorted(each.partition for each in still)), proof=Proof.LIVENESS)
+            yield replace(finding, line="partitions_revoked")
+        else:
+            yield claim.ok("It gave them up first.", joins[0])
+
+    return judge
+
+
+def _reads(ev: Evidence, client: str, since: Observation) -> bool:
+    """Tell whether a client fetches, or gives its application records, between an instant and its next assignment."""
+    assigned = next(iter(ev.responses(Api.SYNC_GROUP, client, since.seq)), None)
+    until = ev.closing if assigned is None else assigned.seq
+    return bool(ev.requests(Api.FETCH, client, since.seq, until) or ev.events("records_consumed", client, since.seq, until))
+
+
+def tells_no_revocation(client: str, *, after: str, before: str | None = None, requirement: str, gravely: bool = False) -> Judge:
+    """Judge that the application is not told of revoked or lost partitions between two instants (`gravely`: FAILED, else NON_STRICT)."""
+    claim = Claim(requirement=requirement, expected="The client keeps its partitions.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        last = ev.closing if before is None else before
+        taken = [seen for name in _TAKES for seen in ev.events(name, client, after, last) if partitions_of(seen)]
+        if not taken:
+            yield claim.ok("No partition was taken from the application.")
+            return
+        gravity = Verdict.FAILED if gravely else Verdict.NON_STRICT
+        ended = _session_end(ev, client, after, taken[0])
+        if ended is None:
+            yield claim.found(gravity, "Partitions were taken from the application.", taken[0], proof=Proof.LIVENESS)
+        else:
+            beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
+            silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
+            yield claim.found(gravity, "Its session ended, and its partitions were taken from the application.", ended, detail=silent)
+
+    return judge
+
+
+def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
+    """Return when the coordinator put the client out of the group for its silence, between an instant and an observation."""
+    ids = ev.member_ids(client, before=before.seq)
+    ends = (seen for seen in ev.select("transition", after=after, before=before.seq) if (seen.rule or "").startswith("SessionEnd/"))
+    return next((seen for seen in ends if any(each in (seen.detail or "") for each in ids)), None)
+
+
+def keeps_partitions(client: str, count: int, *, after: str, requirement: str) -> Judge:
+    """Judge that of what `client` owned at `after`, at least `count` partitions were never taken until the closing (KIP-429)."""
+    claim = Claim(requirement=requirement, expected=f"At least {count} of the client's partitions stay in its hands through the rebalance.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = ev.at(after)
+        owned = [each for each in holdings(ev) if each.client == client and each.since.seq < since and _lasts(each, since)]
+        kept = [each for each in owned if each.until is None or each.until.seq > ev.closing]
+        if not owned:
+            raise NotReached(f"{client} owned nothing")
+        said = "Partitions that stay with the client were taken from it."
+        yield claim.ok("They did.") if len(kept) >= count else claim.tolerated(said, proof=Proof.LIVENESS)
+
+    return judge
+
+
+def _lasts(holding: Holding, seq: int) -> bool:
+    return holding.until is None or holding.until.seq > seq
+
+
+def names_owned_partitions(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that a cooperative member's next JoinGroup names exactly what it still holds: what it does not name, the leader gives away.
+
+    Naming less than it holds permits two owners; having given everything up before is safe and costs the others a rebalance.
+    """
+    claim = Claim(requirement=requirement, expected="The next JoinGroup's subscription names the partitions that the client owns.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+        if not joins:
+            raise NotReached(f"{client} did not join again")
+        subscription = subscription_of(joins[0])
+        if subscription is None or subscription.version < 1 or subscription.ends_before == "owned partitions":
+            raise NotReached(f"{client} sends a subscription that can't name owned partitions")
+        late_ms = _late_ms(ev, client)
+        mine = [each for each in holdings(ev) if each.client == client]
+        before = {each.partition for each in mine if each.since.seq < joins[0].seq and _lasts(each, ev.at(after))}
+        holds = {
+            each.partition for each in mine if each.since.seq < joins[0].seq and (each.until is None or elapsed_ms(joins[0], each.until) > late_ms)
+        }
+        named = set(subscription.owned)
+        if holds - named:
+            yield claim.failed("It named fewer partitions than it holds.", joins[0], detail=str(sorted(holds - named)), proof=Proof.LIVENESS)
+        elif before - named:
+            yield claim.tolerated("It had given its partitions up.", joins[0], detail=str(sorted(before - named)), proof=Proof.LIVENESS)
+        else:
+            yield claim.ok("It did.", joins[0])
+
+    return judge
+
+
+def claims_nothing(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that a member that was put out names no partitions as its own when it comes back: others may own them by now.
+
+    It is NON_STRICT only, for a leader knows by the generation (KIP-792) or by two claims that one of them is old.
+    """
+    claim = Claim(requirement=requirement, expected="The JoinGroup of a member that was put out names no owned partitions.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+        if not joins:
+            raise NotReached(f"{client} did not join again")
+        subscription = subscription_of(joins[0])
+        owned = () if subscription is None else subscription.owned
+        yield claim.tolerated("It named some.", joins[0]) if owned else claim.ok("It named none.", joins[0])
+
+    return judge

@@ -1,0 +1,396 @@
+"""What a client does after something went wrong: joins again, keeps its membership, tells the application, or falls silent.
+
+`after` is always the name of a fault's delivery or of a mark. Deadlines are those of a client with short backoffs; a client whose rhythm was measured
+as slower has as many times as long (`Evidence.stretch`). How long a backoff is, is the client's choice (CLIENT-06, CLIENT-14).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from enum import Enum
+from typing import Final
+
+from groupproof.harness.judging.case_checkers.findings import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms, waited
+from groupproof.harness.judging.case_checkers.trace_queries import GROUP_REQUESTS, error_of, moment, newest, surfaced, synced
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.client_timeouts import REACT_MS
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = [
+    "REACT_MS", "Identity", "comes_back", "has_left", "ignores_stale_refusal", "is_struck", "keeps_membership", "recovers", "rejoins", "retries", "stays_out", "surfaces", "survives", "takes_up_its_work",
+]  # fmt: skip
+
+
+class Identity(Enum):
+    """Which member id the next JoinGroup should carry."""
+
+    KEPT = "kept"  # the one it has; without it a ghost stays behind until its session ends
+    EMPTY = "empty"  # none: the coordinator has just said that it does not know the old one
+    EITHER = "either"
+
+
+def is_struck(fault: str, client: str, api: Api, *, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that the request the fault waits for came at all; it is due. `NotReached` if it came and the fault left no receipt."""
+    claim = Claim(requirement=requirement, expected=f"The client sends {api.title}.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        armed, triggered = ev.receipts(fault, "armed"), ev.receipts(fault, "triggered")
+        if triggered and not ev.receipts(fault, "delivered"):
+            raise NotReached(f"{fault} was triggered but never delivered")
+        if not armed:
+            raise NotReached(f"{fault} was never armed: {ev.timeout or 'the run ended before'}")
+        came = triggered[0] if triggered else None
+        never = overdue(ev, claim, came, since=armed[0], within_ms=within_ms, never=f"No {api.title} came.", late=f"{api.title} came late.")
+        yield never or claim.ok("It did.", came)
+
+    return Timed(judge, fault, within_ms, from_arming=True)
+
+
+def rejoins(
+    client: str,
+    *,
+    after: str,
+    requirement: str,
+    identity: Identity = Identity.KEPT,
+    within_ms: float = REACT_MS,
+    absent: Verdict = Verdict.FAILED,
+    or_tells: bool = False,
+    or_syncs: bool = False,
+    beyond_session_of: str = "",
+) -> Judge:
+    """Judge that `client` joins again, and as whom.
+
+    A dropped id is NON_STRICT, and so is one JoinGroup with an id that another request was refused for: it costs a round trip, and the coordinator's
+    answer to that JoinGroup decides. An id that JoinGroup itself refused is FAILED, for nobody would ever let it in. `absent` is the verdict if no
+    JoinGroup comes. With `or_tells` telling the application instead is as good; with `or_syncs` so is the same SyncGroup once more, which the
+    coordinator takes (SYNC-53). With `beyond_session_of` the wait is longer by the session of that member, which is gone.
+    """
+    claim = Claim(requirement=requirement, expected=f"The client joins again{_AS[identity]}.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since, mine = moment(ev, after), newest(ev, client, before=after)
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        told = surfaced(ev, client, after)
+        resent = next(iter(ev.requests(Api.SYNC_GROUP, client, after, ev.closing)), None) if or_syncs else None
+        if resent is not None and (join is None or resent.seq < join.seq):
+            yield claim.ok("It sent its SyncGroup once more.", resent)
+            return
+        if join is None and or_tells and told is not None:
+            yield claim.ok("It told the application.", told)
+            return
+        due_ms = within_ms + (ev.terms(beyond_session_of).session_ms if beyond_session_of else 0)
+        never = overdue(ev, claim, join, since=since, within_ms=due_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
+        if never is not None:
+            yield never
+        if join is not None and mine is None and not join.member:
+            # Before KIP-394 the answer to the first JoinGroup is the first word of an id; where it is lost nobody could keep it.
+            yield claim.ok("It had been told no member id, and joined without one.", join)
+        elif join is not None:
+            yield _identified(ev, claim, join, identity, since if mine is None else mine.seen, after)
+
+    return Timed(judge, after, within_ms)
+
+
+_AS = {Identity.KEPT: " with the member id it has", Identity.EMPTY: " with the empty member id", Identity.EITHER: ""}
+
+
+def _identified(ev: Evidence, claim: Claim, join: Observation, identity: Identity, given: Observation, after: str) -> Finding:
+    """Return what the member id of `join` says; `given` is the JoinGroup answer that gave the client the id it had."""
+    member, mine, client = join.member or "", given.member or "", join.client or ""
+    if identity is Identity.EITHER or (member == mine and identity is Identity.KEPT) or (member == "" and identity is Identity.EMPTY):
+        return claim.ok("It did.", join)
+    if identity is Identity.KEPT:
+        what = "the empty member id" if member == "" else "another member id"
+        if has_left(ev, client, mine, join):
+            return claim.tolerated("It left the group and joined anew, which costs the group another rebalance.", join)
+        if _is_unknown(ev, client, mine, join):
+            return claim.tolerated("It let its session end before it joined again, and joined anew.", join, proof=Proof.TIMING)
+        return claim.tolerated(f"It joined again with {what}, leaving a ghost behind.", join)
+    if member != mine:
+        return claim.tolerated("It joined again with an older member id.", join)
+    if ev.is_answer_to(after, Api.JOIN_GROUP):
+        return claim.failed("It joined again with the member id that JoinGroup had refused.", join)
+    if (again := _joins_refused(ev, client, mine, join)) is not None:
+        return claim.failed("It joined again and again with a member id that JoinGroup refuses.", again)
+    return claim.tolerated("It joined once more with the member id that was refused.", join)
+
+
+def has_left(ev: Evidence, client: str, member: str, before: Observation) -> bool:
+    """Tell whether a LeaveGroup of that member was answered without error before an observation: then it left no ghost behind."""
+    left = (request for request in ev.requests(Api.LEAVE_GROUP, client, before=before.seq) if member in _members_of(request))
+    return any((answer := ev.answer(request)) is not None and error_of(answer) == 0 for request in left)
+
+
+def _is_unknown(ev: Evidence, client: str, member: str, before: Observation) -> bool:
+    """Tell whether the coordinator itself, and no fault, had answered that it does not know the member."""
+    refused = (seen for seen in ev.select("response", None, client, before=before.seq) if seen.error == ErrorCode.UNKNOWN_MEMBER_ID)
+    return any(seen.fault is None and _names(ev, seen, member) for seen in refused)
+
+
+def _names(ev: Evidence, answer: Observation, member: str) -> bool:
+    asked = (each for each in ev.select("request", None, answer.client, before=answer.seq) if each.connection == answer.connection)
+    return any(each.correlation == answer.correlation and each.member == member for each in asked)
+
+
+def _members_of(leave: Observation) -> set[str]:
+    return {leave.member or "", *(each.get("member_id") or "" for each in leave.body.get("members") or ())}
+
+
+def _joins_refused(ev: Evidence, client: str, member: str, first: Observation) -> Observation | None:
+    """Return the JoinGroup that names an id which JoinGroup itself had refused before, from `first` on."""
+    joins = [each for each in ev.requests(Api.JOIN_GROUP, client, first.seq - 1, ev.closing) if each.member == member]
+    for early, late in itertools.pairwise(joins):
+        answer = ev.answer(early)
+        if answer is not None and answer.error == ErrorCode.UNKNOWN_MEMBER_ID and answer.seq < late.seq:
+            return late
+    return None
+
+
+def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
+    """Judge that `client` sends `api` again; with `or_tells` telling the application instead is as good."""
+    claim = Claim(requirement=requirement, expected=f"The client sends {api.title} again.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        again = next(iter(ev.requests(api, client, after, ev.closing)), None)
+        told = surfaced(ev, client, after)
+        if again is None and or_tells and told is not None:
+            yield claim.ok("It told the application.", told)
+            return
+        never, late = f"No further {api.title} came.", f"{api.title} came again late."
+        yield overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", again)
+
+    return Timed(judge, after, within_ms)
+
+
+def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10_000) -> Judge:
+    """Judge that `client` is a member with an assignment once more: a SyncGroup answered without error.
+
+    A Heartbeat that is answered without error in the generation in which it had synced shows as well that it is one.
+    """
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        was_one = bool(synced(ev, client, before=after))
+        claim = Claim(requirement=requirement, expected=f"The client ends up a member of the group{' again' if was_one else ', with an assignment'}.")
+        back = next(iter(synced(ev, client, after, ev.closing)), None)
+        beat = _stood(ev, client, after)
+        if beat is not None and (back is None or beat.seq < back.seq):
+            yield claim.ok("It was one all the while.", beat)
+            return
+        never, late = "It never got an assignment.", "It got its assignment late."
+        if was_one:
+            never, late = "It never became a member again.", "It became a member again late."
+        yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
+
+    return Timed(judge, after, within_ms)
+
+
+def _stood(ev: Evidence, client: str, after: str) -> Observation | None:
+    """Return the first Heartbeat, sent after an instant and answered without error, of the membership in which the client had synced before."""
+    before = synced(ev, client, before=after)
+    if not before:
+        return None
+    mine = (before[-1].member, before[-1].generation)
+    beats = (beat for beat in ev.requests(Api.HEARTBEAT, client, after, ev.closing) if (beat.member, beat.generation) == mine)
+    return next((beat for beat in beats if (answer := ev.answer(beat)) is not None and error_of(answer) == 0), None)
+
+
+def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = 3_000) -> Judge:
+    """Judge that each assignment from `after` on is taken up, unless the client joins again before that is due: its application is told of it.
+
+    A member that heartbeats and never tells holds partitions that nobody reads. Of an assignment without partitions a heartbeat is enough.
+    """
+    claim = Claim(requirement=requirement, expected="The client takes its new assignment up: it tells the application and heartbeats.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        answers = synced(ev, client, after, ev.closing)
+        if not answers:
+            raise NotReached(f"{client} was assigned nothing after {after}")
+        for answer in answers:
+            begun, beat = _taken_up(ev, client, answer)
+            rejoin = next(iter(ev.requests(Api.JOIN_GROUP, client, answer.seq, ev.closing)), None)
+            if begun is None and rejoin is not None and elapsed_ms(answer, rejoin) <= tolerated_ms(within_ms):
+                continue
+            never = "Neither heartbeat nor callback came." if beat is None else "It heartbeats, and its application was never told."
+            late = "It took it up late."
+            yield overdue(ev, claim, begun, since=answer, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", begun)
+
+    return judge
+
+
+def _taken_up(ev: Evidence, client: str, answer: Observation) -> tuple[Observation | None, Observation | None]:
+    """Return what shows that the assignment in `answer` was taken up, and the first heartbeat of its generation."""
+    # In one process the callback may be recorded before the answer that caused it, so it counts from the request on.
+    asked = next((each for each in reversed(ev.requests(Api.SYNC_GROUP, client)) if each.seq < answer.seq), answer)
+    told = next(iter(ev.events("partitions_assigned", client, asked.seq, ev.closing)), None)
+    beats = ev.requests(Api.HEARTBEAT, client, answer.seq, ev.closing)
+    beat = next((each for each in beats if each.generation == answer.generation), None)
+    return told if answer.partitions else told or beat, beat
+
+
+def comes_back(client: str, *, after: str, requirement: str, within_ms: float = 9_000) -> Judge:
+    """Judge that `client` is heard of by its group again: a Heartbeat or SyncGroup is answered without error."""
+    claim = Claim(requirement=requirement, expected="The client gives the silent connection up and is back in its group.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        answers = synced(ev, client, after, ev.closing) + ev.responses(Api.HEARTBEAT, client, after, ev.closing)
+        good = sorted((seen for seen in answers if error_of(seen) == 0), key=lambda seen: seen.seq)
+        back, never, late = next(iter(good), None), "It never came back.", "It came back late."
+        yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
+
+    return Timed(judge, after, within_ms)
+
+
+def keeps_membership(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
+    """Judge that heartbeats go on with the same member id and generation. A new JoinGroup is a needless rebalance: NON_STRICT."""
+    claim = Claim(requirement=requirement, expected="The client goes on heartbeating with the membership it has.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        mine = newest(ev, client, before=after)
+        if mine is None:
+            raise NotReached(f"{client} was no member before {after}")
+        beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        told = surfaced(ev, client, after)
+        first = min((each for each in (beat, join) if each is not None), key=lambda each: each.seq, default=None)
+        if first is None and or_tells and told is not None:
+            yield claim.ok("It told the application.", told)
+            return
+        due_ms = max(within_ms, 2 * ev.terms(client).heartbeat_ms)
+        never, late = "Neither a Heartbeat nor a JoinGroup came.", "It went on late."
+        yield overdue(ev, _gravely(claim), first, since=moment(ev, after), within_ms=due_ms, never=never, late=late) or _kept(
+            ev, claim, join, beat, mine.member
+        )
+
+    return Timed(judge, after, within_ms)
+
+
+def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observation | None, mine: str) -> Finding:
+    if join is None:
+        return claim.ok("It did.", beat)
+    if join.member == mine:
+        return claim.tolerated("It joined again though its membership stood.", join)
+    if has_left(ev, join.client or "", mine, join):
+        return claim.tolerated("It left the group and joined anew, though its membership stood.", join)
+    if _is_unknown(ev, join.client or "", mine, join):
+        return claim.tolerated("It let its session end before it tried again, and joined anew.", join, proof=Proof.TIMING)
+    return claim.tolerated("It gave its membership up and joined anew, leaving a ghost behind.", join)
+
+
+def surfaces(
+    client: str,
+    *,
+    after: str,
+    requirement: str,
+    unaware: Verdict = Verdict.NON_STRICT,
+    within_ms: float = REACT_MS,
+    tried_again: Api | None = None,
+    before_joining: bool = False,
+    refusals: Collection[int] = (),
+) -> Judge:
+    """Judge that the application is told. Going on without telling it is `unaware`, or as good if it means sending `tried_again`;
+    silence on the wire and in the application is FAILED. With `before_joining` what is told after a new JoinGroup comes too late; with
+    `refusals` the client goes on, or falls silent, only after the first answer with one of these errors."""
+    claim = Claim(requirement=requirement, expected="The client tells the application of the error.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = _refused(ev, client, after, refusals) if refusals else moment(ev, after)
+        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
+        anew = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None) if before_joining else None
+        if told is not None and anew is not None and anew.seq < told.seq:
+            told = None
+        again = next(iter(ev.requests(tried_again, client, after, ev.closing)), None) if tried_again is not None else None
+        if told is not None:
+            yield claim.ok("It did.", told)
+        elif again is not None:
+            yield claim.ok("It tried again.", again)
+        elif went_on is not None:
+            yield claim.found(
+                unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS, wait=waited(went_on, end(ev), tolerated_ms(0))
+            )
+        else:
+            yield _silent(ev, claim, since, within_ms)
+
+    return Timed(judge, after, within_ms)
+
+
+def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> Observation:
+    answers = (seen for seen in ev.select("response", None, client, after, ev.closing) if seen.error in errors)
+    if (first := next(answers, None)) is None:
+        raise NotReached(f"{client} was never answered with {' or '.join(str(int(error)) for error in errors)}")
+    return first
+
+
+def survives(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that after an answer nobody expects the client neither stands still nor hides it: it goes on, or tells the application."""
+    claim = Claim(requirement=requirement, expected="The client goes on, or tells the application.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
+        if told is not None:
+            yield claim.ok("It told the application.", told)
+        elif went_on is not None:
+            yield claim.ok("It went on.", went_on)
+        else:
+            yield _silent(ev, claim, moment(ev, after), within_ms)
+
+    return Timed(judge, after, within_ms)
+
+
+def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:
+    """Return the first request by which the client still wants to be a member."""
+    wanting = {api.title for api in (Api.FIND_COORDINATOR, *GROUP_REQUESTS, Api.OFFSET_FETCH) if api is not Api.LEAVE_GROUP}
+    return next((seen for seen in ev.select("request", None, client, after, ev.closing) if seen.api in wanting), None)
+
+
+_SILENCE: Final = {"CLIENT-17": "CLIENT-21", "CLIENT-50": "CLIENT-40"}
+"""What is broken by who falls silent, where what was asked of it is no more than SHOULD: progress or the membership is lost."""
+
+
+def _gravely(claim: Claim) -> Claim:
+    return replace(claim, requirement=_SILENCE.get(claim.requirement, claim.requirement))
+
+
+def _silent(ev: Evidence, claim: Claim, since: Observation, within_ms: float) -> Finding:
+    if elapsed_ms(ev.clock(since), end(ev)) < within_ms * ev.stretch:
+        raise NotReached("the run ended before its time was over")
+    wait = waited(ev.clock(since), end(ev), within_ms * ev.stretch)
+    return _gravely(claim).failed("It fell silent, on the wire and to the application.", since, proof=Proof.LIVENESS, wait=wait)
+
+
+def ignores_stale_refusal(client: str, *, fault: str, join: str, before: str | None = None, requirement: str = "CLIENT-64") -> Judge:
+    """Judge that a commit of the old generation, refused by `fault` after fault `join` let the answer to JoinGroup go, makes no new rebalance.
+
+    A client that sends no commit while it joins, that holds it until it has joined and sends it in the new generation (franz-go), or that is refused
+    before it has joined, has nothing stale to ignore.
+    """
+    claim = Claim(requirement=requirement, expected="A refusal that belongs to the old generation does not make the client join once more.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        answered = [seen for seen in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not seen.error]
+        if not answered:
+            raise NotReached(f"{client} was never let in again")
+        commits = (each for each in ev.requests(Api.OFFSET_COMMIT, client, before=ev.closing) if each.generation != answered[0].generation)
+        refused = [answer for each in commits if (answer := ev.answer(each)) is not None and answer.error and answer.seq > answered[0].seq]
+        if not ev.reached(fault) or not refused:
+            yield claim.ok("It had none.")
+            return
+        again = ev.requests(Api.JOIN_GROUP, client, refused[0].seq, ev.closing if before is None else before)
+        yield claim.tolerated("It joined once more.", again[0]) if again else claim.ok("It did not.", refused[0])
+
+    return judge
+
+
+def stays_out(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that a fenced static member does not take its place back: a join with its instance id and no member id throws the other out."""
+    claim = Claim(requirement=requirement, expected="A client that was fenced or replaced does not join anew under its instance id.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        anew = [join for join in ev.requests(Api.JOIN_GROUP, client, after, ev.closing) if not join.member and join.instance]
+        yield claim.failed("It joined anew and threw its successor out.", anew[0]) if anew else claim.ok("It did not.")
+
+    return judge

@@ -1,0 +1,204 @@
+"""Commits that come once too often: refused ones under a new generation, for ever or without a pause, older ones, and those of what was handed over.
+
+The same commit twice, side by side or one after the other, is not judged: it stores what is stored, and costs its sender a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, tolerated_ms, waited
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, explicit_offsets, moment, partitions_of, synced
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["commits_never_go_back", "commits_nothing_handed_over", "gives_refused_commits_up", "pauses_between_commits", "repeats_no_refused_commit"]
+
+_COMMIT = Api.OFFSET_COMMIT
+_FENCED = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID)
+
+GIVE_UP_MS = 10_000
+"""Within which a client has told its application of a commit that no further try would cure."""
+
+PAUSE_MS = 50.0
+"""A retry that comes sooner after the refusal than this, on a network without delay, did not wait for anything."""
+
+HASTE_MAX = 4
+"""So many retries in haste, one after the other, are no accident."""
+
+
+def repeats_no_refused_commit(client: str, *, after: str, requirement: str = "CLIENT-67") -> Judge:
+    """Judge that a commit which the coordinator refused with the membership of its sender is not sent again under the next one.
+
+    Others have gone on with the partitions since: accepted, it takes the group's progress back. One that is refused again does no harm.
+    """
+    claim = Claim(requirement=requirement, expected="A commit that was refused is not sent again under a new generation.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = ev.requests(_COMMIT, client, after, ev.closing)
+        refused = [each for each in sent if (answer := ev.answer(each)) is not None and answer.error in _FENCED]
+        if not refused:
+            raise NotReached(f"no commit of {client} was refused after {after}")
+        again = [each for each in sent if each.seq > refused[0].seq and _is_repeated(refused[0], each)]
+        taken = [each for each in again if accepted(ev, each)]
+        if taken:
+            yield claim.failed(
+                "It sent the refused commit again under a new generation, and it was accepted.", taken[0], detail=str(taken[0].offsets)
+            )
+        elif again:
+            yield claim.tolerated("It sent the refused commit again under a new generation, and it was refused again.", again[0])
+        else:
+            yield claim.ok("It was not.", refused[0])
+
+    return judge
+
+
+def _is_repeated(refused: Observation, later: Observation) -> bool:
+    """Tell whether some offset of a refused commit is in a later one of another membership."""
+    return (later.member, later.generation) != (refused.member, refused.generation) and bool(set(refused.offsets) & set(later.offsets))
+
+
+def gives_refused_commits_up(client: str, *, after: str, requirement: str = "CLIENT-69") -> Judge:
+    """Judge that a commit which is refused each time is given up, and the application told: it can't know otherwise that nothing is stored.
+
+    To try for some seconds is a client's choice; to try on when the application knows is of no use to anybody.
+    """
+    claim = Claim(requirement=requirement, expected="A commit that is refused each time is given up, and the application is told.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        refused = [each for each in ev.requests(_COMMIT, client, after, ev.closing) if (answer := ev.answer(each)) is not None and answer.error]
+        if not refused:
+            raise NotReached(f"no commit of {client} was refused after {after}")
+        told = _told(ev, client, after)
+        late = [each for each in refused if told is not None and elapsed_ms(told, each) > REPORTING_MS]
+        due_ms = GIVE_UP_MS * ev.stretch
+        if told is None and elapsed_ms(refused[0], end(ev)) < tolerated_ms(due_ms):
+            raise NotReached("the run ended before the application had to be told")
+        if told is None:
+            again = "It sent the refused commit again and again, and never told its application."
+            observed = again if len(refused) > 1 else "It never told its application."
+            yield claim.failed(observed, refused[-1], proof=Proof.LIVENESS, wait=waited(refused[0], end(ev), due_ms))
+        elif late:
+            yield claim.tolerated("It went on sending a commit whose failure it had told.", late[0], proof=Proof.LIVENESS)
+        else:
+            yield claim.ok("It was.", told)
+
+    return judge
+
+
+def _told(ev: Evidence, client: str, after: str) -> Observation | None:
+    """Return what first told the application of a failure: a commit's event, an answer, an error."""
+    for seen in ev.select("event", None, client, after, ev.closing):
+        name = seen.body.get("name")
+        is_failure = (
+            name == "error" or (name == "offsets_committed" and not seen.body.get("success")) or (name == "answer" and seen.body.get("error"))
+        )
+        if seen.who == "shim" and is_failure:
+            return seen
+    return None
+
+
+def pauses_between_commits(client: str, *, after: str, requirement: str = "CLIENT-75") -> Judge:
+    """Judge that a commit refused with 27 is not sent again at once, time and again: the coordinator waits for a JoinGroup, and answers the
+    same until it has come (KAFKA-14024)."""
+    claim = Claim(requirement=requirement, expected="A commit that the rebalance refuses is sent again after a pause, if at all.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = ev.requests(_COMMIT, client, after, ev.closing)
+        haste = worst = 0
+        at: Observation | None = None
+        for refusals, again in _retries(ev, sent):
+            is_hasty = any(commit.offsets == again.offsets and elapsed_ms(answer, again) < PAUSE_MS for commit, answer in refusals)
+            haste = haste + 1 if is_hasty else 0
+            if haste > worst:
+                worst, at = haste, again
+        yield claim.tolerated("It sent the refused commit again and again without a pause.", at) if worst >= HASTE_MAX else claim.ok("It does.")
+
+    return judge
+
+
+_Refusal = tuple[Observation, Observation]
+
+
+def _retries(ev: Evidence, sent: Sequence[Observation]) -> Iterator[tuple[Sequence[_Refusal], Observation]]:
+    """Yield each commit that was sent after a refusal with 27, with the commits so refused, and their answers, since the commit before it.
+
+    What leaves before the answer is there is no retry: kafka-python whose poll ends sends one commit twice or five times side by side.
+    """
+    answers = [(each, answer) for each in sent if (answer := ev.answer(each)) is not None]
+    refused = {answer.seq: (each, answer) for each, answer in answers if answer.error == ErrorCode.REBALANCE_IN_PROGRESS}
+    commits = {each.seq: each for each in sent}
+    refusals: list[_Refusal] = []
+    for seq in sorted(refused.keys() | commits.keys()):
+        if seq in refused:
+            refusals.append(refused[seq])
+        elif refusals:
+            yield refusals, commits[seq]
+            refusals = []
+
+
+def commits_never_go_back(client: str, *, after: str, requirement: str = "CLIENT-62") -> Judge:
+    """Judge that what a client commits by itself for a partition never falls behind what it had committed: a crash would give the records between
+    to their next owner once more, and an older reader the group's progress back.
+
+    Nobody told it to seek; only an assignment made anew may begin lower, where the group has committed less.
+    """
+    claim = Claim(requirement=requirement, expected="What the client commits by itself only grows.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = [each for each in ev.requests(_COMMIT, client, after) if accepted(ev, each)]
+        if not sent:
+            raise NotReached(f"no commit of {client} was accepted after {after}")
+        told = explicit_offsets(ev, client)
+        reached: dict[tuple[str, int], tuple[int, int]] = {}
+        for commit in sent:
+            assignments = len(synced(ev, client, before=commit.seq))
+            for topic, partition, offset in set(commit.offsets) - told:
+                since, most = reached.get((topic, partition), (assignments, offset))
+                if since == assignments and offset < most:
+                    yield claim.failed(
+                        "It committed less than it had committed before.", commit, detail=f"{topic}-{partition}: {offset} after {most}"
+                    )
+                    return
+                reached[topic, partition] = (assignments, max(most, offset) if since == assignments else offset)
+        yield claim.ok("It does.", sent[-1])
+
+    return judge
+
+
+def commits_nothing_handed_over(client: str, *, after: str, requirement: str = "COMMIT-27") -> Judge:
+    """Judge that a client commits nothing for a partition once its application has handed it over: the next owner's progress stands there by then.
+
+    The callback's end was told before the commit came, by more than a line may be late, and the coordinator accepted it.
+    """
+    claim = Claim(requirement=requirement, expected="The client commits for a partition only until it has handed it over.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        given: dict[tuple[str, int], Observation] = {}
+        pending: set[tuple[str, int]] = set()
+        for seen in ev.trace[since.seq : ev.closing]:
+            if seen.client != client:
+                continue
+            name = seen.body.get("name") if seen.who == "shim" else None
+            if name in ("partitions_revoked", "partitions_lost"):
+                pending |= partitions_of(seen)
+            elif name == "callback_done":
+                given |= dict.fromkeys(pending, seen)
+                pending = set()
+            elif name == "partitions_assigned":
+                given = {partition: at for partition, at in given.items() if partition not in partitions_of(seen)}
+            elif seen.kind == "request" and seen.api == _COMMIT.title and accepted(ev, seen):
+                late = [(t, p) for t, p, _ in seen.offsets if (t, p) in given and elapsed_ms(given[t, p], seen) > REPORTING_MS]
+                if late:
+                    yield claim.failed("It committed for a partition that it had handed over.", seen, detail=str(sorted(late)))
+                    return
+        if not given:
+            raise NotReached(f"{client} handed nothing over after {after}")
+        yield claim.ok("It does.")
+
+    return judge

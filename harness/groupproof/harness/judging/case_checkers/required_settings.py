@@ -1,0 +1,55 @@
+"""Which settings a case insists on: where a client's shim can't set one, and the wire does not show it all the same, the case can't be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import CaseNotOffered, Evidence
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import Observation
+
+__all__ = ["SCALED", "insists_on"]
+
+SCALED: Final = frozenset({"session_timeout_ms", "heartbeat_interval_ms", "poll_timeout_ms"})
+"""Settings by which judges and waits are scaled: what the client keeps to instead is read from the wire (`terms.py`)."""
+
+
+def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, str] = MappingProxyType({})) -> Judge:
+    """Return what makes a case UNIMPLEMENTED for a client whose shim ignores one of these settings, by member, or offers not the assignor that it must
+    have in `common` with others; it says nothing of any other client."""
+
+    def judge(ev: Evidence) -> Iterable[Finding]:
+        for client, wanted in settings.items():
+            terms = ev.terms(client)
+            ignored = sorted(name for name in terms.ignored & set(wanted) if not _shows(terms.join, name, wanted[name]))
+            if ignored:
+                raise CaseNotOffered(f"the shim of {client} does not set {' and '.join(ignored)}, which the case is about")
+        for client, assignor in common.items():
+            terms = ev.terms(client)
+            if "assignors" in terms.ignored and (terms.join is None or assignor not in _assignors_of(terms.join)):
+                raise CaseNotOffered(
+                    f"the shim of {client} does not set assignors, and {client} does not offer {assignor}, which others in its group have"
+                )
+        return ()
+
+    return judge
+
+
+def _shows(join: Observation | None, name: str, wanted: Any) -> bool:
+    """Tell whether the client's JoinGroup says what was wished, though its shim can't set it."""
+    return join is not None and name in _ON_THE_WIRE and _ON_THE_WIRE[name](join) == wanted
+
+
+def _assignors_of(join: Observation) -> list[str]:
+    return [each["name"] for each in join.body.get("protocols") or ()]
+
+
+_ON_THE_WIRE: Final[Mapping[str, Callable[[Observation], Any]]] = {
+    "session_timeout_ms": lambda join: join.body.get("session_timeout_ms"),
+    "max_poll_interval_ms": lambda join: join.body.get("rebalance_timeout_ms"),
+    "instance_id": lambda join: join.body.get("group_instance_id"),
+    "assignors": _assignors_of,
+}

@@ -1,0 +1,26 @@
+"""A judge that is a fold run over the evidence of a case: the same checker as in live traces and in fleets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from groupproof.harness.judging.checkers.checker import Fold, findings_of
+from groupproof.harness.judging.checkers.requirements import SPEAKS_OF
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.verdicts import Finding
+
+__all__ = ["folded"]
+
+
+def folded(make: Callable[[], Fold]) -> Judge:
+    """Return the judge that runs a fold, new for each case, over what was seen; answers that never left are none."""
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for each in findings_of(make(), ev.sent):
+            assert make not in SPEAKS_OF or each.requirement in SPEAKS_OF[make], (
+                f"folds.speaking does not know that {make} speaks of {each.requirement}"
+            )
+            yield each
+
+    return judge

@@ -1,0 +1,50 @@
+"""What a case of a run leaves behind: each time that it was run, and the ruling. Plain data, below whoever runs cases and whoever reports them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from groupproof.harness.judging.ruling import Ruling
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.verdicts import Goodbye, Verdict
+from groupproof.protocol.trace import Trace
+
+__all__ = ["CaseResult", "Play", "unfinished"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """What a run leaves behind; with `trouble`, what ended it from outside, nothing is said of the subject."""
+
+    trace: Trace
+    stderr: Mapping[str, list[str]]
+    duration_s: float
+    trouble: Trouble | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class CaseResult:
+    """A case that was reached: its runs, the first of which is the one shown, and the ruling. `trouble` is not the subject's."""
+
+    case: Case
+    ruling: Ruling
+    plays: list[Play] = field(default_factory=list)
+    duration_s: float = 0.0
+    trouble: Trouble | None = None
+
+
+def unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:
+    """Return the result of a case that could not be carried through: no verdict on the subject, whoever is to blame."""
+    ruling = Ruling(
+        verdict=Verdict.INCONCLUSIVE,
+        goodbye=Goodbye.NONE,
+        stability="0/1",
+        expected="",
+        observed=str(trouble),
+        fingerprint="",
+        receipts=0,
+        findings=(),
+    )
+    return CaseResult(case=case, ruling=ruling, plays=plays, trouble=trouble)

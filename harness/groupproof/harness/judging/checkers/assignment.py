@@ -1,0 +1,159 @@
+"""What a leader assigns: everyone listed, each partition once, to a member that wants it; and what a follower leaves to the leader."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Fold, Newest, Waiting
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, Given, assignments_of, members_of, subscriptions_of
+from groupproof.harness.judging.checkers.membership import Joined, joins_of
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import Observation, Partitions
+from groupproof.protocol.vocabulary import COOPERATIVE, Api, TopicPartition
+from groupproof.protocol.wire.subscription import Subscription
+
+__all__ = ["FollowersAssignNothing", "LeadersAssignSoundly", "taken_from_owners"]
+
+_GENERATION_SINCE: Final = 2
+_GENERATION_BYTES: Final = 4
+_LEFT_OUT_KEPT: Final = 200
+_EAGER_TIMES: Final = 2
+_COOPERATIVE_TIMES: Final = 3
+"""So many generations one after another, and it is no accident any more that a member was left out."""
+
+
+class _Syncs(Fold):
+    """Looks at each SyncGroup request beside the JoinGroup answer that it follows."""
+
+    def __init__(self) -> None:
+        self._joined: dict[str, Joined] = {}
+        self._waiting: Waiting[tuple[Observation, Given | None]] = Waiting(SLACK_MS)
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for sync, join in self._waiting.due(seen.at_ms):
+            yield from self._look(sync, join)
+        if seen.client is None:
+            return
+        if (given := joins_of(seen)) is not None:
+            self._joined.setdefault(seen.client, Joined()).follow(given)
+        elif seen.kind == "request" and seen.api == Api.SYNC_GROUP.title:
+            self._waiting.add(seen.at_ms, (seen, self._origin(seen)))
+
+    def end(self) -> Iterator[Finding]:
+        for sync, join in self._waiting.rest():
+            yield from self._look(sync, join)
+
+    def _origin(self, sync: Observation) -> Given | None:
+        joined = self._joined.get(sync.client or "")
+        return None if joined is None else joined.origin(sync)
+
+    def _look(self, sync: Observation, join: Given | None) -> Iterator[Finding]:
+        join = join or self._origin(sync)
+        return iter(()) if join is None else self._judge(sync, join)
+
+    @abstractmethod
+    def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """Since how many generations that followed one another a member was left out, and robbed of a share by it."""
+
+    generation: int
+    count: int
+
+
+class LeadersAssignSoundly(_Syncs):
+    """No partition goes to two members (ASSIGN-09), to a stranger, to a member that does not want its topic, or past its cooperative owner (KIP-429);
+    nobody is forgotten (CLIENT-12)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left_out: Newest[str, _LeftOut] = Newest(_LEFT_OUT_KEPT)
+
+    def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]:
+        if not join.is_leader or join.skip_assignment:
+            return
+        assigned, members, wanted = assignments_of(sync), members_of(join.seen), subscriptions_of(join.seen)
+        once = Claim(requirement="ASSIGN-09", expected="The leader assigns each partition to one member that subscribes to its topic.")
+        counts = Counter(partition for partitions in assigned.values() for partition in partitions)
+        if any(count > 1 for count in counts.values()):
+            yield once.failed("The leader assigned a partition twice.", sync, detail=str(sorted(p for p, count in counts.items() if count > 1)))
+        if any(member not in members and partitions for member, partitions in assigned.items()):
+            yield once.failed("The leader assigned partitions to a member that is not in the group.", sync)
+        if any(_unwanted(partitions, wanted.get(member)) for member, partitions in assigned.items()):
+            yield once.failed("The leader assigned partitions of a topic that the member does not subscribe to.", sync)
+        if join.protocol in COOPERATIVE and (taken := taken_from_owners(sync, join)):
+            yield once.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))
+        if missing := members - set(assigned):
+            everyone = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment for every member of the group.")
+            yield everyone.tolerated("The leader left a member out of its SyncGroup.", sync)
+            if any([self._is_left_out_again(member, join, assigned, wanted.get(member)) for member in sorted(missing)]):
+                yield everyone.failed("The leader left a member out in generation after generation.", sync, detail=str(sorted(missing)))
+
+    def _is_left_out_again(self, member: str, join: Given, assigned: Mapping[str, Partitions], subscription: Subscription | None) -> bool:
+        """Tell whether the member got nothing once too often where its share was another's.
+
+        Who has two partitions of one topic has one too many beside a member that wants the topic and has none of it: every assignor of Kafka's deals out a
+        topic evenly, or what all topics have. A cooperative newcomer waits a generation for what is handed over.
+        """
+        shares = (Counter(topic for topic, _ in partitions) for partitions in assigned.values())
+        is_robbed = any(count > 1 and (subscription is None or topic in subscription.topics) for share in shares for topic, count in share.items())
+        before = self._left_out.get(member)
+        follows = before is not None and before.generation < join.generation <= before.generation + 1
+        count = (before.count if before is not None and follows else 0) + 1 if is_robbed else 0
+        self._left_out.set(member, _LeftOut(join.generation, count))
+        return count == (_COOPERATIVE_TIMES if join.protocol in COOPERATIVE else _EAGER_TIMES)
+
+
+def taken_from_owners(sync: Observation, join: Given) -> list[TopicPartition]:
+    """Return the partitions that a leader's SyncGroup gives to another member than the one that owns them by its subscription."""
+    owners = _owners(join)
+    given_to = {partition: member for member, partitions in assignments_of(sync).items() for partition in partitions}
+    return sorted(partition for partition, member in given_to.items() if owners.get(partition, member) != member)
+
+
+def _owners(join: Given) -> dict[TopicPartition, str]:
+    """Return who owns what by the subscriptions; a claim of an older generation, or one that two members make, binds nobody (AbstractStickyAssignor)."""
+    subscriptions = subscriptions_of(join.seen)
+    generations = {member: _generation_of(subscription) for member, subscription in subscriptions.items()}
+    newest = max((each for each in generations.values() if each is not None), default=-1)
+    claims = Counter(partition for member, each in subscriptions.items() if _binds(generations[member], newest) for partition in each.owned)
+    return {
+        partition: member
+        for member, each in subscriptions.items()
+        if _binds(generations[member], newest)
+        for partition in each.owned
+        if claims[partition] == 1
+    }
+
+
+def _binds(generation: int | None, newest: int) -> bool:
+    return generation is None or generation == newest
+
+
+def _generation_of(subscription: Subscription) -> int | None:
+    """Return the generation of a claim: a field of its own since version 2 (KIP-792), and before that the cooperative assignor's user data; None where it
+    names none, and its claim is as good as any."""
+    if subscription.version >= _GENERATION_SINCE and subscription.ends_before not in ("owned partitions", "generation"):
+        return subscription.generation
+    data = subscription.user_data
+    return int.from_bytes(data, "big", signed=True) if data is not None and len(data) == _GENERATION_BYTES else None
+
+
+def _unwanted(partitions: Partitions, subscription: Subscription | None) -> bool:
+    return subscription is not None and any(topic not in subscription.topics for topic, _ in partitions)
+
+
+class FollowersAssignNothing(_Syncs):
+    """A follower's SyncGroup carries no assignment; the coordinator ignores one, so this costs no more than bytes (CLIENT-12)."""
+
+    def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]:
+        if not join.is_leader and sync.body.get("assignments"):
+            claim = Claim(requirement="CLIENT-12", expected="A follower's SyncGroup carries no assignments.")
+            yield claim.tolerated("A follower's SyncGroup carried assignments.", sync)

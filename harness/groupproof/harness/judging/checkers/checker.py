@@ -1,0 +1,142 @@
+"""What every checker is: a fold over observations that says what it finds as it goes; and the small stores that keep its state bounded. Pure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import ExchangeId, Observation
+
+__all__ = ["Fold", "Newest", "Numbers", "UnderWay", "Waiting", "findings_of"]
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Fold(ABC):
+    """Takes observations in the order of `seq`. It can be pickled between any two of them, and goes on where it was."""
+
+    @abstractmethod
+    def step(self, seen: Observation) -> Iterable[Finding]:
+        """Take the next observation; return what is certain now. The whole of what is returned must be read before the next step."""
+
+    @abstractmethod
+    def end(self) -> Iterable[Finding]:
+        """Return what is certain when nothing follows. It is asked once."""
+
+
+def findings_of(fold: Fold, trace: Iterable[Observation]) -> Iterator[Finding]:
+    """Yield what `fold` finds in a whole trace."""
+    for seen in trace:
+        yield from fold.step(seen)
+    yield from fold.end()
+
+
+@dataclass(slots=True)
+class Waiting(Generic[T]):
+    """What is judged a little later, because answers and reports are recorded a little after they were acted on: first in, first out."""
+
+    wait_ms: float
+    _queue: deque[tuple[float, T]] = field(default_factory=deque)
+
+    def add(self, at_ms: float, each: T) -> None:
+        self._queue.append((at_ms + self.wait_ms, each))
+
+    def due(self, now_ms: float) -> Iterator[T]:
+        """Yield, and forget, what was waiting until before `now_ms`."""
+        while self._queue and self._queue[0][0] < now_ms:
+            yield self._queue.popleft()[1]
+
+    def rest(self) -> Iterator[T]:
+        """Yield, and forget, all that is waiting still."""
+        while self._queue:
+            yield self._queue.popleft()[1]
+
+
+@dataclass(slots=True)
+class UnderWay(Generic[T]):
+    """What is known of requests that have no answer yet; those of a connection that ended get none."""
+
+    _asked: dict[ExchangeId, T] = field(default_factory=dict)
+
+    def ask(self, request: Observation, each: T) -> None:
+        self._asked[request.exchange_id] = each
+
+    def answered(self, answer: Observation) -> T | None:
+        return self._asked.pop(answer.exchange_id, None)
+
+    def amend(self, seen: Observation, change: Callable[[T], T]) -> bool:
+        """Change what is known of the request of `seen`; return whether it is under way."""
+        each = self._asked.get(seen.exchange_id)
+        if each is not None:
+            self._asked[seen.exchange_id] = change(each)
+        return each is not None
+
+    def closed(self, seen: Observation) -> list[T]:
+        """Return, and forget, what was asked on a connection of whose end `seen` tells; nothing for any other observation."""
+        if seen.who != "link" or not self._asked or seen.body.get("name") != "closed":
+            return []
+        gone = [key for key in self._asked if key[0] == seen.connection]
+        return [self._asked.pop(key) for key in gone]
+
+    def rest(self) -> list[T]:
+        return list(self._asked.values())
+
+
+@dataclass(slots=True)
+class Numbers:
+    """A set of whole numbers, kept as ranges: the generations of a member follow one another."""
+
+    _starts: list[int] = field(default_factory=list)
+    _ends: list[int] = field(default_factory=list)
+
+    def add(self, number: int) -> None:
+        if number in self:
+            return
+        at = bisect_left(self._starts, number)
+        joins_left = at > 0 and self._ends[at - 1] == number - 1
+        joins_right = at < len(self._starts) and self._starts[at] == number + 1
+        if joins_left and joins_right:
+            self._ends[at - 1] = self._ends.pop(at)
+            self._starts.pop(at)
+        elif joins_left:
+            self._ends[at - 1] = number
+        elif joins_right:
+            self._starts[at] = number
+        else:
+            self._starts.insert(at, number)
+            self._ends.insert(at, number)
+
+    def __contains__(self, number: object) -> bool:
+        if not isinstance(number, int):
+            return False
+        at = bisect_right(self._starts, number) - 1
+        return at >= 0 and number <= self._ends[at]
+
+    def __bool__(self) -> bool:
+        return bool(self._starts)
+
+
+@dataclass(slots=True)
+class Newest(Generic[K, V]):
+    """The `most` entries that were set last, by key; `has_forgotten` tells whether there were more."""
+
+    most: int
+    has_forgotten: bool = False
+    entries: dict[K, V] = field(default_factory=dict)
+
+    def set(self, key: K, value: V) -> None:
+        self.entries.pop(key, None)
+        self.entries[key] = value
+        if len(self.entries) > self.most:
+            del self.entries[next(iter(self.entries))]
+            self.has_forgotten = True
+
+    def get(self, key: K) -> V | None:
+        return self.entries.get(key)

@@ -1,0 +1,164 @@
+"""The laws of time: every parked request is answered, a rebalance ends within its deadline, nobody who keeps the rules is evicted before its session's end.
+
+Lateness is told only beyond the deadline + max(500 ms, 10 %), and only where nothing from outside explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms
+from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of
+from groupproof.harness.judging.checkers.group_state import Asked, Law, Standing
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+
+__all__ = ["AnswersCome", "NobodyEvictedEarly", "RebalancesEnd"]
+
+_JOIN, _SYNC, _BEAT, _LEAVE = (api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP))
+_PARKS: Final = frozenset({_JOIN, _SYNC})
+_AT_ONCE: Final = frozenset({_BEAT, _LEAVE, Api.OFFSET_COMMIT.title, Api.OFFSET_FETCH.title})
+_KEEPS: Final = frozenset({_JOIN, _BEAT})
+_EMPTY, _PREPARING = GroupState.EMPTY.value, GroupState.PREPARING_REBALANCE.value
+_AT_ONCE_MS: Final = 30_000
+"""As long as a client waits for an answer that needs no waiting (request.timeout.ms)."""
+
+
+class AnswersCome(Law):
+    """Every request is answered: those that park when their phase ends at the latest, all others at once (INV-06, INV-08). Told at the end.
+
+    A connection takes one request at a time: only the oldest of each is owed an answer now. One that a newer one of its member supersedes is not (JOIN-35).
+    """
+
+    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
+        return iter(())
+
+    def rest(self, standing: Standing) -> Iterator[Finding]:
+        waiting = [each for each in standing.asked.rest() if each.request.api in _PARKS | _AT_ONCE]
+        oldest: dict[int | None, Asked] = {}
+        newest: dict[tuple[str | None, str | None], int] = {}
+        for each in waiting:
+            oldest.setdefault(each.request.connection, each)
+            newest[each.request.api, each.request.member] = each.request.seq
+        for each in oldest.values():
+            if self._is_owed(each.request, standing) and not (
+                each.request.member and newest[each.request.api, each.request.member] > each.request.seq
+            ):
+                claim = Claim(requirement="INV-08", expected="Every request is answered once.")
+                yield claim.failed(f"{each.request.api} was never answered.", each.request, proof=Proof.LIVENESS)
+
+    def _is_owed(self, request: Observation, standing: Standing) -> bool:
+        limit_ms = max(standing.rebalance_ms, standing.initial_delay_ms, _AT_ONCE_MS) if request.api in _PARKS else _AT_ONCE_MS
+        return standing.disturbed_ms < request.at_ms and standing.now_ms - request.at_ms > tolerated_ms(limit_ms)
+
+
+class RebalancesEnd(Law):
+    """A join phase lasts no longer than the longest rebalance timeout of the group (INV-12), a first one no longer than the initial delay, if that is more.
+
+    It is measured by the coordinator's transitions; where there are none, by how long a JoinGroup waits. A group with static members may wait longer
+    for them (TR-050), and how long a group waits for SyncGroup is a matter of the release (SYNC-16): neither is judged.
+    """
+
+    def __init__(self) -> None:
+        self._since: Observation | None = None
+        self._is_first = False
+        self._joins = 0
+
+    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
+        if seen.kind == "transition":
+            if self._since is not None:
+                yield from self._late(self._since, seen.at_ms, standing, seen)
+            is_preparing = seen.state_after == _PREPARING
+            self._since, self._is_first, self._joins = (seen if is_preparing else None), seen.state_before in (None, _EMPTY), 0
+        elif seen.api == _JOIN and seen.kind == "request":
+            self._joins += 1
+        elif seen.api == _JOIN and seen.kind == "response" and not standing.tells and standing.answered is not None:
+            self._is_first, self._joins = True, 1
+            yield from self._late(standing.answered.request, seen.at_ms, standing, seen)
+
+    def rest(self, standing: Standing) -> Iterator[Finding]:
+        if self._since is not None:
+            yield from self._late(self._since, standing.now_ms, standing, self._since)
+
+    def _late(self, since: Observation, until_ms: float, standing: Standing, shown_by: Observation) -> Iterator[Finding]:
+        due_ms = max(standing.rebalance_ms, standing.initial_delay_ms if self._is_first else 0.0)
+        is_explained = standing.has_static or standing.disturbed_ms >= since.at_ms or not self._joins
+        lasted_ms = until_ms - since.at_ms
+        if due_ms and lasted_ms > tolerated_ms(due_ms) and not is_explained:
+            claim = Claim(requirement="INV-12", expected="A join phase ends within the rebalance timeout.")
+            detail = f"{lasted_ms:.0f} ms, of {due_ms:.0f} at most"
+            yield claim.failed("A join phase lasted longer than its deadline.", shown_by, proof=Proof.TIMING, detail=detail)
+
+
+@dataclass(slots=True)
+class _Membership:
+    """What keeps one member in the group: when its last good request came, and for how long that is good."""
+
+    limit_ms: float
+    instance: str | None
+    generation: int
+    good_ms: float
+    epoch: int
+
+
+class NobodyEvictedEarly(Law):
+    """Who is told that it is no member any more was silent for a session, missed a join phase, or left (HB-11).
+
+    Only a Heartbeat without error, and a JoinGroup that let the member into a new generation, prove both that it was heard and that it had missed nothing:
+    one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on. What a coordinator that is loading the group answers to a
+    Heartbeat proves nothing (FIND-10).
+    """
+
+    def __init__(self) -> None:
+        self._members: dict[str, _Membership] = {}
+        self._newest: dict[str, str] = {}
+
+    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
+        if seen.kind == "request" and seen.api == _LEAVE:
+            self._left(seen)
+        elif seen.kind == "response" and standing.answered is not None:
+            request = standing.answered.request
+            if error_of(seen) == ErrorCode.UNKNOWN_MEMBER_ID and request.member and seen.api != _LEAVE:
+                yield from self._refused(seen, request, self._members.pop(request.member, None), standing)
+            elif not error_of(seen) and seen.api in _KEEPS:
+                self._heard(seen, request, standing)
+
+    def _left(self, seen: Observation) -> None:
+        gone = seen.body.get("members") or ({"member_id": seen.member, "group_instance_id": seen.instance},)
+        for each in gone:
+            self._members.pop(each.get("member_id") or "", None)
+            self._members.pop(self._newest.get(each.get("group_instance_id") or "", ""), None)
+
+    def _heard(self, seen: Observation, request: Observation, standing: Standing) -> None:
+        member = (seen.member if seen.api == _JOIN else request.member) or ""
+        known = self._members.get(member)
+        if seen.api == _JOIN and member:
+            session_ms = float(request.body.get("session_timeout_ms") or 0)
+            rebalance_ms = float(request.body.get("rebalance_timeout_ms") or -1)
+            limit_ms = min(session_ms, rebalance_ms) if rebalance_ms >= 0 else session_ms
+            generation = -1 if seen.generation is None else seen.generation
+            if known is None or known.epoch != standing.epoch or generation > known.generation:
+                self._joined(member, _Membership(limit_ms, instance_of(request), generation, seen.at_ms, standing.epoch))
+        elif known is not None and standing.loaded_seq is not None and standing.loaded_seq < request.seq:
+            known.good_ms, known.epoch = max(known.good_ms, request.at_ms), standing.epoch
+
+    def _joined(self, member: str, membership: _Membership) -> None:
+        if membership.instance is not None:
+            replaced = self._newest.get(membership.instance)
+            if replaced is not None and replaced != member:
+                self._members.pop(replaced, None)
+            self._newest[membership.instance] = member
+        self._members[member] = membership
+
+    def _refused(self, seen: Observation, request: Observation, known: _Membership | None, standing: Standing) -> Iterator[Finding]:
+        is_itself = known is not None and known.instance == instance_of(request)  # no such instance is another reason
+        if known is None or not is_itself or known.epoch != standing.epoch or standing.disturbed_ms >= known.good_ms:
+            return
+        silent_ms = seen.at_ms - known.good_ms
+        if tolerated_ms(silent_ms) < known.limit_ms:
+            claim = Claim(requirement="HB-11", expected="Nobody is put out of a group before its session's end.")
+            observed = "A member was told that it is none, though it had kept the rules."
+            yield claim.failed(observed, seen, detail=f"{request.member}, heard of {silent_ms:.0f} ms before, of {known.limit_ms:.0f} allowed")

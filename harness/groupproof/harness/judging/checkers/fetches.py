@@ -1,0 +1,153 @@
+"""Whose partitions a client fetches: those that SyncGroup answers gave it, whatever its application prints.
+
+Only clients that the kit drives are judged: elsewhere many processes may share a client id, and an application may read partitions by hand. Legal are a
+Fetch that was on its way when the answer left, the Fetch requests of an eager member whose JoinGroup is parked, those of a cooperative member through a
+rebalance, and those of a member that does not know that the group went on without it: a client is compared with the others of its own generation.
+An incremental Fetch of a session (KIP-227) lists what changed alone, so that of those only what they list is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Fold, UnderWay, Waiting
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frames import IN_FLIGHT_MS
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.membership import Assignment
+from groupproof.harness.judging.checkers.ownership_tracker import TOLD_BY
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["HAND_OVER_MS", "UNSHOWN_MS", "FetchesStayWithOwners"]
+
+HAND_OVER_MS: Final = 300.0
+"""How long threads of one client may need to tell each other of a new assignment."""
+
+UNSHOWN_MS: Final = 5_000.0
+"""After so long a client has read its SyncGroup answer, whether it has shown so or not."""
+
+_FETCHES_MIN: Final = 2
+"""So many new Fetch requests of a partition are no slip."""
+
+_FETCH, _OFFSET_FETCH = Api.FETCH.title, Api.OFFSET_FETCH.title
+_NEVER: Final = -1
+
+
+@dataclass(slots=True)
+class _Strange:
+    """How often a client fetched one partition that was not its own; `assignment` is the `seq` of the answer under which it did."""
+
+    assignment: int
+    requests: int = 0
+
+
+@dataclass(slots=True)
+class _Mine:
+    """What is known of one client: when it had shown that it read which answer, when each connection's newest Fetch was answered, what it fetched."""
+
+    read: int = _NEVER
+    read_ms: float = 0.0
+    answered_ms: dict[int | None, float] = field(default_factory=dict)
+    strange: dict[TopicPartition, _Strange] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetch:
+    """A Fetch, and how things stood when it came; `since_ms` is from when on the client knew its assignment."""
+
+    request: Observation
+    assignment: Assignment | None
+    since_ms: float
+    answered_ms: float
+
+    @property
+    def is_new(self) -> bool:
+        """Tell whether it was made after the client knew its assignment: the one before it on its connection was answered since, or it comes long after."""
+        after_ms = self.request.at_ms - self.since_ms
+        return after_ms >= IN_FLIGHT_MS or (after_ms >= HAND_OVER_MS and self.answered_ms >= self.since_ms)
+
+
+class FetchesStayWithOwners(Fold):
+    """No member goes on fetching what its generation gave to another (ASSIGN-09), nor fetches what no SyncGroup answer ever gave it (CLIENT-63)."""
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+        self._clients: dict[str, _Mine] = {}
+        self._asked: UnderWay[Observation] = UnderWay()
+        self._waiting: Waiting[_Fetch] = Waiting(HAND_OVER_MS)
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for fetch in self._waiting.due(seen.at_ms):
+            yield from self._judge(fetch)
+        self._group.follow(seen)
+        for gone in self._asked.closed(seen):
+            self._clients[gone.client or ""].answered_ms.pop(gone.connection, None)
+        if seen.client not in self._group.driven or seen.client is None:
+            return
+        mine = self._clients.setdefault(seen.client, _Mine())
+        self._reads(mine, seen)
+        if seen.api == _FETCH and seen.kind == "request":
+            self._asked.ask(seen, seen)
+            self._waiting.add(seen.at_ms, self._fetch(mine, seen))
+        elif seen.api == _FETCH and seen.kind == "response" and self._asked.answered(seen) is not None:
+            mine.answered_ms[seen.connection] = seen.at_ms
+
+    def end(self) -> Iterator[Finding]:
+        for fetch in self._waiting.rest():
+            yield from self._judge(fetch)
+
+    def _assignment(self, client: str | None) -> Assignment | None:
+        member = self._group.members.get(client or "")
+        return None if member is None else member.assignment
+
+    def _reads(self, mine: _Mine, seen: Observation) -> None:
+        """Note that the client has read its newest SyncGroup answer: it tells its application, or asks for offsets (FETCH-06)."""
+        is_told = seen.who in TOLD_BY and seen.body.get("name") == "partitions_assigned"
+        asks = seen.kind == "request" and seen.api == _OFFSET_FETCH
+        assignment = self._assignment(seen.client)
+        if assignment is not None and mine.read != assignment.seq and (is_told or asks):
+            mine.read, mine.read_ms = assignment.seq, seen.at_ms
+
+    def _fetch(self, mine: _Mine, seen: Observation) -> _Fetch:
+        assignment, since_ms = self._assignment(seen.client), seen.at_ms
+        if assignment is not None:
+            since_ms = mine.read_ms if mine.read == assignment.seq else assignment.at_ms + UNSHOWN_MS
+        return _Fetch(seen, assignment, since_ms, mine.answered_ms.get(seen.connection, -1.0))
+
+    def _judge(self, fetch: _Fetch) -> Iterator[Finding]:
+        """Judge a Fetch a little later: the SyncGroup answer that it acts on is recorded when its bytes have left."""
+        client = fetch.request.client or ""
+        for topic, number, _ in fetch.request.offsets:
+            partition = (topic, number)
+            if topic not in self._group.topics:
+                continue  # a topic that is named by its id only (KIP-516), or one that has nothing to do with the group
+            if self._group.was_never_assigned(client, partition):
+                yield from self._strange(fetch, partition, _NEVER)
+            elif self._is_anothers(fetch, partition):
+                yield from self._strange(fetch, partition, fetch.assignment.seq if fetch.assignment else _NEVER)
+
+    def _is_anothers(self, fetch: _Fetch, partition: TopicPartition) -> bool:
+        """Tell whether the generation of which the client has read its assignment gave the partition to another, and not to it."""
+        mine = fetch.assignment
+        if mine is None or partition in mine.partitions or not fetch.is_new:
+            return False
+        return bool(self._group.others_in(mine.generation, partition, fetch.request.client or ""))
+
+    def _strange(self, fetch: _Fetch, partition: TopicPartition, assignment: int) -> Iterator[Finding]:
+        mine = self._clients[fetch.request.client or ""]
+        strange = mine.strange.get(partition)
+        if strange is None or strange.assignment != assignment:
+            strange = mine.strange[partition] = _Strange(assignment)
+        strange.requests += 1
+        if strange.requests != _FETCHES_MIN:
+            return
+        if assignment == _NEVER:
+            claim = Claim(requirement="CLIENT-63", expected="A client fetches only partitions that were assigned to it.")
+            yield claim.failed("It fetched a partition that was never assigned to it.", fetch.request, detail=str(partition))
+        else:
+            claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
+            yield claim.failed("It went on fetching a partition that its generation gave to another member.", fetch.request, detail=str(partition))

@@ -1,0 +1,145 @@
+"""What one observation says: the membership that an answer gives, what a leader assigns, what an application is told. Pure.
+
+Nothing here judges. Bodies are those of the newest API version whatever went over the wire (`protocol.wire`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from groupproof.protocol.trace import Observation, Partitions
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.subscription import Subscription, SubscriptionError, decode_assignment, decode_subscription
+
+__all__ = [
+    "GROUP_REQUESTS",
+    "SLACK_MS",
+    "Given",
+    "assignments_of",
+    "committed_offsets",
+    "error_of",
+    "fields_of",
+    "given_by",
+    "gives",
+    "instance_of",
+    "knew",
+    "left_by",
+    "members_of",
+    "partitions_of",
+    "subscription_of",
+    "subscriptions_of",
+]  # fmt: skip
+
+GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
+"""The requests that name a member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What one JoinGroup answer gave a client; `generation` is -1 where it gave only an id (79)."""
+
+    seen: Observation
+    member: str
+    generation: int
+    leader: str
+    protocol: str | None
+    skip_assignment: bool
+
+    @property
+    def is_leader(self) -> bool:
+        return self.generation >= 0 and self.leader == self.member
+
+
+def error_of(seen: Observation) -> int:
+    return seen.error or 0
+
+
+def gives(seen: Observation) -> bool:
+    return bool(seen.body.get("member_id")) and error_of(seen) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+
+
+def given_by(seen: Observation) -> Given:
+    whole = error_of(seen) == 0
+    return Given(
+        seen=seen,
+        member=seen.body["member_id"],
+        generation=seen.body.get("generation_id", -1) if whole else -1,
+        leader=seen.body.get("leader", "") if whole else "",
+        protocol=seen.body.get("protocol_name"),
+        skip_assignment=bool(seen.body.get("skip_assignment")),
+    )
+
+
+SLACK_MS = 100.0
+"""An answer is recorded when its bytes have left, on a busy machine a little after the client acted on them."""
+
+
+def knew(answer: Observation, request: Observation) -> bool:
+    """Tell whether who sent `request` may have acted on `answer`."""
+    return answer.seq < request.seq or answer.at_ms - request.at_ms <= SLACK_MS
+
+
+def assignments_of(sync: Observation) -> dict[str, Partitions]:
+    """Return what a SyncGroup request assigns to each member id; an entry that does not parse assigns nothing."""
+    return {each["member_id"]: _decoded(each.get("assignment") or b"") for each in sync.body.get("assignments") or ()}
+
+
+def _decoded(blob: bytes) -> Partitions:
+    try:
+        return decode_assignment(blob).partitions
+    except SubscriptionError:
+        return ()
+
+
+def subscription_of(join: Observation) -> Subscription | None:
+    """Return the subscription of a JoinGroup request's first protocol, or None where there is none to read."""
+    protocols = join.body.get("protocols") or ()
+    return _subscription(protocols[0].get("metadata") or b"") if protocols else None
+
+
+def members_of(answer: Observation) -> set[str]:
+    """Return the member ids that a leader's JoinGroup answer lists: who is listed is a member, whether its subscription can be read or not."""
+    return {member["member_id"] for member in answer.body.get("members") or ()}
+
+
+def subscriptions_of(answer: Observation) -> dict[str, Subscription]:
+    """Return the subscriptions that a leader's JoinGroup answer lists and that can be read, by member id."""
+    read = {each["member_id"]: _subscription(each.get("metadata") or b"") for each in answer.body.get("members") or ()}
+    return {member: subscription for member, subscription in read.items() if subscription is not None}
+
+
+def _subscription(blob: bytes) -> Subscription | None:
+    try:
+        return decode_subscription(blob)
+    except SubscriptionError:
+        return None
+
+
+def partitions_of(event: Observation) -> set[tuple[str, int]]:
+    """Return the partitions that a shim's event names."""
+    return {(each["topic"], each["partition"]) for each in event.body.get("partitions") or ()}
+
+
+def committed_offsets(event: Observation) -> set[tuple[str, int, int]]:
+    """Return the offsets that an `offsets_committed` event names; a negative one says that nothing was committed there."""
+    return {(each["topic"], each["partition"], each["offset"]) for each in event.body.get("offsets") or () if each["offset"] >= 0}
+
+
+def fields_of(command: Mapping[str, Any]) -> Mapping[str, Any]:
+    fields = command.get("fields")
+    return fields if isinstance(fields, Mapping) else command
+
+
+def left_by(leave: Observation) -> list[str]:
+    """Return the member ids that a LeaveGroup names."""
+    members: Sequence[Mapping[str, Any]] = leave.body.get("members") or ({"member_id": leave.member},)
+    return [each["member_id"] for each in members if each.get("member_id")]
+
+
+def instance_of(request: Observation) -> str | None:
+    """Return the group instance id that a request carries."""
+    members: Sequence[Mapping[str, Any]] = request.body.get("members") or ({},)
+    instance: str | None = request.instance or request.body.get("group_instance_id") or members[0].get("group_instance_id")
+    return instance

@@ -1,0 +1,385 @@
+"""Which frames are legal whatever anybody is about: member ids, generations and instance ids that this client was really given."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Fold, Newest, Numbers, UnderWay, Waiting
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, error_of, instance_of
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.membership import joins_of
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, api_named
+
+__all__ = [
+    "IN_FLIGHT_MS", "STORM_PER_SECOND", "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
+    "RequestsDoNotStorm",
+]  # fmt: skip
+
+IN_FLIGHT_MS: Final = 1_000
+"""How long a client may take to act on an answer that has left: what it sent before may still be on its way."""
+
+STORM_PER_SECOND: Final = 20
+"""More requests of one kind in a second than any backoff allows."""
+
+_CLOSED_KEPT: Final = 1_000
+"""Of the connections that were closed the newest are known."""
+
+_ID_RULE: Final = {
+    Api.JOIN_GROUP: "CLIENT-10",
+    Api.SYNC_GROUP: "CLIENT-11",
+    Api.HEARTBEAT: "CLIENT-11",
+    Api.OFFSET_COMMIT: "CLIENT-66",
+    Api.LEAVE_GROUP: "CLIENT-72",
+}
+_REFUSED_WITHOUT_ID: Final = {Api.HEARTBEAT, Api.OFFSET_COMMIT}
+_GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
+_WITH_GENERATION: Final = frozenset({Api.SYNC_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title})
+_JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title, Api.LEAVE_GROUP.title
+
+
+class MemberIdsGiven(Fold):
+    """A request names the empty member id, where that means something, or one that the coordinator gave this client before.
+
+    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it. So can a
+    LeaveGroup; of a client that is a member it leaves a ghost, which holds its partitions until its session ends (CLIENT-73).
+    """
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+        self._given: dict[str, set[str]] = {}
+        self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for request, is_member in self._waiting.due(seen.at_ms):
+            yield from self._judge(request, is_member=is_member)
+        self._group.follow(seen)
+        if seen.client is None:
+            return
+        if (given := joins_of(seen)) is not None:
+            self._given.setdefault(seen.client, set()).add(given.member)
+        elif seen.kind == "request" and seen.api in _GROUP_TITLES:
+            mine = self._group.members.get(seen.client)
+            self._waiting.add(seen.at_ms, (seen, mine is not None and mine.is_member))
+
+    def end(self) -> Iterator[Finding]:
+        for request, is_member in self._waiting.rest():
+            yield from self._judge(request, is_member=is_member)
+
+    def _judge(self, request: Observation, *, is_member: bool) -> Iterator[Finding]:
+        api = api_named(request.api or "")
+        claim = Claim(requirement=_ID_RULE[api], expected="Every request names a member id that the coordinator gave this client.")
+        known = self._given.get(request.client or "", ())
+        for member in _named_members(request):
+            if member == "" and _may_be_empty(api, request):
+                continue
+            if member == "" and api is Api.LEAVE_GROUP:
+                yield _leaves_nobody(request, is_member=is_member)
+            elif member == "":
+                verdict = Verdict.NON_STRICT if api in _REFUSED_WITHOUT_ID else Verdict.FAILED
+                yield claim.found(verdict, f"{api.title} named no member id.", request)
+            elif member not in known:
+                yield claim.failed(f"{api.title} named a member id that the client was never given.", request)
+
+
+def _leaves_nobody(request: Observation, *, is_member: bool) -> Finding:
+    if is_member:
+        claim = Claim(requirement="CLIENT-73", expected="A member's LeaveGroup names its member id.")
+        return claim.tolerated("LeaveGroup named no member id, and left a ghost behind.", request)
+    claim = Claim(requirement="CLIENT-72", expected="A client that is no member sends no LeaveGroup.")
+    return claim.found(Verdict.INFORMATIONAL, "LeaveGroup named no member id.", request)
+
+
+def _named_members(request: Observation) -> list[str]:
+    if request.api == _LEAVE:
+        return [each.get("member_id") or "" for each in request.body.get("members") or ()]
+    return [request.member or ""]
+
+
+def _may_be_empty(api: Api, request: Observation) -> bool:
+    """Tell whether no id is an id: a newcomer joins without an id (CLIENT-10); an unmanaged commit has none (COMMIT-02); an instance may leave by name (LEAVE-53)."""
+    if api is Api.LEAVE_GROUP:
+        return instance_of(request) is not None
+    return api is Api.JOIN_GROUP or (api is Api.OFFSET_COMMIT and _is_unmanaged(request))
+
+
+def _is_unmanaged(commit: Observation) -> bool:
+    return commit.generation is None or commit.generation < 0
+
+
+class _Late:
+    """Requests that come too late to be right, held back a little: one that waited on its way, for as long as that was silent, is no fault.
+
+    Its client has long closed the connection: that is told before it arrives, or just after it, and nobody takes an answer any more. Or requests with
+    higher correlations have overtaken it, which TCP does not do and some proxies and simulated networks do.
+    """
+
+    def __init__(self) -> None:
+        self._closed: Newest[int | None, float] = Newest(_CLOSED_KEPT)
+        self._asked: UnderWay[Observation] = UnderWay()
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._waited: set[int] = set()
+        self._highest: dict[int | None, int] = {}
+
+    def add(self, request: Observation) -> None:
+        """Take a request that is late; `due` was told of it before."""
+        is_overtaken = request.correlation is not None and request.correlation < self._highest.get(request.connection, request.correlation)
+        if self._closed.get(request.connection) is None and not is_overtaken:
+            self._asked.ask(request, request)
+            self._waiting.add(request.at_ms, request)
+
+    def due(self, seen: Observation) -> Iterator[Observation]:
+        """Take the next observation; yield the requests of which it is certain by now that they were sent too late."""
+        yield from self._faulty(self._waiting.due(seen.at_ms))
+        if seen.kind == "request" and seen.correlation is not None:
+            self._highest[seen.connection] = max(seen.correlation, self._highest.get(seen.connection, seen.correlation))
+        elif seen.kind == "response":
+            self._asked.answered(seen)
+        elif seen.who == "link" and seen.body.get("name") == "closed":
+            self._closed.set(seen.connection, seen.at_ms)
+            self._highest.pop(seen.connection, None)
+            self._waited.update(request.seq for request in self._asked.closed(seen) if seen.at_ms - request.at_ms <= SLACK_MS)
+
+    def rest(self) -> Iterator[Observation]:
+        return self._faulty(self._waiting.rest())
+
+    def _faulty(self, requests: Iterator[Observation]) -> Iterator[Observation]:
+        for request in requests:
+            if request.seq not in self._waited:
+                yield request
+            self._waited.discard(request.seq)
+
+
+class GenerationsGiven(Fold):
+    """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
+
+    A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
+    Refused, it costs nobody more than an answer: NON_STRICT.
+    What a commit without any generation is worth is judged by `CommitsNameMembership`.
+    """
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[str, str], Numbers] = {}
+        self._of_client: dict[str, Numbers] = {}
+        self._between: UnderWay[int] = UnderWay()
+        self._handed: set[int] = set()
+        self._joined: set[tuple[str, str]] = set()
+        self._adopted: dict[tuple[str, str], _Adopted] = {}
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._late = _Late()
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for request in self._waiting.due(seen.at_ms):
+            yield from self._judge(request)
+        for request in self._late.due(seen):
+            yield from self._relapsed(request)
+        self._follow_between(seen)
+        if seen.client is None:
+            return
+        if (given := joins_of(seen)) is not None:
+            self._given.setdefault((seen.client, given.member), Numbers()).add(given.generation)
+            if given.generation >= 0:  # an id that is handed out is in no generation yet
+                self._of_client.setdefault(seen.client, Numbers()).add(given.generation)
+                self._joined.add((seen.client, given.member))
+        elif seen.kind == "response" and seen.api == _SYNC and not error_of(seen):
+            self._adopted.setdefault((seen.client, seen.member or ""), _Adopted()).follow(seen)
+        elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member and not (seen.api == _COMMIT and _is_unmanaged(seen)):
+            self._waiting.add(seen.at_ms, seen)
+            if self._is_old(seen):
+                self._late.add(seen)
+
+    def _follow_between(self, seen: Observation) -> None:
+        """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
+        self._between.closed(seen)
+        if seen.kind == "response" and (asked := self._between.answered(seen)) is not None and not error_of(seen):
+            self._handed.discard(asked)
+        elif seen.kind == "request" and seen.api in _WITH_GENERATION and self._is_between(seen):
+            self._between.ask(seen, seen.seq)
+            self._handed.add(seen.seq)
+
+    def _is_between(self, request: Observation) -> bool:
+        client, member = request.client or "", request.member or ""
+        return bool(member) and (client, member) not in self._joined and request.generation in self._of_client.get(client, ())
+
+    def _is_old(self, request: Observation) -> bool:
+        adopted = self._adopted.get((request.client or "", request.member or ""))
+        return adopted is not None and (request.generation or 0) < adopted.by(request.at_ms - IN_FLIGHT_MS)
+
+    def end(self) -> Iterator[Finding]:
+        for request in self._waiting.rest():
+            yield from self._judge(request)
+        for request in self._late.rest():
+            yield from self._relapsed(request)
+
+    def _judge(self, request: Observation) -> Iterator[Finding]:
+        is_refused_between = request.seq in self._handed
+        self._handed.discard(request.seq)
+        if self._is_strange(request) and is_refused_between:
+            yield _generations(request).tolerated(f"{request.api} carried a new member id with the generation of the one before.", request)
+        elif self._is_strange(request):
+            said = f"{request.api} carried a generation that the member was never given."
+            yield _generations(request).failed(said, request, detail=f"generation {request.generation}")
+
+    def _relapsed(self, request: Observation) -> Iterator[Finding]:
+        if not self._is_strange(request):
+            yield _generations(request).tolerated(f"{request.api} carried an older generation than the one the member had adopted.", request)
+
+    def _is_strange(self, request: Observation) -> bool:
+        mine = self._given.get((request.client or "", request.member or ""))
+        return mine is not None and (request.generation == -1 or request.generation not in mine)
+
+
+def _generations(request: Observation) -> Claim:
+    return Claim(
+        requirement="CLIENT-66" if request.api == _COMMIT else "CLIENT-11",
+        expected="Every request carries the generation that the coordinator gave this member.",
+    )
+
+
+class _Adopted:
+    """The generations that a member was assigned in, and when: the newest of long ago, and those of just now."""
+
+    def __init__(self) -> None:
+        self._settled = -1
+        self._recent: deque[tuple[float, int]] = deque()
+
+    def follow(self, answer: Observation) -> None:
+        self.by(answer.at_ms - IN_FLIGHT_MS)
+        self._recent.append((answer.at_ms, answer.generation or 0))
+
+    def by(self, at_ms: float) -> int:
+        """Return the newest generation that was adopted before an instant; instants are asked for in order."""
+        while self._recent and self._recent[0][0] < at_ms:
+            self._settled = max(self._settled, self._recent.popleft()[1])
+        return self._settled
+
+
+class CommitsNameMembership(Fold):
+    """No member commits without generation: in an empty group that passes, a stale commit that nothing stops (CLIENT-66)."""
+
+    def __init__(self) -> None:
+        self._members: set[str] = set()
+        self._left: set[str] = set()
+        self._asked: UnderWay[Observation] = UnderWay()
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for request in self._asked.closed(seen):
+            yield _nameless(request, is_accepted=False)
+        if seen.kind == "response" and seen.api == _COMMIT and (asked := self._asked.answered(seen)) is not None:
+            yield _nameless(asked, is_accepted=not error_of(seen))
+        if seen.client is None:
+            return
+        if joins_of(seen) is not None:
+            self._members.add(seen.client)
+        elif seen.kind == "request":
+            self._request(seen, seen.client)
+
+    def _request(self, seen: Observation, client: str) -> None:
+        if seen.api == _LEAVE:
+            self._left.add(client)
+        elif seen.api == _JOIN:
+            self._left.discard(client)
+        elif seen.api == _COMMIT and _is_unmanaged(seen) and client in self._members and client not in self._left:
+            self._asked.ask(seen, seen)
+
+    def end(self) -> Iterator[Finding]:
+        for request in self._asked.rest():
+            yield _nameless(request, is_accepted=False)
+
+
+def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
+    claim = Claim(requirement="CLIENT-66", expected="Every OffsetCommit of a member carries its generation and member id.")
+    verdict = Verdict.FAILED if is_accepted else Verdict.NON_STRICT
+    lack = "its member id and no generation" if request.member else "neither generation nor member id"
+    return claim.found(verdict, f"OffsetCommit of a member carried {lack}.", request)
+
+
+class NothingAfterLeaving(Fold):
+    """No heartbeat, sync or commit names a membership whose LeaveGroup was answered (LEAVE-55)."""
+
+    def __init__(self) -> None:
+        self._leaving: UnderWay[frozenset[str]] = UnderWay()
+        self._gone_ms: dict[tuple[str, str], float] = {}
+        self._late = _Late()
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        self._leaving.closed(seen)
+        for request in self._late.due(seen):
+            yield _after_leaving(request)
+        if seen.client is None:
+            return
+        if seen.api == _LEAVE:
+            self._leave(seen, seen.client)
+        elif seen.kind == "request" and seen.api in _WITH_GENERATION:
+            gone_ms = self._gone_ms.get((seen.client, seen.member or ""))
+            if gone_ms is not None and seen.at_ms - gone_ms > IN_FLIGHT_MS:
+                self._late.add(seen)
+
+    def _leave(self, seen: Observation, client: str) -> None:
+        if seen.kind == "request":
+            self._leaving.ask(seen, frozenset(_named_members(seen)) - {""})
+        elif seen.kind == "response":
+            for member in self._leaving.answered(seen) or ():
+                if not error_of(seen):
+                    self._gone_ms.setdefault((client, member), seen.at_ms)
+
+    def end(self) -> Iterator[Finding]:
+        return (_after_leaving(request) for request in self._late.rest())
+
+
+def _after_leaving(request: Observation) -> Finding:
+    claim = Claim(requirement="LEAVE-55", expected="After its LeaveGroup a client sends nothing more as that member.")
+    return claim.tolerated(f"{request.api} named the membership that had ended.", request)
+
+
+class InstanceIdsStay(Fold):
+    """A static member says its instance id in every request that names it, so that a replaced one is fenced (STATIC-10)."""
+
+    def __init__(self) -> None:
+        self._instances: dict[str, set[str]] = {}
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        if seen.kind != "request" or seen.client is None or seen.api not in _GROUP_TITLES:
+            return
+        instance = instance_of(seen)
+        if seen.api == _JOIN and instance is not None:
+            self._instances.setdefault(seen.client, set()).add(instance)
+        mine = self._instances.get(seen.client)
+        if mine and seen.member and instance not in mine and (seen.version is None or seen.version >= INSTANCE_ID_SINCE[api_named(seen.api or "")]):
+            claim = Claim(requirement="STATIC-10", expected="A static member names its instance id in every request.")
+            yield claim.tolerated(f"{seen.api} of a static member carried no instance id, or another.", seen)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())
+
+
+_REPEATED: Final = frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | _GROUP_TITLES
+
+
+class RequestsDoNotStorm(Fold):
+    """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind."""
+
+    def __init__(self) -> None:
+        self._times_ms: dict[tuple[str, str], deque[float] | None] = {}
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        if seen.kind != "request" or seen.client is None or seen.api is None or seen.api not in _REPEATED:
+            return
+        key = (seen.client, seen.api)
+        times_ms = self._times_ms.setdefault(key, deque(maxlen=STORM_PER_SECOND))
+        if times_ms is None:
+            return
+        if len(times_ms) == STORM_PER_SECOND and seen.at_ms - times_ms[0] < 1_000:
+            self._times_ms[key] = None
+            yield Claim(
+                requirement="CLIENT-06" if seen.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
+                expected=f"A client spaces its requests: at most {STORM_PER_SECOND} of a kind in a second.",
+            ).tolerated(f"{seen.api} came in a storm.", seen)
+        times_ms.append(seen.at_ms)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())

@@ -1,0 +1,113 @@
+"""Which memberships the JoinGroup answers gave to each client, as far as checkers need to know. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from groupproof.harness.judging.checkers.checker import Newest, Numbers
+from groupproof.harness.judging.checkers.frame_facts import Given, error_of, given_by, gives, instance_of
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["GENERATIONS_KEPT", "Assigned", "Assignment", "Given", "Joined", "Lives", "joins_of"]
+
+GENERATIONS_KEPT = 8
+"""How many generations back it is known who led and what was assigned, client by client; who names an older one is not judged by it."""
+
+
+_JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title
+
+
+def joins_of(seen: Observation) -> Given | None:
+    """Return what an observation gave to its client, if it is a JoinGroup answer that gave something."""
+    return given_by(seen) if seen.kind == "response" and seen.api == _JOIN and seen.client is not None and gives(seen) else None
+
+
+@dataclass(slots=True)
+class Joined:
+    """The newest memberships of one client, by member id and generation."""
+
+    newest: Newest[tuple[str, int], Given] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
+
+    def follow(self, given: Given) -> None:
+        self.newest.set((given.member, given.generation), given)
+
+    def origin(self, sync: Observation) -> Given | None:
+        """Return the answer that a SyncGroup request follows: same member and generation."""
+        return self.newest.get((sync.member or "", -1 if sync.generation is None else sync.generation))
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What one SyncGroup answer assigned."""
+
+    seq: int
+    at_ms: float
+    generation: int | None
+    partitions: frozenset[TopicPartition]
+
+
+@dataclass(slots=True)
+class Assigned:
+    """What SyncGroup answers assigned to one client, by generation; `latest` holds the newest answer that gave it each partition."""
+
+    by_generation: Newest[int | None, list[Assignment]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
+    latest: dict[TopicPartition, Assignment] = field(default_factory=dict)
+    newest: Assignment | None = None
+
+    def follow(self, seen: Observation) -> None:
+        """Take note of a SyncGroup answer without error."""
+        told = self.by_generation.get(seen.generation) or []
+        answer = Assignment(seen.seq, seen.at_ms, seen.generation, frozenset(seen.partitions))
+        self.by_generation.set(seen.generation, [*told[-3:], answer])
+        self.newest = answer
+        for partition in seen.partitions:
+            self.latest[partition] = answer
+
+    def at(self, request: Observation, slack_ms: float) -> frozenset[TopicPartition] | None:
+        """Return what the client knew at `request` to be assigned in the generation that it names; None where that is forgotten."""
+        told = self.by_generation.get(request.generation)
+        if told is None:
+            return None if self.by_generation.has_forgotten else frozenset()
+        known = [each.partitions for each in told if each.seq < request.seq or each.at_ms - request.at_ms <= slack_ms]
+        return frozenset().union(*known)
+
+
+@dataclass(slots=True)
+class Lives:
+    """Which clients were in which generation of the group since it was made, and by which instance ids each joined."""
+
+    instances: dict[str, set[str]] = field(default_factory=dict)
+    _generations: dict[str, Numbers] = field(default_factory=dict)
+    _newest: int = -1
+
+    def follow(self, seen: Observation) -> None:
+        if seen.kind == "transition":
+            self._moved(seen)
+        elif seen.api != _JOIN or seen.client is None:
+            return
+        elif seen.kind == "request":
+            if (instance := instance_of(seen)) is not None:
+                self.instances.setdefault(seen.client, set()).add(instance)
+        elif seen.kind == "response":
+            self._answered(seen, seen.client)
+
+    def _moved(self, seen: Observation) -> None:
+        """Forget generations when the group is made anew, or goes on elsewhere from before one that was not stored: their numbers come again."""
+        if seen.state_before is None or (seen.generation is not None and seen.generation < self._newest):
+            self._generations.clear()
+            self._newest = -1 if seen.generation is None else seen.generation
+
+    def _answered(self, seen: Observation, client: str) -> None:
+        if not error_of(seen) and seen.generation is not None:
+            if seen.generation < self._newest:
+                self._generations.clear()  # behind a tap nobody tells that the group was made anew
+            self._newest = seen.generation
+        if gives(seen):
+            self._generations.setdefault(client, Numbers()).add(given_by(seen).generation)
+
+    def was_in(self, client: str, generation: int | None) -> bool:
+        return generation in self._generations.get(client, ())
+
+    def are_twins(self, one: str, other: str) -> bool:
+        return bool(self.instances.get(one, set()) & self.instances.get(other, set()))

@@ -1,0 +1,230 @@
+"""Who owns a partition, as applications say it: never two members of one generation, and records and callbacks as SyncGroup answers gave them.
+
+A member that the group went on without (expired, fenced) can't know that it lost its partitions: only members of one and the same generation are
+compared. What rests on the arrival of lines alone is no proof of its own: each finding here is LIVENESS, but for a Fetch that came beside it. What
+the frames prove by themselves is found by `FetchesStayWithOwners`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Fold, Waiting
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
+from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, GroupTracker
+from groupproof.harness.judging.checkers.membership import Assignment
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS, TOLD_BY, Holding, told_of
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["CallbacksTellAssignments", "OwnersNeverOverlap", "RecordsComeToOwners"]
+
+_FETCH, _SYNC = Api.FETCH.title, Api.SYNC_GROUP.title
+_GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
+
+_ANSWERS_KEPT: Final = 8
+"""So many SyncGroup answers of one client are kept for lines that are late."""
+
+_UNTOLD_MAX = 16
+"""Of records of a partition that nobody has told of yet, so many reports are kept for each client and partition."""
+
+
+@dataclass(slots=True, eq=False)
+class _Pair:
+    """Two clients that hold a partition at once; `knows` tells whether both were in the newer of the generations that gave it to them, once that is certain."""
+
+    earlier: Holding
+    later: Holding
+    knows: bool | None = None
+
+
+class OwnersNeverOverlap(Fold):
+    """No partition is in the hands of two members of one generation (ASSIGN-09, INV-09)."""
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+        self._pairs: dict[tuple[str, TopicPartition], list[_Pair]] = {}
+        self._waiting: Waiting[_Pair] = Waiting(SLACK_MS)
+        self._read_ms: dict[tuple[str, TopicPartition], float] = {}
+        self._closing: Observation | None = None
+        self._last: Observation | None = None
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for pair in self._waiting.due(seen.at_ms):
+            self._ask(pair)
+        self._last = seen
+        if seen.who == "kit" and seen.body.get("name") == "end" and self._closing is None:
+            self._closing = seen
+        if seen.client is not None:
+            self._read_ms.update(((seen.client, partition), seen.at_ms) for partition in _read_in(seen))
+        taken, given = self._group.follow(seen)
+        for holding in given:
+            for pair in self._pairs.pop((holding.client, holding.partition), ()):
+                yield from self._over(pair, seen)
+        for holding in taken:
+            self._meet(holding)
+
+    def _meet(self, later: Holding) -> None:
+        for client, earlier in self._group.hands.owners[later.partition].items():
+            if client != later.client:
+                pair = _Pair(earlier, later)
+                for each in (earlier, later):
+                    self._pairs.setdefault((each.client, each.partition), []).append(pair)
+                self._waiting.add(later.since.at_ms, pair)
+
+    def _ask(self, pair: _Pair) -> None:
+        """Tell whether who was assigned the partition before took part in the generation that gave it to the other.
+
+        Who takes it later may be who was assigned it before: its answer was under way for long, and the group has gone on without it since.
+        """
+        earlier, later = self._assignment(pair.earlier), self._assignment(pair.later)
+        if later is None:
+            return
+        newer, other = later, pair.earlier
+        if earlier is not None and earlier.seq > later.seq:
+            newer, other = earlier, pair.later
+        pair.knows = newer.generation is not None and self._group.lives.was_in(other.client, newer.generation)
+
+    def _assignment(self, holding: Holding) -> Assignment | None:
+        assigned = self._group.assigned.get(holding.client)
+        return None if assigned is None else assigned.latest.get(holding.partition)
+
+    def _over(self, pair: _Pair, until: Observation) -> Iterator[Finding]:
+        for each in (pair.earlier, pair.later):
+            mine = self._pairs.get((each.client, each.partition), [])
+            if pair in mine:
+                mine.remove(pair)
+        shared_ms, late_ms = elapsed_ms(pair.later.since, until), max(self._group.late_ms(each.client) for each in (pair.earlier, pair.later))
+        if shared_ms > late_ms and pair.knows and not self._group.lives.are_twins(pair.earlier.client, pair.later.client):
+            claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
+            detail = f"{pair.later.partition}, {shared_ms:.0f} ms"
+            # Who reads on holds it; of who does not, a line is missing, be it the client's doing or its shim's.
+            reads = self._read_ms.get((pair.earlier.client, pair.earlier.partition), -1.0) > pair.later.since.at_ms
+            missing = "No partitions_revoked came in time for a partition that another member was given."
+            said = "Two members of one generation held a partition at once." if reads else missing
+            yield replace(claim.failed(said, pair.later.since, detail=detail, proof=Proof.LIVENESS), line="partitions_revoked")
+
+    def end(self) -> Iterator[Finding]:
+        for pair in self._waiting.rest():
+            self._ask(pair)
+        until = self._closing or self._last
+        for pair in list(dict.fromkeys(pair for pairs in self._pairs.values() for pair in pairs)):
+            if until is not None:
+                yield from self._over(pair, until)
+
+
+def _read_in(seen: Observation) -> set[TopicPartition]:
+    """Return the partitions that a client asks for, or whose records its application is given."""
+    if seen.kind == "request" and seen.api == _FETCH:
+        return {(topic, partition) for topic, partition, _ in seen.offsets}
+    return told_of(seen) if seen.who in TOLD_BY and seen.body.get("name") == "records_consumed" else set()
+
+
+class RecordsComeToOwners(Fold):
+    """An application is given records only of partitions that it owns (CLIENT-63); a poll that ran while the callback came may be told of just after it.
+
+    Of which partitions no callback told is judged at the end, by the SyncGroup answers: an application need not be told of what it is assigned.
+    """
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+        self._fetched: dict[str, set[TopicPartition]] = {}
+        self._waiting: Waiting[tuple[Observation, TopicPartition]] = Waiting(REPORTING_MS)
+        self._untold: dict[tuple[str, TopicPartition], list[Observation]] = {}
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for records, partition in self._waiting.due(seen.at_ms):
+            yield from self._judge(records, partition)
+        taken, _ = self._group.follow(seen)
+        if seen.kind == "request" and seen.api == _FETCH and seen.client in self._group.driven:
+            self._fetched.setdefault(seen.client or "", set()).update((topic, partition) for topic, partition, _ in seen.offsets)
+        for holding in taken:
+            for records in self._untold.pop((holding.client, holding.partition), ()):
+                if not holding.covers(records.at_ms):
+                    yield _foreign(records, holding.partition)
+        if seen.kind == "event" and seen.who in TOLD_BY and seen.client is not None and seen.body.get("name") == "records_consumed":
+            for partition in told_of(seen):
+                self._waiting.add(seen.at_ms, (seen, partition))
+
+    def _judge(self, records: Observation, partition: TopicPartition) -> Iterator[Finding]:
+        client = records.client or ""
+        mine = list(self._group.hands.of(client, partition))
+        if not mine:
+            untold = self._untold.setdefault((client, partition), [])
+            if len(untold) < _UNTOLD_MAX:
+                untold.append(records)
+        elif not any(each.covers(records.at_ms) for each in mine):
+            yield _foreign(records, partition)
+
+    def end(self) -> Iterator[Finding]:
+        for records, partition in self._waiting.rest():
+            yield from self._judge(records, partition)
+        for (client, partition), untold in self._untold.items():
+            if client in self._group.driven and self._group.was_never_assigned(client, partition):
+                # A line alone proves nothing; a Fetch beside it does.
+                proof = Proof.SAFETY if partition in self._fetched.get(client, ()) else Proof.LIVENESS
+                yield _RECORDS.failed("Records of a partition that was never assigned were delivered.", untold[0], detail=str(partition), proof=proof)
+
+
+_RECORDS: Final = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
+
+
+def _foreign(records: Observation, partition: TopicPartition) -> Finding:
+    said = "Records of a partition that was taken away were delivered."
+    return _RECORDS.failed(said, records, detail=str(partition), proof=Proof.LIVENESS)
+
+
+class CallbacksTellAssignments(Fold):
+    """What an application is told that it was assigned is what a SyncGroup answer gave its client (CLIENT-30).
+
+    Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well.
+    """
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+        self._speaks: set[str] = set()
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._past: dict[str, list[Assignment]] = {}
+
+    def step(self, seen: Observation) -> Iterator[Finding]:
+        for told in self._waiting.due(seen.at_ms):
+            yield from self._judge(told)
+        self._group.follow(seen)
+        client = seen.client
+        if client is None or client not in self._group.driven:
+            return
+        if seen.kind == "request" and seen.api in _GROUP_TITLES:
+            self._speaks.add(client)
+        elif seen.kind == "response" and seen.api == _SYNC:
+            self._keep(client, seen.at_ms)
+        elif seen.who in TOLD_BY and seen.body.get("name") == "partitions_assigned":
+            self._waiting.add(seen.at_ms, seen)
+
+    def _keep(self, client: str, now_ms: float) -> None:
+        """Keep the client's newest answer, and of the ones before it those that a late line may be about."""
+        assigned = self._group.assigned.get(client)
+        if assigned is not None and assigned.newest is not None:
+            known = self._past.setdefault(client, [])
+            replaced = [each.at_ms for each in known[1:]] + [now_ms]
+            kept = [each for each, until_ms in zip(known, replaced, strict=False) if now_ms - until_ms <= LATE_LINES_MS_MAX]
+            self._past[client] = [*kept[-_ANSWERS_KEPT:], assigned.newest]
+
+    def _judge(self, told: Observation) -> Iterator[Finding]:
+        client = told.client or ""
+        known = self._past.get(client, [])
+        given = {partition for each in known for partition in each.partitions}
+        foreign = told_of(told) - given
+        if foreign and client in self._speaks and client not in self._group.unreadable:
+            claim = Claim(
+                requirement="CLIENT-30", expected="An application is told of the partitions that SyncGroup answers gave its client, and of no other."
+            )
+            said = "The application was told of a partition that no SyncGroup answer gave."
+            yield claim.failed(said, told, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
+
+    def end(self) -> Iterator[Finding]:
+        for told in self._waiting.rest():
+            yield from self._judge(told)

@@ -1,0 +1,127 @@
+"""Which partitions are in whose hands, by the callbacks of the members. Pure.
+
+A line of an application's may be `REPORTING_MS` on its way behind a frame; clocks of different processes are never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupproof.harness.judging.checkers.frame_facts import partitions_of
+from groupproof.harness.judging.checkers.membership import joins_of
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
+
+__all__ = ["ENDS", "REPORTING_MS", "TOLD_BY", "Hands", "Holding", "told_of"]
+
+REPORTING_MS: Final = 500
+"""How far the report of a callback may lag behind the frames that follow it."""
+
+TOLD_BY: Final = frozenset({"shim", "member"})
+"""Who tells what an application is told."""
+
+_TAKES: Final = frozenset({"partitions_revoked", "partitions_lost"})
+ENDS: Final = frozenset({*((who, "shutdown_complete") for who in TOLD_BY), ("kit", "kill"), ("kit", "exit"), ("kit", "broken"), ("kit", "hello")})
+"""After these an application has nothing in hand; with a hello its process begins anew."""
+
+
+@dataclass(slots=True, eq=False)
+class Holding:
+    """A partition in the hands of a client, from one callback to another; `done_ms` is when the application came back from the one that took it."""
+
+    client: str
+    partition: TopicPartition
+    since: Observation
+    until: Observation | None = None
+    done_ms: float | None = None
+
+    def covers(self, at_ms: float, late_ms: float = REPORTING_MS) -> bool:
+        """Tell whether it was in hand at an instant, give or take what a report may lag."""
+        return self.since.at_ms - at_ms <= late_ms and (self.until is None or at_ms - self.until.at_ms <= late_ms)
+
+    def is_handed_over_at(self, seen: Observation, late_ms: float = REPORTING_MS) -> bool:
+        """Tell whether the application was still in the callback that takes it away."""
+        if self.until is None or self.until.seq >= seen.seq:
+            return False
+        return self.done_ms is None or seen.at_ms - self.done_ms <= late_ms
+
+
+@dataclass(slots=True)
+class Hands:
+    """What every client holds now, and what it held last, partition by partition; an eager assignment replaces all, a cooperative one adds.
+
+    `assigned_seq` is each client's newest `partitions_assigned`, `ended_seq` its last end; in `reports` are those whose callbacks are told at all.
+    """
+
+    now: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
+    last: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
+    owners: dict[TopicPartition, dict[str, Holding]] = field(default_factory=dict)
+    reports: set[str] = field(default_factory=set)
+    assigned_seq: dict[str, int] = field(default_factory=dict)
+    ended_seq: dict[str, int] = field(default_factory=dict)
+    _cooperative: set[str] = field(default_factory=set)
+    _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
+
+    def follow(self, seen: Observation) -> tuple[list[Holding], list[Holding]]:
+        """Take the next observation; return the holdings that begin with it, and those that end."""
+        if seen.client is None:
+            return [], []
+        if (given := joins_of(seen)) is not None:
+            (self._cooperative.add if given.protocol in COOPERATIVE else self._cooperative.discard)(seen.client)
+        return self._told(seen, seen.client) if seen.kind == "event" else ([], [])
+
+    def _told(self, seen: Observation, client: str) -> tuple[list[Holding], list[Holding]]:
+        name, mine = seen.body.get("name"), self.now.get(client, {})
+        if (seen.who, name) in ENDS:
+            self.ended_seq[client] = seen.seq
+            return [], self._give(client, set(mine), seen)
+        if seen.who not in TOLD_BY:
+            return [], []
+        if name == "partitions_assigned":
+            self.reports.add(client)
+            self.assigned_seq[client] = seen.seq
+            partitions = told_of(seen)
+            given = [] if client in self._cooperative else self._give(client, set(mine) - partitions, seen)
+            return self._take(client, partitions - set(self.now.get(client, {})), seen), given
+        if name == "callback_done":
+            for each in self._going.pop(client, {}).values():
+                each.done_ms = seen.at_ms
+        if name not in _TAKES:
+            return [], []
+        self.reports.add(client)
+        return [], self._give(client, told_of(seen), seen)
+
+    def _take(self, client: str, partitions: set[TopicPartition], seen: Observation) -> list[Holding]:
+        taken = [Holding(client, partition, seen) for partition in partitions]
+        for each in taken:
+            self.now.setdefault(client, {})[each.partition] = each
+            self.owners.setdefault(each.partition, {})[client] = each
+        return taken
+
+    def _give(self, client: str, partitions: set[TopicPartition], seen: Observation) -> list[Holding]:
+        mine = self.now.get(client, {})
+        given = [mine.pop(partition) for partition in partitions & set(mine)]
+        for each in given:
+            each.until = seen
+            self.last.setdefault(client, {})[each.partition] = each
+            del self.owners[each.partition][client]
+        self._going.setdefault(client, {}).update((each.partition, each) for each in given)
+        return given
+
+    def is_away(self, client: str, partition: TopicPartition) -> bool:
+        """Tell whether a partition was taken away, and the application is back from the callback that said so: in the callback it may still commit."""
+        last = self.last.get(client, {}).get(partition)
+        return last is not None and last.done_ms is not None and partition not in self.now.get(client, {})
+
+    def of(self, client: str, partition: TopicPartition) -> Iterator[Holding]:
+        """Yield the client's newest holdings of a partition: the one that goes on, and the one that ended last."""
+        for held in (self.now, self.last):
+            if (found := held.get(client, {}).get(partition)) is not None:
+                yield found
+
+
+def told_of(event: Observation) -> set[TopicPartition]:
+    """Return the partitions that an application's event names, in its body or, as members tell them, in its column."""
+    return partitions_of(event) if "partitions" in event.body else set(event.partitions)

@@ -1,0 +1,87 @@
+"""Of which requirements the folds of every case speak, and what a trace must hold for them to have anything to judge. Pure.
+
+They return findings only where a rule is broken. What they judged in a run where none was is told by this table alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
+from groupproof.harness.judging.checkers.checker import Fold
+from groupproof.harness.judging.checkers.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
+from groupproof.harness.judging.checkers.frame_facts import instance_of
+from groupproof.harness.judging.checkers.frames import (
+    CommitsNameMembership,
+    GenerationsGiven,
+    InstanceIdsStay,
+    MemberIdsGiven,
+    NothingAfterLeaving,
+    RequestsDoNotStorm,
+)
+from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["SPEAKS_OF", "Shows", "spoken_of"]
+
+Shows = Callable[[Observation], bool]
+"""Tells whether an observation gives a fold something to judge."""
+
+
+def _request(*apis: Api) -> Shows:
+    titles = frozenset(api.title for api in apis)
+    return lambda seen: seen.kind == "request" and seen.api in titles
+
+
+def _event(name: str) -> Shows:
+    return lambda seen: seen.kind == "event" and seen.body.get("name") == name
+
+
+def _names_instance(seen: Observation) -> bool:
+    return seen.kind == "request" and instance_of(seen) is not None
+
+
+_COMMIT: Final = _request(Api.OFFSET_COMMIT)
+_SYNC: Final = _request(Api.SYNC_GROUP)
+_FETCH: Final = _request(Api.FETCH)
+
+SPEAKS_OF: Final[Mapping[Callable[[], Fold], Mapping[str, Shows]]] = {
+    MemberIdsGiven: {
+        "CLIENT-10": _request(Api.JOIN_GROUP),
+        "CLIENT-11": _request(Api.SYNC_GROUP, Api.HEARTBEAT),
+        "CLIENT-66": _COMMIT,
+        "CLIENT-72": _request(Api.LEAVE_GROUP),
+        "CLIENT-73": _request(Api.LEAVE_GROUP),
+    },
+    GenerationsGiven: {"CLIENT-11": _request(Api.SYNC_GROUP, Api.HEARTBEAT), "CLIENT-66": _COMMIT},
+    CommitsNameMembership: {"CLIENT-66": _COMMIT},
+    InstanceIdsStay: {"STATIC-10": _names_instance},
+    NothingAfterLeaving: {"LEAVE-55": _request(Api.LEAVE_GROUP)},
+    RequestsDoNotStorm: {
+        "CLIENT-06": _request(Api.FIND_COORDINATOR),
+        "CLIENT-75": _request(Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT),
+    },
+    LeadersAssignSoundly: {"ASSIGN-09": _SYNC, "CLIENT-12": _SYNC},
+    FollowersAssignNothing: {"CLIENT-12": _SYNC},
+    OwnersNeverOverlap: {"ASSIGN-09": _event("partitions_assigned")},
+    RecordsComeToOwners: {"CLIENT-63": _event("records_consumed")},
+    CallbacksTellAssignments: {"CLIENT-30": _event("partitions_assigned")},
+    FetchesStayWithOwners: {"ASSIGN-09": _FETCH, "CLIENT-63": _FETCH},
+    CommitsAreTold: {"CLIENT-69": _event("offsets_committed")},
+    CommitsAreOwn: {"COMMIT-27": _COMMIT},
+    CommitsWereDelivered: {"CLIENT-62": _COMMIT},
+}
+
+
+def spoken_of(trace: Iterable[Observation]) -> frozenset[str]:
+    """Return the requirements of which these folds had something to judge in a trace."""
+    open_yet = {(each, shows) for of in SPEAKS_OF.values() for each, shows in of.items()}
+    spoken: set[str] = set()
+    for seen in trace:
+        shown = {pair for pair in open_yet if pair[1](seen)}
+        spoken |= {each for each, _ in shown}
+        open_yet -= shown
+    return frozenset(spoken)

@@ -1,0 +1,141 @@
+"""Whether a plan's condition holds, told observation by observation; pure. The driver waits on it, and tests feed it by hand.
+
+A `Seen` of kind `fault` counts deliveries, the receipt that proves the fault; `where={"stage": …}` asks for another stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.ownership_tracker import TOLD_BY
+from groupproof.harness.judging.settling import Settling
+from groupproof.harness.model.plan import Condition, Seen, Settled, Stable
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import GroupState
+
+__all__ = ["Watcher", "describe", "marks_of", "watch"]
+
+
+class Watcher(Protocol):
+    """Takes every observation of a trace in order, from its start; tells whether the condition holds."""
+
+    def feed(self, seen: Observation) -> bool: ...
+
+
+def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
+    """Return a watcher; `subjects` are the members that report `partitions_assigned`, the reference's do too."""
+    if isinstance(condition, Settled):
+        return Settling(condition.members, condition.topics, condition.after)
+    return _SeenWatcher(condition) if isinstance(condition, Seen) else _StableWatcher(condition, subjects)
+
+
+def marks_of(seen: Observation) -> str | None:
+    """Return the name of the instant that `seen` is: a fault's delivery or a mark; else None."""
+    if seen.kind == "fault" and seen.detail == "delivered":
+        return seen.fault
+    if seen.who == "kit" and seen.body.get("name") == "mark":
+        return str(seen.body["mark"])
+    return None
+
+
+class _Since:
+    """Opens at a named instant. A fault's delivery reaches back to its trigger: the client may have acted before the receipt was written."""
+
+    def __init__(self, after: str | None) -> None:
+        self._after = after
+        self.is_open = after is None
+        self.is_expected = after is None
+
+    def feed(self, seen: Observation) -> bool:
+        """Take the next observation; tell whether time begins to count with it, so that what came before is to be forgotten."""
+        before = self.is_expected
+        if not self.is_open and marks_of(seen) == self._after:
+            self.is_open = self.is_expected = True
+        elif seen.kind == "fault" and seen.fault == self._after and seen.detail == "triggered":
+            self.is_expected = True
+        return self.is_expected and not before
+
+
+class _SeenWatcher:
+    def __init__(self, condition: Seen) -> None:
+        self._condition = condition
+        self._since = _Since(condition.after)
+        self._count = 0
+
+    def feed(self, seen: Observation) -> bool:
+        self._since.feed(seen)
+        if self._since.is_expected and _matches(self._condition, seen):
+            self._count += 1
+        return self._since.is_open and self._count >= self._condition.count
+
+
+_COLUMNS = ("api", "client", "fault", "error", "member", "state_after")
+
+
+def _matches(condition: Seen, seen: Observation) -> bool:
+    if seen.kind != condition.kind_of or not _fits(condition, seen):
+        return False
+    if condition.kind_of == "fault" and "stage" not in condition.where and seen.detail != "delivered":
+        return False
+    return all(_at(seen.body, path) == value for path, value in condition.where.items())
+
+
+def _fits(condition: Seen, seen: Observation) -> bool:
+    wanted = ((getattr(condition, name), getattr(seen, name)) for name in _COLUMNS)
+    if not all(want is None or want == have for want, have in wanted):
+        return False
+    return condition.event is None or (seen.who in TOLD_BY and seen.body.get("name") == condition.event)
+
+
+def _at(body: Mapping[str, Any], path: str) -> Any:
+    value: Any = body
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+class _StableWatcher:
+    """Follows the group's state, its newest generation, and who has synced and was told its partitions since then.
+
+    A member's `partitions_assigned` counts from its SyncGroup request on: in one process its event may be recorded before the answer that
+    caused it, whose bytes count as gone only once the peer took them.
+    """
+
+    def __init__(self, condition: Stable, subjects: frozenset[str]) -> None:
+        self._condition = condition
+        self._since = _Since(condition.after)
+        self._since_seq = -1
+        self._subjects = subjects
+        self._group = GroupTracker()
+
+    def feed(self, seen: Observation) -> bool:
+        if self._since.feed(seen):
+            self._since_seq = seen.seq
+        self._group.follow(seen)
+        is_stable = self._since.is_open and self._group.state == GroupState.STABLE.value
+        return is_stable and all(self._has_synced(name) for name in self._condition.members)
+
+    def _has_synced(self, name: str) -> bool:
+        """Tell whether a member has its assignment in the newest generation, and its application knows it; a cooperative one that keeps what it has need
+        not be called."""
+        mine, hands = self._group.members.get(name), self._group.hands
+        if mine is None or mine.assignment is None or mine.generation != self._group.generation or mine.assignment.seq < self._since_seq:
+            return False
+        is_told = mine.synced_seq < hands.assigned_seq.get(name, -1) > self._since_seq
+        return name not in self._subjects or is_told or (mine.is_cooperative and hands.now.get(name, {}).keys() == mine.owned)
+
+
+def describe(condition: Condition) -> str:
+    """Return the condition as a reader of a report wants it."""
+    since = f" after {condition.after}" if condition.after else ""
+    if isinstance(condition, Stable):
+        return f"group stable with {', '.join(condition.members)}{since}"
+    if isinstance(condition, Settled):
+        return f"group settled with {', '.join(condition.members)}{since}"
+    names = ("client", "api", "event", "fault", "error", "member", "state_after")
+    wanted = [f"{name}={getattr(condition, name)}" for name in names if getattr(condition, name) is not None]
+    wanted += [f"{name}={value}" for name, value in condition.where.items()]
+    times = f"{condition.count} × " if condition.count > 1 else ""
+    return f"{times}{condition.kind_of}{' ' if wanted else ''}{' '.join(wanted)}{since}"

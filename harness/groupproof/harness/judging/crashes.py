@@ -1,0 +1,94 @@
+"""A shim's process that ended without being asked to: whose doing that is, and in which sentence it is told. Pure.
+
+SIGKILL and the signals by which people and machines end programs are sent from outside: no client does that to itself. What a program does to
+itself (SIGSEGV, SIGABRT, an exit status) is the client's own once it has spoken to its group; before that the shim never got so far.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.judging.shim_claims import GROUP_TITLES
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["crash_in", "has_crashed_closing", "how_it_ended", "signal_from_outside"]
+
+_FROM_OUTSIDE: Final = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
+_SIGNAL_STATUS: Final = 128
+"""A shell, a container and a JVM exit with this and the number of the signal that ended what ran in them."""
+
+
+def crash_in(case: Case, trace: Trace) -> Judgement | None:
+    """Return the judgement on a run in which a shim's process ended uncommanded; None where none did."""
+    crash = next((seen for seen in _exits(trace) if _is_unasked(seen) and not seen.body.get("gave_up")), None)
+    if crash is None:
+        return None
+    how, words = str(crash.body["how"]), _last_words(crash)
+    if crash.body["shared"]:
+        reason = f"a shim process shared with other cases {how}"
+        ends = () if signal_from_outside(crash) is not None else (f"{how}: {words or 'nothing on stderr'}",)
+        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=reason, is_blurred=True, shared_ends=ends)
+    if (number := signal_from_outside(crash)) is not None:
+        return Judgement(
+            verdict=Verdict.INCONCLUSIVE, reason=f"the process of {crash.client} was killed from outside (signal {number})", is_blurred=True
+        )
+    spoke = any(seen.kind == "request" and seen.client == crash.client and seen.api in GROUP_TITLES for seen in trace[: crash.seq])
+    if not spoke:
+        return Judgement(verdict=Verdict.BROKEN, reason=f"the shim {how} before its client spoke: {words or 'nothing on stderr'}")
+    crashed = Finding(
+        verdict=Verdict.FAILED,
+        requirement=case.requirements[0],
+        expected="The client stays up.",
+        observed=f"It crashed: {how_it_ended(crash)}.",
+        seq=crash.seq,
+        detail=words or "nothing on stderr",
+    )
+    return Judgement(verdict=Verdict.FAILED, findings=(crashed,))
+
+
+def how_it_ended(ended: Observation) -> str:
+    """Return how a process ended, in words that are the same whenever it ends so."""
+    status = ended.body.get("status")
+    if isinstance(status, int) and status < 0:
+        return f"its process was ended by signal {-status} ({_named(-status)})"
+    return f"its process {ended.body['how']}"
+
+
+def signal_from_outside(ended: Observation) -> int | None:
+    """Return the number of the signal that somebody else sent the process; None where it ended by its own doing."""
+    status = ended.body.get("status")
+    if not isinstance(status, int):
+        return None
+    number = -status if status < 0 else status - _SIGNAL_STATUS
+    return number if number in _FROM_OUTSIDE else None
+
+
+def has_crashed_closing(ended: Observation) -> bool:
+    """Tell whether a process that was asked to end did so by a crash; our own SIGTERM, which asks as well, makes none."""
+    status = ended.body.get("status")
+    return bool(ended.body["commanded"] and not ended.body["shared"] and status and signal_from_outside(ended) is None)
+
+
+def _is_unasked(ended: Observation) -> bool:
+    """Tell whether nobody asked for the end. A process of many members is not asked to end where one of them is told to close."""
+    return not ended.body["commanded"] or bool(ended.body["shared"] and ended.body.get("status"))
+
+
+def _exits(trace: Trace) -> Iterator[Observation]:
+    return (seen for seen in trace if seen.who == "kit" and seen.body.get("name") == "exit")
+
+
+def _last_words(ended: Observation) -> str:
+    return " | ".join(ended.body.get("stderr") or ())
+
+
+def _named(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "of no name"

@@ -1,0 +1,91 @@
+"""What a coordinator gives as its reason for a rebalance, release by release, and what a client gives as its own (KIP-800). Pure.
+
+Kafka 1.1 to 2.1 give none; the wordings are those of Scala's `GroupCoordinator` (2.2 to 3.9), of the Java coordinator (4.0 on), and of the kit's own table.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.judging.diagnosis.causes import Cause
+
+__all__ = ["CLIENT_WORDS", "COORDINATOR_WORDS", "Reason", "cause_of_client_reason", "own_words", "reason_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A reason understood; `client` is what the member itself said, None where it said nothing."""
+
+    cause: Cause
+    member: str | None = None
+    client: str | None = None
+
+
+_CLIENT: Final = re.compile(r"; client reason: (?P<said>.*?)\.?$", re.S)
+_SILENT: Final = re.compile(r"|not provided|unknown|None|null|need to re-join with the given member-id.*", re.S)
+
+COORDINATOR_WORDS: Final[tuple[tuple[re.Pattern[str], Cause], ...]] = tuple(
+    (re.compile(pattern), cause)
+    for pattern, cause in (
+        (r"^[Aa]dding new (?:static )?member (?P<member>\S+)", Cause.NEW_MEMBER),
+        (r"^[Rr]emoving member (?P<member>\S*) ?on LeaveGroup", Cause.LEFT),
+        (r"^explicit `?LeaveGroup`? request(?: for \((?P<member>[^)]*)\) members)?(?: (?P<own>\S+))?", Cause.LEFT),
+        (
+            r"^[Rr]emoving (?:an evicted )?member (?:on heartbeat expiration (?P<own>\S+)|(?P<member>\S+) on heartbeat expiration)",
+            Cause.HEARTBEAT_TIMEOUT,
+        ),
+        (r"^[Rr]emoving members? on pending sync request expiration(?: (?P<own>\S+))?", Cause.SYNC_TIMEOUT),
+        (r"^[Rr]emoving (?:Set|HashSet)?[\[({]?(?P<member>[^\])}\s,]*).* on pending sync request expiration", Cause.SYNC_TIMEOUT),
+        (r"^Group's selectedProtocol will change because static member (?P<member>\S+)", Cause.STATIC_REPLACED),
+        (r"^static member (?:changed the group's protocol|returned with a new id) ?(?P<member>\S*)", Cause.STATIC_REPLACED),
+        (r"^[Uu]pdating metadata for static member (?P<member>\S+)", Cause.STATIC_REPLACED),
+        (r"^[Ll]eader (?:rejoined )?(?P<member>\S+)(?: re-joining group)?", Cause.LEADER_REJOINED),
+        (r"^[Uu]pdating metadata (?:for|of) member (?P<member>\S+)", Cause.METADATA),
+        (r"^Member (?P<member>\S+) is joining group during", Cause.METADATA),
+        (r"^[Ff]reshly[- ]loaded group", Cause.OVER_CAPACITY),
+        (r"^[Ee]rror\b.*when storing group assignment", Cause.NOT_STORED),
+        (r"^forced by the operator", Cause.FORCED),
+    )
+)
+
+CLIENT_WORDS: Final[tuple[tuple[str, Cause], ...]] = (
+    ("poll timeout has expired", Cause.POLL_INTERVAL),
+    ("max.poll.interval", Cause.POLL_INTERVAL),
+    ("removed by an admin", Cause.ADMIN_REMOVAL),
+    ("being closed", Cause.CLOSED),
+    ("unsubscribed", Cause.CLOSED),
+    ("close", Cause.CLOSED),
+    ("need to revoke partitions", Cause.HANDOVER),
+    ("cached metadata has changed", Cause.PARTITIONS),
+    ("partitions changed", Cause.PARTITIONS),
+    ("subscription", Cause.SUBSCRIPTION),
+)
+"""What Java's consumer and the kit's say of themselves, by the words that tell it."""
+
+
+def reason_of(text: str) -> Reason | None:
+    """Return what a coordinator's reason says, None for one that is not known."""
+    found = _CLIENT.search(text)
+    client = found["said"].strip() if found else None
+    own = text[: found.start()] if found else text
+    for pattern, cause in COORDINATOR_WORDS:
+        if said := pattern.search(own.strip()):
+            parts = said.groupdict()
+            member = (parts.get("member") or parts.get("own") or "").split(", ")[0].strip(" .,;")
+            return Reason(cause=cause, member=member or None, client=own_words(client))
+    return None
+
+
+def own_words(said: str | None) -> str | None:
+    """Return what a member gives as its reason, None where that says nothing of why."""
+    return None if said is None or _SILENT.fullmatch(said) else said
+
+
+def cause_of_client_reason(said: str | None) -> Cause | None:
+    """Return the cause that a client's own reason tells, None where it tells none."""
+    if said is None:
+        return None
+    lower = said.lower()
+    return next((cause for words, cause in CLIENT_WORDS if words in lower), None)

@@ -1,0 +1,141 @@
+"""One rebalance as it is told: why it began, its phases, who was waited for, and the lines or frames that show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupproof.harness.judging.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, WORDS_OF_WORKERS, Branch, Cause, Certainty, Kind
+from groupproof.protocol.vocabulary import error_named
+
+__all__ = ["CLASSIC", "CONSUMER", "DATALINK", "Awaited", "Rebalance", "Shown", "name_of"]
+
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
+DATALINK: Final = "datalink"
+_OWN_WORDS: Final = {CONSUMER: WORDS_OF_CONSUMERS, DATALINK: WORDS_OF_WORKERS}
+
+_SUFFIX_CHARS: Final = 37
+"""A member id ends in a hyphen and a UUID (JOIN-03)."""
+
+
+def name_of(member: str | None) -> str:
+    """Return how to call a member: its id without the random suffix, which is its client id or instance id."""
+    if not member:
+        return "somebody"
+    head, tail = member[:-_SUFFIX_CHARS], member[-_SUFFIX_CHARS:]
+    is_suffixed = len(tail) == _SUFFIX_CHARS and tail[0] == "-" and tail.count("-") == 5
+    return head or member if is_suffixed else member
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Awaited:
+    """A member that a phase waited for: `ms` from the phase's start, `why` says how that is known."""
+
+    member: str
+    ms: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A line of a log, or a frame, that shows what is said; `marks` is the requirement that asks for the line, empty for a frame."""
+
+    seq: int
+    at_ms: float
+    text: str
+    marks: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Rebalance:
+    """Times in milliseconds of the trace. `joined_ms` ends the join phase, `synced_ms` the sync phase (DIAG-25); None where the trace shows no end.
+
+    `also` are causes that would look the same in this trace; `answers` counts the errors 27 and 22 that members were given (DIAG-29).
+    Where the `protocol` is the consumer's (KIP-848) generations are the group's epochs, `joined_ms` is when the new epoch's assignment was there, and
+    `synced_ms` when every member had come to it.
+    """
+
+    group: str
+    number: int
+    start_seq: int
+    started_ms: float
+    protocol: str = CLASSIC
+    node: int | None = None
+    cause: Cause = Cause.UNTOLD
+    certainty: Certainty = Certainty.INFERRED
+    also: tuple[Cause, ...] = ()
+    member: str | None = None
+    client_reason: str | None = None
+    generation_before: int = -1
+    generation: int | None = None
+    joined_ms: float | None = None
+    synced_ms: float | None = None
+    leader: str | None = None
+    members: tuple[str, ...] = ()
+    member_count: int | None = None
+    awaited_to_join: list[Awaited] = field(default_factory=list)
+    awaited_to_sync: list[Awaited] = field(default_factory=list)
+    evicted: tuple[str, ...] = ()
+    rebalance_timeout_ms: int | None = None
+    session_timeout_ms: int | None = None
+    is_initial: bool = False
+    is_emptied: bool = False
+    ended: str = ""
+    shown: list[Shown] = field(default_factory=list)
+    joined_at: dict[str, float] = field(default_factory=dict)
+    answers: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def branch(self) -> Branch:
+        return SORTED[self.cause].branch
+
+    @property
+    def kind(self) -> Kind | None:
+        return SORTED[self.cause].kind
+
+    @property
+    def join_ms(self) -> float | None:
+        return None if self.joined_ms is None else self.joined_ms - self.started_ms
+
+    @property
+    def sync_ms(self) -> float | None:
+        return None if self.joined_ms is None or self.synced_ms is None else self.synced_ms - self.joined_ms
+
+    @property
+    def lasted_ms(self) -> float | None:
+        """How long it took: to the leader's assignment, or to the end of the join phase where there is none to come."""
+        end = self.synced_ms if self.synced_ms is not None else self.joined_ms
+        return None if end is None else end - self.started_ms
+
+    @property
+    def words(self) -> str:
+        """Say in one clause why it began."""
+        own = _OWN_WORDS.get(self.protocol, {}).get(self.cause)
+        return (own or SORTED[self.cause].words).format(member=name_of(self.member))
+
+    def show(self, shown: Shown) -> None:
+        self.shown.append(shown)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain data; times in ms, with the unit in each name."""
+        return {
+            "group": self.group, "protocol": self.protocol, "number": self.number, "cause": self.cause.value, "branch": self.branch.value,
+            "kind": self.kind.value if self.kind else None, "certainty": self.certainty.value, "also": [each.value for each in self.also],
+            "because": self.words, "member": self.member, "client_reason": self.client_reason, "node": self.node,
+            "generation_before": self.generation_before, "generation": self.generation, "started_ms": _round(self.started_ms),
+            "join_ms": _round(self.join_ms), "sync_ms": _round(self.sync_ms), "lasted_ms": _round(self.lasted_ms), "ended": self.ended,
+            "leader": self.leader, "members": list(self.members), "member_count": self.member_count, "evicted": list(self.evicted),
+            "awaited_to_join": [_awaited(each) for each in self.awaited_to_join], "awaited_to_sync": [_awaited(each) for each in self.awaited_to_sync],
+            "rebalance_timeout_ms": self.rebalance_timeout_ms, "session_timeout_ms": self.session_timeout_ms,
+            "answers": {error_named(code): count for code, count in sorted(self.answers.items())},
+            "shown": [{"seq": each.seq, "at_ms": _round(each.at_ms), "text": each.text, "marks": each.marks or None} for each in self.shown],
+        }  # fmt: skip
+
+
+def _awaited(each: Awaited) -> dict[str, Any]:
+    return {"member": each.member, "ms": _round(each.ms), "why": each.why}
+
+
+def _round(ms: float | None) -> float | None:
+    return None if ms is None else round(ms, 3)

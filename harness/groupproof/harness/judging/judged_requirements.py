@@ -1,0 +1,45 @@
+"""Which requirements a case judges in a subject: those that a finding speaks of, not those that the case lists. Pure.
+
+A requirement is judged where a judge of the case says anything of it, or a fold of every case had something to judge it by, or the oracle held an answer
+against its rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from groupproof.harness.judging.checkers.requirements import spoken_of
+from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_names import as_written
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.model.plan import Plan
+from groupproof.protocol.trace import Trace
+
+__all__ = ["judged_in", "unjudged_in"]
+
+
+def judged_in(case: Case, *traces: Trace) -> frozenset[str]:
+    """Return the requirements that judging these runs of the case speaks of."""
+    return frozenset().union(*(_of_client(case, each) if isinstance(case.plan, Plan) else _of_coordinator(case, each) for each in traces))
+
+
+def unjudged_in(case: Case, *traces: Trace) -> list[str]:
+    """Return what the case lists and no judging of these runs speaks of."""
+    judged = judged_in(case, *traces)
+    return [each for each in case.requirements if each not in judged]
+
+
+def _of_client(case: Case, trace: Trace) -> Iterable[str]:
+    trace = as_written(trace)
+    yield from spoken_of(trace)
+    evidence = Evidence(trace)
+    for judge in case.judges:
+        try:
+            yield from [each.requirement for each in judge(evidence)]
+        except (NotReached, NotOffered):
+            continue
+
+
+def _of_coordinator(case: Case, trace: Trace) -> Iterable[str]:
+    return (each.requirement for each in judge_script_run(case, trace).findings)

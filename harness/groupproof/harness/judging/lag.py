@@ -1,0 +1,101 @@
+"""What the machine's own lateness leaves of a finding (contract, "Time"). Pure.
+
+The canary's lags stand in the trace, each as it ended. Lateness (TIMING) near one is no verdict. Absence and how things stand (LIVENESS) count what
+the client had of its time: the wait less what the machine lost meanwhile. A wait that was long enough all the same proves what it proves, so that
+a loaded machine still reaches verdicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof, Verdict, Wait
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["LAG_MS_MAX", "LAG_WINDOW_MS", "LOST_MS_MAX", "lags_in", "lost_ms", "most_lag_ms", "with_lag"]
+
+LAG_MS_MAX = 100.0
+"""From this lag on the canary was not in time."""
+
+LAG_WINDOW_MS = 5_000.0
+"""A lag this long before a late observation may have caused it; the longest wait of a case that is judged for lateness fits in."""
+
+LOST_MS_MAX = 500.0
+"""What the tolerance of a deadline covers, where a judge of LIVENESS does not tell its wait."""
+
+_Span = tuple[float, float]
+
+
+def lags_in(trace: Trace) -> list[Observation]:
+    """Return the canary's lags that matter."""
+    return [seen for seen in trace if seen.who == "kit" and seen.body.get("name") == "lag" and seen.body["lag_ms"] >= LAG_MS_MAX]
+
+
+def lost_ms(trace: Trace, since_ms: float, until_ms: float) -> float:
+    """Return how much of the time between two instants the machine lost; what both canaries were late by is lost once."""
+    lost, reached = 0.0, since_ms
+    for begin, end in sorted(_span(each) for each in lags_in(trace)):
+        begin, end = max(begin, reached), min(end, until_ms)
+        if end > begin:
+            lost += end - begin
+            reached = end
+    return lost
+
+
+def with_lag(finding: Finding, trace: Trace) -> Finding:
+    """Return the finding, INCONCLUSIVE where it may be the machine's doing."""
+    if finding.verdict not in ADVERSE or finding.proof is Proof.SAFETY:
+        return finding
+    why = _late_by(finding, trace) if finding.proof is Proof.TIMING else _lost(finding, trace)
+    return finding if not why else replace(finding, verdict=Verdict.INCONCLUSIVE, detail=f"{finding.observed} But {why}.")
+
+
+def most_lag_ms(finding: Finding, trace: Trace) -> float:
+    """Return the longest lag in the time that the finding rests on, 0 where there was none."""
+    begin, end = _window(finding, trace)
+    return max((float(each.body["lag_ms"]) for each in lags_in(trace) if _overlaps(_span(each), (begin, end))), default=0.0)
+
+
+def _span(lag: Observation) -> _Span:
+    return lag.at_ms - float(lag.body["lag_ms"]), lag.at_ms
+
+
+def _overlaps(one: _Span, other: _Span) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def _window(finding: Finding, trace: Trace) -> _Span:
+    """Return the time that a finding rests on; the whole of the trace where it names no observation."""
+    if (wait := _known_wait(finding, trace)) is not None:
+        since = trace[wait.since].at_ms
+        return since, since + wait.ms
+    if finding.seq is None or finding.seq >= len(trace):
+        return (trace[0].at_ms, trace[-1].at_ms) if trace else (0.0, 0.0)
+    at = trace[finding.seq].at_ms
+    # What was late is told at its end; what a request waits for comes after it.
+    return at - LAG_WINDOW_MS, at if finding.proof is Proof.TIMING else at + LAG_WINDOW_MS
+
+
+def _known_wait(finding: Finding, trace: Trace) -> Wait | None:
+    return finding.wait if finding.wait is not None and finding.wait.since < len(trace) else None
+
+
+def _late_by(finding: Finding, trace: Trace) -> str:
+    """Return what the kit was late by around a late observation; a lag that ends soon after it may have begun before it."""
+    begin, end = _window(finding, trace)
+    lags = [float(each.body["lag_ms"]) for each in lags_in(trace) if begin <= each.at_ms <= end + float(each.body["lag_ms"]) + LAG_MS_MAX]
+    return f"the kit itself lagged {max(lags):.0f} ms around it" if lags else ""
+
+
+def _lost(finding: Finding, trace: Trace) -> str:
+    """Return what the machine lost of the wait, where too little is left of it."""
+    begin, end = _window(finding, trace)
+    lost = lost_ms(trace, begin, end)
+    wait = _known_wait(finding, trace)
+    if not lost:
+        return ""
+    if wait is None:
+        return f"the machine lost {lost:.0f} ms around it" if lost >= LOST_MS_MAX else ""
+    if wait.ms - lost >= wait.due_ms:
+        return ""
+    return f"the machine lost {lost:.0f} ms of the {wait.ms:.0f} ms that were waited, and {wait.due_ms:.0f} ms were due"

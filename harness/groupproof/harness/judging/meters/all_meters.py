@@ -1,0 +1,60 @@
+"""All meters together, of a trace, and what follows from several figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from groupproof.harness.judging.meters.heartbeat_latency import Heartbeats
+from groupproof.harness.judging.meters.meter import Figures, Meter, added
+from groupproof.harness.judging.meters.ownership_gaps import Ownership
+from groupproof.harness.judging.meters.rebalance_time import Rebalancing
+from groupproof.harness.judging.meters.records import Records
+from groupproof.harness.judging.meters.stale_commits import Commits
+from groupproof.protocol.trace import Observation
+
+__all__ = ["Meters", "meters_of", "values_of"]
+
+_METERS: Final[tuple[type[Meter], ...]] = (Ownership, Rebalancing, Commits, Records, Heartbeats)
+_DERIVED: Final = {
+    "requests_per_rebalance": ("rebalance_requests", "rebalances"),
+    "heartbeat_latency_mean_ms": ("heartbeat_latency_ms", "heartbeat_answers"),
+}
+"""Each is the quotient of two totals."""
+
+
+class Meters:
+    """Feeds every meter."""
+
+    def __init__(self) -> None:
+        self._meters: list[Meter] = [make() for make in _METERS]
+
+    def feed(self, seen: Observation) -> None:
+        for each in self._meters:
+            each.feed(seen)
+
+    def figures(self) -> Figures:
+        """Return totals and peaks of all meters."""
+        return added(each.result() for each in self._meters)
+
+    def result(self) -> dict[str, float]:
+        """Return every figure by its name, in a fixed order, with what follows from them."""
+        return values_of(self.figures())
+
+
+def values_of(figures: Figures) -> dict[str, float]:
+    """Return figures by name, with the quotients that follow; of what cannot be told there is nothing."""
+    derived = {
+        name: figures.totals[over] / figures.totals[under]
+        for name, (over, under) in _DERIVED.items()
+        if over in figures.totals and figures.totals.get(under)
+    }
+    return {**figures.totals, **figures.peaks, **derived}
+
+
+def meters_of(trace: Iterable[Observation]) -> Meters:
+    """Return the meters of a trace of one group, such as a case's or a scenario's."""
+    meters = Meters()
+    for seen in trace:
+        meters.feed(seen)
+    return meters

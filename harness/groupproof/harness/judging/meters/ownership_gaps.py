@@ -1,0 +1,77 @@
+"""Who believes to own a partition, and for how long two do or nobody does: from callbacks where an application reports them, else from the wire.
+
+Both beliefs are those of the one tracker (`folds.tracker`). By the wire a member whose session expired believes until it hears, for nobody tells it: that
+is what the overlap counts.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.ownership_tracker import ENDS
+from groupproof.harness.judging.meters.meter import Figures
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["Ownership"]
+
+_NOBODY: Final[frozenset[TopicPartition]] = frozenset()
+
+
+class Ownership:
+    """Measures `ownership_overlap_ms` (some partition has two owners), `ownership_overlap_partition_ms` (summed over partitions), `unowned_ms` (some
+    partition that was owned before has no owner while there are members), `unowned_partition_ms`, and `stop_the_world_ms` (none has an owner)."""
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+        self._owners: dict[TopicPartition, set[str]] = {}
+        self._owned: dict[str, frozenset[TopicPartition]] = {}
+        self._present: set[str] = set()
+        self._at_ms = 0.0
+        self._is_over = False
+        self._figures = Figures()
+
+    def feed(self, seen: Observation) -> None:
+        self._pass(seen.at_ms)
+        self._group.follow(seen)
+        if seen.client is None:
+            self._is_over |= seen.who == "kit" and seen.body.get("name") == "end"
+        else:
+            self._come_or_go(seen, seen.client)
+            self._update(seen.client)
+
+    def _pass(self, at_ms: float) -> None:
+        """Let time pass until `at_ms`; what is over, or goes back, counts nothing."""
+        passed, self._at_ms = max(0.0, at_ms - self._at_ms), max(at_ms, self._at_ms)
+        if self._is_over or not passed:
+            return
+        shared = [owners for owners in self._owners.values() if len(owners) > 1]
+        unowned = sum(1 for owners in self._owners.values() if not owners) if self._present else 0
+        for name, count in (("ownership_overlap", len(shared)), ("unowned", unowned)):
+            self._figures.add(f"{name}_ms", passed if count else 0)
+            self._figures.add(f"{name}_partition_ms", passed * count)
+        self._figures.add("stop_the_world_ms", passed if unowned and unowned == len(self._owners) else 0)
+        for client in (client for owners in shared for client in owners):
+            mine = self._figures.by_client.setdefault(client, {})
+            mine["ownership_overlap_partition_ms"] = mine.get("ownership_overlap_partition_ms", 0) + passed
+
+    def _come_or_go(self, seen: Observation, client: str) -> None:
+        if seen.kind == "request" and seen.api == Api.JOIN_GROUP.title:
+            self._present.add(client)
+        elif (seen.who, seen.body.get("name")) in ENDS or (seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title):
+            self._present.discard(client)
+
+    def _update(self, client: str) -> None:
+        """Take over what the tracker knows of a client: its callbacks if it reports any."""
+        group, before = self._group, self._owned.get(client, _NOBODY)
+        owned = frozenset(group.hands.now.get(client, ())) if client in group.hands.reports else group.owned(client)
+        if owned is not before and owned != before:
+            self._owned[client] = owned
+            for each in before - owned:
+                self._owners[each].discard(client)
+            for each in owned - before:
+                self._owners.setdefault(each, set()).add(client)
+
+    def result(self) -> Figures:
+        return self._figures

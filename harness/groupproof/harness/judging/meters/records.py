@@ -1,0 +1,60 @@
+"""Records that applications were given twice, and those that nobody was given: by offset, over all members of the group."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from groupproof.harness.judging.meters.meter import Figures, added
+from groupproof.protocol.trace import Observation
+
+__all__ = ["Records", "Spans"]
+
+
+class Spans:
+    """Whole numbers as disjoint spans [first, last] in order; adding tells how many were there already."""
+
+    def __init__(self, spans: list[list[int]] | None = None) -> None:
+        self.spans = [list(span) for span in spans or ()]
+
+    def add(self, first: int, last: int) -> int:
+        """Add first to last, both included; return how many of them were there."""
+        if last < first:
+            return 0
+        at = bisect_left(self.spans, first, key=lambda span: span[1] + 1)
+        end, again, low, high = at, 0, first, last
+        while end < len(self.spans) and self.spans[end][0] <= last + 1:
+            span = self.spans[end]
+            again += max(0, min(last, span[1]) - max(first, span[0]) + 1)
+            low, high, end = min(low, span[0]), max(high, span[1]), end + 1
+        self.spans[at:end] = [[low, high]]
+        return again
+
+    @property
+    def missing(self) -> int:
+        """How many lie between the spans."""
+        return sum(after[0] - before[1] - 1 for before, after in zip(self.spans, self.spans[1:], strict=False))
+
+
+class Records:
+    """Counts `records`, `duplicate_records` (given to somebody, to whomever before) and `lost_records` (given to nobody, between what was given of
+    the partition). A topic with transactions or compaction has gaps of its own."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[str, int], Spans] = {}
+        self._figures = Figures()
+
+    def feed(self, seen: Observation) -> None:
+        if seen.who != "shim" or seen.body.get("name") != "records_consumed":
+            return
+        for each in seen.body.get("partitions") or ():
+            first, last = each.get("minOffset", -1), each.get("maxOffset", -1)
+            if 0 <= first <= last:
+                again = self._given.setdefault((each["topic"], each["partition"]), Spans()).add(first, last)
+                self._figures.add("records", last - first + 1, seen.client)
+                self._figures.add("duplicate_records", again, seen.client)
+
+    def result(self) -> Figures:
+        figures = added([self._figures])
+        if figures.totals:
+            figures.add("lost_records", sum(spans.missing for spans in self._given.values()))
+        return figures

@@ -1,0 +1,39 @@
+"""Commits for partitions that were taken away before: what a zombie does to the progress of the new owner."""
+
+from __future__ import annotations
+
+from groupproof.harness.judging.checkers.checker import UnderWay
+from groupproof.harness.judging.checkers.ownership_tracker import Hands
+from groupproof.harness.judging.meters.meter import Figures
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Commits"]
+
+
+class Commits:
+    """Counts `commits`, `commits_after_revocation` (a partition in it was taken away, as the application was told before) and of those
+    `commits_after_revocation_accepted`. What is committed within the callback is in time: a partition is away once the callback is done."""
+
+    def __init__(self) -> None:
+        self._hands = Hands()
+        self._late: UnderWay[Observation] = UnderWay()
+        self._figures = Figures()
+
+    def feed(self, seen: Observation) -> None:
+        self._hands.follow(seen)
+        if seen.client is None or seen.api != Api.OFFSET_COMMIT.title:
+            return
+        if seen.kind == "request":
+            self._asks(seen, seen.client)
+        elif seen.kind == "response" and self._late.answered(seen) and not seen.error:
+            self._figures.add("commits_after_revocation_accepted", 1, seen.client)
+
+    def _asks(self, seen: Observation, client: str) -> None:
+        self._figures.add("commits", 1, client)
+        if any(self._hands.is_away(client, (topic, partition)) for topic, partition, _ in seen.offsets):
+            self._figures.add("commits_after_revocation", 1, client)
+            self._late.ask(seen, seen)
+
+    def result(self) -> Figures:
+        return self._figures

@@ -1,0 +1,26 @@
+"""Both sides of a tap's trace judged: the members of each group, and its coordinator. Pure: a recorded trace gives the same verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.observed.client_side import judge_clients
+from groupproof.harness.judging.observed.coordinator_side import judge_coordinator
+from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.protocol.trace import Trace
+
+__all__ = ["judge_sides", "upstream_of"]
+
+
+def upstream_of(trace: Trace) -> Mapping[str, Any] | None:
+    """Return what a tap has told of its upstream; None for a trace that is no tap's."""
+    return next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "upstream"), None)
+
+
+def judge_sides(trace: Trace, *, is_cut: bool = False) -> tuple[list[CaseResult], list[Unjudged]]:
+    """Return the results of both sides, the members' first, and what is not judged; with `is_cut` there was more than `trace` holds."""
+    met = upstream_of(trace)
+    sides = [*judge_clients(trace, met), *judge_coordinator(trace, met, is_cut=is_cut)]
+    return [each for each in sides if isinstance(each, CaseResult)], [each for each in sides if isinstance(each, Unjudged)]

@@ -1,0 +1,191 @@
+"""The coordinator behind a tap, judged by the oracle: group by group, and only where the tap has seen the whole of the group's history. Pure.
+
+A tap sees less than a script knows. Whoever joins without it, a fault of its own, a coordinator that moves: each of them explains answers that
+the oracle would otherwise have to call wrong. Of such a group nothing is said, but why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from groupproof.harness.judging.case_result import CaseResult, Play
+from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.oracle import read
+from groupproof.harness.judging.oracle.tolerance import Tolerance
+from groupproof.harness.judging.ruling import Judgement, rule_on
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.forwarded_frame import STOPPED
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.report_paths import case_place
+from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict, worst
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
+from groupproof.protocol.wire.error_responses import error_of
+from groupproof.protocol.wire.message_conversion import GROUP_APIS
+
+__all__ = ["ANSWERED", "judge_answers", "judge_coordinator"]
+
+ANSWERED: Final = "answered"
+"""The area of the cases that are made of a coordinator's answers to a group."""
+
+EXCHANGES_MAX: Final = 20_000
+"""Longer histories are not searched."""
+
+# What the rules of a group do not say: it is the coordinator that is not there, or somebody may not ask.
+_BEYOND: Final = frozenset({
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.KAFKA_STORAGE_ERROR,
+})  # fmt: skip
+_GROUP_KEYS: Final = frozenset(int(api) for api in GROUP_APIS)
+_ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
+
+
+def judge_coordinator(
+    trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool = False, names_release: bool = True, tolerance: Tolerance | None = None
+) -> list[CaseResult | Unjudged]:
+    """Return what the oracle says of each group that somebody joined through the tap, in order of appearance.
+
+    `met` is the event's body that tells of the upstream; with `is_cut` there was more than `trace` holds. With `names_release` an answer that is
+    not the profile's is looked for in all other releases, which takes seconds.
+    """
+    joins = (seen.group for seen in trace if seen.kind == "request" and seen.api == Api.JOIN_GROUP.title)
+    groups = list(dict.fromkeys(group for group in joins if group is not None))
+    return [_judged(group, trace, met, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
+
+
+def judge_answers(told: Trace, *, names_release: bool = True, tolerance: Tolerance | None = None) -> CaseResult:
+    """Return the oracle's word on one group, from a trace as `judge_coordinator` puts it in its results: with the ground that it is judged on."""
+    ground = next(seen.body for seen in told if seen.body.get("name") == "ground")
+    group, profile = ground["group"], ground["profile"]
+    asked: Mapping[str, Any] = {"settings": ground["settings"], "groups": frozenset({group}), "tolerance": tolerance}
+    reading = read(told, profile=profile, names_release=names_release, **asked)
+    kept = tuple(dict.fromkeys(each.requirement for each in reading.upheld))
+    findings = (*(_seen_once(each) for each in reading.findings), _fine(len(reading.predictions), kept, profile))
+    case = _case(group, profile, tuple(dict.fromkeys((*(each.requirement for each in findings), *kept))))
+    judgement = Judgement(verdict=worst(each.verdict for each in findings), findings=findings)
+    duration_s = (told[-1].at_ns - told[0].at_ns) / 1e9
+    play = Play(trace=[replace(seen, case=case.id) for seen in told], stderr={}, duration_s=duration_s)
+    return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
+
+
+def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | Unjudged:
+    story = [seen for seen in trace if seen.group == group]
+    why = "more was seen than is kept" if is_cut else _unknown(group, met) or next((why for look in _LOOKS if (why := look(story))), "")
+    why = why or next(_beside(story, trace), "")
+    if why or met is None:
+        return Unjudged(group=group, side="coordinator", why=why)
+    return judge_answers(_as_scripted(group, trace, met), **how)
+
+
+def _unknown(group: str, met: Mapping[str, Any] | None) -> str:
+    if met is None:
+        return "the trace does not tell what the upstream is"
+    if met["groups"] is None or met["settings"] is None:
+        return str(met["untold"])
+    return "the group was there before the tap" if group in met["groups"] else ""
+
+
+def _seen_once(finding: Finding) -> Finding:
+    """Return the finding as what was seen once is worth: lateness and silence count only when they are seen each time (contract, Repetition)."""
+    once = finding.verdict in _ADVERSE and finding.proof is not Proof.SAFETY
+    return replace(finding, verdict=Verdict.INFORMATIONAL, observed=f"{finding.observed} Seen once.") if once else finding
+
+
+def _fine(answers: int, kept: tuple[str, ...], profile: str) -> Finding:
+    return Finding(
+        verdict=Verdict.OK, requirement=kept[0] if kept else "JOIN-03", expected=f"Every answer is one that {profile} gives.",
+        observed=f"{answers} requests were answered as {profile} does.",
+    )  # fmt: skip
+
+
+# What keeps a group from being judged --------------------------------------------------------------------------------------------
+
+
+def _length(story: Trace) -> str:
+    asked = sum(1 for seen in story if seen.kind == "request")
+    return f"{asked} requests are more than the {EXCHANGES_MAX} that are searched" if asked > EXCHANGES_MAX else ""
+
+
+def _faults(story: Trace) -> str:
+    names = sorted({seen.fault for seen in story if seen.fault is not None})
+    return f"{', '.join(names)} came between" if names else ""
+
+
+def _nodes(story: Trace) -> str:
+    asked = {seen.node for seen in story if seen.kind == "request" and seen.api != Api.FIND_COORDINATOR.title}
+    return "its members asked more than one broker" if len(asked) > 1 else ""
+
+
+def _codes(story: Trace) -> str:
+    for seen in story:
+        if seen.kind == "response" and seen.api is not None and (code := error_of(api_named(seen.api), seen.body)) in _BEYOND:
+            return f"{seen.api} was answered {error_named(code)}, which the rules of a group do not foresee"
+    return ""
+
+
+def _transactions(story: Trace) -> str:
+    return "offsets were committed in transactions, whose end is not seen" if any(seen.api == Api.TXN_OFFSET_COMMIT.title for seen in story) else ""
+
+
+def _beginning(story: Trace) -> str:
+    joined = _joined(story)
+    first = joined[0].generation if joined else 1
+    return "" if first == 1 else f"it was first seen in generation {first}"
+
+
+def _strangers(story: Trace) -> str:
+    given = {seen.member for seen in story if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title}
+    listed = {each["member_id"] for seen in _joined(story) for each in seen.body.get("members") or ()}
+    return "members are in it that did not come through the tap" if listed - given else ""
+
+
+def _joined(story: Trace) -> list[Observation]:
+    return [seen for seen in story if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title and not seen.error]
+
+
+_LOOKS: Final[tuple[Callable[[Trace], str], ...]] = (_length, _faults, _nodes, _codes, _transactions, _beginning, _strangers)
+
+
+def _beside(story: Trace, trace: Trace) -> Iterator[str]:
+    """Yield what befell the connections on which the group was spoken of, or what nobody could read."""
+    connections = {seen.connection for seen in story}
+    for seen in trace:
+        name = seen.body.get("name") if seen.who == "link" else None
+        if name == "passed" and seen.body.get("api_key") in _GROUP_KEYS:
+            yield f"a frame of a group's could not be read: {seen.body.get('why')}"
+        elif name == "closed" and seen.connection in connections and _is_cut_short(seen):
+            yield f"a connection of its members ended: {seen.body.get('reason')}"
+        elif seen.kind == "request" and seen.api == Api.DELETE_GROUPS.title:
+            yield "groups were deleted meanwhile"
+
+
+def _is_cut_short(closed: Observation) -> bool:
+    """Tell whether a connection ended, by the broker or by the tap's own doing, while answers were due on it."""
+    return bool(closed.body.get("owed")) and closed.body.get("by") in ("upstream", "tap") and closed.body.get("reason") != STOPPED
+
+
+# As a script -----------------------------------------------------------------------------------------------------------------------
+
+
+def _as_scripted(group: str, trace: Trace, met: Mapping[str, Any]) -> Trace:
+    """Return the trace as a script's would be, on the connections of the group: what clients and broker say is then the members' affair."""
+    connections = {seen.connection for seen in trace if seen.group == group and seen.connection is not None}
+    kept = [seen for seen in trace if seen.connection in connections and seen.api != Api.LIST_GROUPS.title]
+    body = {"name": "ground", "profile": met["profile"], "settings": met["settings"], "group": group}
+    ground = Observation(seq=0, at_ns=kept[0].at_ns, run=kept[0].run, kind="event", who="kit", body=body)
+    told = [ground, *(replace(seen, who="member") if seen.kind in ("request", "response") else seen for seen in kept)]
+    return [replace(seen, seq=seq) for seq, seen in enumerate(told)]
+
+
+def _case(group: str, profile: str, requirements: tuple[str, ...]) -> Case:
+    name = case_place(f"{ANSWERED}/classic/{group}").rpartition("/")[2].replace("_", "-")
+    return Case(
+        id=f"{ANSWERED}/classic/{name}",
+        title=f"What the coordinator answered to group {group!r}, by the rules of {profile}",
+        requirements=requirements,
+        level=Level.MUST,
+        plan=Plan(members=(), steps=()),
+        judges=(),
+    )

@@ -1,0 +1,101 @@
+"""Two answers side by side: what the rule gives and what came, field by field, as the request's version says it. Pure.
+
+Lists whose order is the broker's own affair (members, topics, partitions, groups) are compared by their entries' keys. What no rule fixes is
+left out: throttle times, error messages, the host under which a broker sees a client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.message_codec import WireError, read_response, write_response
+
+__all__ = ["Difference", "as_told", "differences"]
+
+_OPEN: Final = frozenset({"throttle_time_ms", "error_message", "client_host", "authorized_operations"})
+_KEYS: Final = ("name", "topic_id", "partition_index", "member_id", "group_instance_id")
+
+ABSENT: Final = "nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One field that differs; `path` names it with the keys of the lists on the way, `field` is its name alone.
+
+    `is_idle`: the answer refuses the request, so that no client reads this field.
+    """
+
+    path: str
+    field: str
+    expected: Any
+    observed: Any
+    is_idle: bool = False
+
+
+def as_told(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body as a client of `version` reads it: what the version lacks holds its default, lists are lists, open fields are gone."""
+    try:
+        _, told = read_response(api, version, write_response(api, version, 0, body))
+    except (ValueError, WireError):
+        told = dict(body)
+    plain: dict[str, Any] = _plain(told)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items() if name not in _OPEN}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return value
+
+
+def differences(expected: Mapping[str, Any], observed: Mapping[str, Any]) -> list[Difference]:
+    """Return what differs, the error code first where that does; of an answer that refuses as expected the other fields are idle."""
+    found = list(_of_mappings("", expected, observed))
+    found.sort(key=lambda each: each.field != "error_code")
+    refused = expected.get("error_code", 0) not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+    if not refused or any(each.path == "error_code" for each in found):
+        return found
+    return [Difference(path=each.path, field=each.field, expected=each.expected, observed=each.observed, is_idle=True) for each in found]
+
+
+def _of_mappings(path: str, expected: Mapping[str, Any], observed: Mapping[str, Any]) -> Iterator[Difference]:
+    for name in dict.fromkeys([*expected, *observed]):
+        yield from _of_values(f"{path}{name}", name, expected.get(name, ABSENT), observed.get(name, ABSENT))
+
+
+def _of_values(path: str, field: str, expected: Any, observed: Any) -> Iterator[Difference]:
+    if isinstance(expected, Mapping) and isinstance(observed, Mapping):
+        yield from _of_mappings(f"{path}.", expected, observed)
+    elif isinstance(expected, list) and isinstance(observed, list):
+        yield from _of_lists(path, field, expected, observed)
+    elif expected != observed and not _is_silence(field, expected, observed):
+        yield Difference(path=path, field=field, expected=expected, observed=observed)
+
+
+def _is_silence(field: str, *values: Any) -> bool:
+    """Tell whether nothing was said beside an offset either way: clients read null as they read the empty text."""
+    return field == "metadata" and all(each is None or each == "" for each in values)
+
+
+def _of_lists(path: str, field: str, expected: list[Any], observed: list[Any]) -> Iterator[Difference]:
+    mine, theirs = _keyed(expected), _keyed(observed)
+    for key in dict.fromkeys([*mine, *theirs]):
+        yield from _of_values(f"{path}[{key[0]}]" if key[0] else path, field, mine.get(key, ABSENT), theirs.get(key, ABSENT))
+
+
+def _keyed(entries: list[Any]) -> dict[tuple[str, int], Any]:
+    """Return the entries by what names them, those of one name counted in an order of their own. Only one group is ever told of, so that it needs no name."""
+    named: dict[str, list[Any]] = {}
+    for entry in entries:
+        name = "/".join(str(entry[key]) for key in _KEYS if entry.get(key) is not None) if isinstance(entry, Mapping) else str(entry)
+        named.setdefault(name, []).append(entry)
+    return {(name, count): entry for name in sorted(named) for count, entry in enumerate(_in_order(named[name]))}
+
+
+def _in_order(entries: list[Any]) -> list[Any]:
+    return sorted(entries, key=repr) if len(entries) > 1 else entries

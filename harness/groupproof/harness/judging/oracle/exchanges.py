@@ -1,0 +1,254 @@
+"""A trace of scripted members as histories, one a group: what was asked of the group, when it can have been taken up, what came back. Pure.
+
+A request about several groups is a part of each of their histories, with the part of its answer. Requests of one connection are taken up in
+order, one at a time: none before the answer to the one before it (Kafka mutes the channel), and none behind one that is never answered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupproof.harness.judging.oracle.answer_diff import as_told
+from groupproof.protocol.trace import ExchangeId, Observation, Trace
+from groupproof.protocol.vocabulary import Api, api_named
+from groupproof.protocol.wire.message_codec import WireError, message_of, read_request, write_request
+from groupproof.protocol.wire.message_conversion import GROUP_APIS
+from groupproof.protocol.wire.messages import GroupRequest
+
+__all__ = ["Exchange", "History", "Moved", "histories"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request to one group, and its answer if there was one. Times are milliseconds of the trace.
+
+    `ready_ms` is when the broker can first have taken it up, `gone_ms` until when an answer would have been seen. `is_behind`: an earlier
+    request of the connection was never answered. `is_stray`: it went to a broker that does not coordinate the group. `settled_ms` is when it
+    was known to be taken up, None where nobody made sure of that.
+    """
+
+    number: int
+    request: Observation
+    api: Api
+    version: int
+    message: GroupRequest
+    ready_ms: float
+    gone_ms: float
+    answer: Mapping[str, Any] | None = None
+    answered_ms: float | None = None
+    seq: int
+    closed_by: str | None = None
+    is_behind: bool = False
+    is_stray: bool = False
+    is_unread: bool = False
+    settled_ms: float | None = None
+
+    @property
+    def client(self) -> str:
+        return self.request.client or ""
+
+    @property
+    def taken_up_ms(self) -> float:
+        """Return until when at the latest it was taken up: its answer was there, or something later was known to be taken up."""
+        known = [each for each in (self.answered_ms, self.settled_ms) if each is not None and each >= self.ready_ms]
+        return min(known, default=float("inf"))
+
+    @property
+    def label(self) -> str:
+        return self.request.detail or f"{self.api.title} of {self.client}"
+
+    @property
+    def code(self) -> int | None:
+        """Return the answer's top error code, None without an answer."""
+        return None if self.answer is None else int(self.answer.get("error_code", 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """The group's coordinator moved to another broker, somewhere between two instants."""
+
+    begun_ms: float
+    done_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All that one group was asked, in the order of `ready_ms`; `topics` with their partitions, None where that is not known."""
+
+    group: str
+    exchanges: tuple[Exchange, ...]
+    moves: tuple[Moved, ...]
+    end_ms: float
+    topics: Mapping[str, int] | None = None
+
+
+def histories(trace: Trace) -> list[History]:
+    """Return the history of each group that a scripted member asked about, in the order of their first requests."""
+    ends = _Ends(trace)
+    asked = [each for each in trace if each.kind == "request" and each.who == "member" and each.api is not None]
+    # Nobody waits for what comes after the script's end: its time says nothing.
+    heard = (each for each in trace if each.kind == "response" and each.who == "member" and each.seq <= ends.last_seq)
+    answers = {each.exchange_id: each for each in heard}
+    named = [(request, message) for request in asked if (message := _message(request)) is not None]
+    groups = list(dict.fromkeys(group for _, message in named for group in _groups_of(message)))
+    waits = _Waits(asked, answers, ends)
+    return [_history(group, named, answers, waits, ends) for group in groups]
+
+
+def _history(
+    group: str,
+    named: list[tuple[Observation, GroupRequest]],
+    answers: Mapping[ExchangeId, Observation],
+    waits: _Waits,
+    ends: _Ends,
+) -> History:
+    made: list[Exchange] = []
+    turns: list[int] = []
+    for request, message in named:
+        part = _part(message, group)
+        if part is None:
+            continue
+        answer = answers.get(request.exchange_id)
+        api, version = api_named(request.api or ""), request.version or 0
+        ready_ms, turn, is_behind = waits.of(request)
+        turns.append(turn)
+        made.append(Exchange(
+            number=len(made), request=request, api=api, version=version, message=part, ready_ms=ready_ms, is_behind=is_behind,
+            answer=None if answer is None else _answer_part(api, group, as_told(api, version, answer.body)),
+            answered_ms=None if answer is None else answer.at_ms, seq=request.seq if answer is None else answer.seq,
+            gone_ms=ends.gone_ms(request.connection), closed_by=ends.closed_by(request.connection),
+            is_stray=ends.is_stray(group, request), is_unread=ends.is_unread(request, answer), settled_ms=ends.settled_ms(request),
+        ))  # fmt: skip
+    made.sort(key=lambda each: (each.ready_ms, turns[each.number]))
+    return History(group=group, exchanges=tuple(made), moves=ends.moves(group), end_ms=ends.end_ms, topics=ends.topics)
+
+
+class _Waits:
+    """When each request's turn comes on its connection."""
+
+    def __init__(self, asked: Iterable[Observation], answers: Mapping[ExchangeId, Observation], ends: _Ends) -> None:
+        self._turns: dict[int, tuple[float, int, bool]] = {}
+        before: dict[int | None, Observation] = {}
+        behind: set[int | None] = set()
+        for request in asked:
+            earlier = before.get(request.connection)
+            answer = None if earlier is None else answers.get(earlier.exchange_id)
+            if earlier is not None and answer is None:
+                behind.add(request.connection)
+            is_late = answer is not None and earlier is not None and not ends.is_unread(earlier, answer)
+            begin = request if answer is None or not is_late else max(request, answer, key=lambda each: each.seq)
+            self._turns[request.seq] = (begin.at_ms, begin.seq, request.connection in behind)
+            before[request.connection] = request
+
+    def of(self, request: Observation) -> tuple[float, int, bool]:
+        """Return since when the broker can have taken the request up, the `seq` of what happened then, and whether an earlier one was never answered."""
+        return self._turns[request.seq]
+
+
+class _Ends:
+    """What a trace tells beside requests and answers: connections that ended, moves, the topics, and the end."""
+
+    def __init__(self, trace: Trace) -> None:
+        kit = [each for each in trace if each.who == "kit" and each.kind == "event"]
+        end = next((each for each in kit if each.body.get("name") == "end"), trace[-1] if trace else None)
+        self.end_ms = 0.0 if end is None else end.at_ms
+        self.last_seq = last = 0 if end is None else end.seq
+        closed = [each for each in trace if each.who == "link" and each.body.get("name") == "closed" and each.seq <= last]
+        self._closed = {each.connection: (each.at_ms, str(each.body.get("by", ""))) for each in reversed(closed)}
+        self.topics: Mapping[str, int] | None = next(
+            (each.body["topics"] for each in kit if each.body.get("name") == "ground" and "topics" in each.body), None
+        )
+        settled = (each for each in kit if each.body.get("name") == "settled")
+        self._settled = {(each.body.get("connection"), each.body.get("correlation")): each.at_ms for each in settled}
+        self._steps = [each for each in kit if each.body.get("name") == "step"]
+        stops = [each.seq for each in self._steps if each.body.get("step") == "stop_reading"]
+        again = [each.seq for each in self._steps if each.body.get("step") == "read_again"]
+        self._unread = [(stop, next((seq for seq in again if seq > stop), len(trace))) for stop in stops]
+        self._moved = [each for each in kit if each.body.get("name") == "moved"]
+        self._nodes = [each for each in kit if each.body.get("name") in ("coordinator", "moved")]
+
+    def settled_ms(self, request: Observation) -> float | None:
+        return self._settled.get(request.exchange_id)
+
+    def gone_ms(self, connection: int | None) -> float:
+        return min(self.end_ms, self._closed.get(connection, (self.end_ms, ""))[0])
+
+    def closed_by(self, connection: int | None) -> str | None:
+        """Return who ended the connection before the script's end, however shortly before."""
+        return self._closed[connection][1] if connection in self._closed else None
+
+    def moves(self, group: str) -> tuple[Moved, ...]:
+        """Return the moves of a group's coordinator: each begins with the step that asked for it."""
+        found = []
+        for moved in self._moved:
+            if moved.body.get("group") == group:
+                steps = (each.at_ms for each in reversed(self._steps) if each.seq < moved.seq and each.body.get("step") == "move_group")
+                found.append(Moved(begun_ms=next(steps, moved.at_ms), done_ms=moved.at_ms))
+        return tuple(found)
+
+    def is_stray(self, group: str, request: Observation) -> bool:
+        """Tell whether the request went to another broker than the group's coordinator, as far as the trace tells who that is."""
+        known = (each for each in reversed(self._nodes) if each.seq < request.seq and each.body.get("group") == group)
+        seat = next(known, None)
+        node = None if seat is None else seat.body.get("to", seat.body.get("node"))
+        return node is not None and request.node is not None and node != request.node
+
+    def is_unread(self, request: Observation, answer: Observation | None) -> bool:
+        """Tell whether the script had stopped reading somewhere while the answer was due: when it came is not known then."""
+        until = sys.maxsize if answer is None else answer.seq
+        return any(stopped < until and request.seq < again for stopped, again in self._unread)
+
+
+def _message(request: Observation) -> GroupRequest | None:
+    """Return what the broker read: the recorded body as its version says it; None for an API that no group answers."""
+    api = api_named(request.api or "")
+    if api not in GROUP_APIS or api is Api.FIND_COORDINATOR:
+        return None
+    try:
+        frame = write_request(api, request.version or 0, request.correlation or 0, request.client, request.body)
+        return message_of(read_request(frame))
+    except (ValueError, WireError):
+        return None
+
+
+# Parts of requests and answers -----------------------------------------------------------------------------------------------------
+
+_LISTS: Final = {Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "groups_names"}
+_ANSWER_LISTS: Final = {Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "results", Api.LIST_GROUPS: "groups"}
+
+
+def _groups_of(message: GroupRequest) -> list[str]:
+    field = _LISTS.get(message.api)
+    if field is not None:
+        return [_group_id(each) for each in getattr(message, field)]
+    return [message.group_id] if hasattr(message, "group_id") else []
+
+
+def _group_id(entry: Any) -> str:
+    return entry if isinstance(entry, str) else str(entry.group_id)
+
+
+def _part(message: GroupRequest, group: str) -> GroupRequest | None:
+    """Return the part of a request that is about `group`, None where nothing is."""
+    if message.api is Api.LIST_GROUPS:
+        return message
+    if group not in _groups_of(message):
+        return None
+    field = _LISTS.get(message.api)
+    if field is None:
+        return message
+    changed: dict[str, Any] = {field: tuple(each for each in getattr(message, field) if _group_id(each) == group)}
+    return dataclasses.replace(message, **changed)
+
+
+def _answer_part(api: Api, group: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of an answer that is about `group`; an OffsetFetch before v8 names none, and is about the only one."""
+    field = _ANSWER_LISTS.get(api)
+    if field is None:
+        return body
+    names = (group, "") if api is Api.OFFSET_FETCH else (group,)
+    return {**body, field: [each for each in body.get(field) or () if each.get("group_id") in names]}

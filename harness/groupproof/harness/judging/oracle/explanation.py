@@ -1,0 +1,233 @@
+"""What a walk's end means in words: predictions, findings and transitions, in Kafka's own terms, members by their clients' names. Pure.
+
+Sentences hold no member ids, group names or times: those differ from run to run and go in a finding's `detail`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupproof.harness.judging.oracle.answer_diff import ABSENT, Difference
+from groupproof.harness.judging.oracle.history_replay import Divergence, Step, Walked
+from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, is_usual
+from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, error_named
+from groupproof.protocol.wire.error_responses import error_of
+from groupproof.protocol.wire.messages import JoinGroupRequest
+
+__all__ = ["Prediction", "finding_of", "idle_findings", "predictions_of", "unusual_ids"]
+
+_VERDICTS: Final = {Level.MUST: Verdict.FAILED, Level.SHOULD: Verdict.NON_STRICT, Level.INFO: Verdict.INFORMATIONAL}
+_PROOFS: Final = {"late": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Proof.LIVENESS}
+_UUID: Final = re.compile(r"[\w.-]*\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
+_HEX_ID: Final = re.compile(r"[\w.-]*\b(?:[0-9a-fA-F]{32}|0x[0-9a-f]{6,16})\b")
+_PENDING: Final = "PEND-05"
+"""What ends the join phase too soon where only owners of ids handed out are still to come."""
+_SHOWN: Final = frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"})
+_SHORT: Final = 40
+_UNREAD: Final = "INV-01"
+_NAMED_MAX: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What the rules give for one request: answered `expected` at `due_ms`, or, where both are None, parked to the end.
+
+    `seq` is the request's observation, `sentence` the whole in words, `parked` until what it waits, empty where it is answered at once.
+    """
+
+    seq: int
+    group: str
+    client: str
+    label: str
+    api: Api
+    version: int
+    at_ms: int
+    due_ms: int | None
+    expected: Mapping[str, Any] | None
+    parked: str
+    rule: str
+    requirement: str
+    sentence: str
+
+
+def predictions_of(group: str, walked: Walked) -> Iterator[Prediction]:
+    for step in walked.steps:
+        exchange, parked = step.exchange, _parked(step, walked.names)
+        yield Prediction(
+            seq=exchange.request.seq, group=group, client=exchange.client, label=exchange.label, api=exchange.api, version=exchange.version,
+            at_ms=step.at_ms, due_ms=step.due_ms, expected=step.expected, parked=parked, rule=step.rule, requirement=step.requirement,
+            sentence=f"{_asked(step)}: {_expected(step, walked.names)}",
+        )  # fmt: skip
+
+
+def finding_of(met: Divergence, walked: Walked) -> Finding:
+    """Return the finding of a divergence: of the rule that was not kept, as grave as its requirement."""
+    step = met.step
+    if met.kind == "lost":
+        return _lost(met)
+    rule, requirement = _broken(met)
+    return Finding(
+        verdict=Verdict.NON_STRICT if _is_only_shown(met) else _VERDICTS[by_id(requirement).level],
+        requirement=requirement,
+        expected=f"{_asked(step)}: {_TELL_EXPECTED.get(met.kind, _expected)(step, walked.names)}.",
+        observed=f"{_asked(step)}: {_observed(met, walked.names)}.",
+        proof=_PROOFS.get(met.kind, Proof.SAFETY),
+        seq=step.exchange.seq,
+        detail=_detail(met, rule),
+    )
+
+
+def _lost(met: Divergence) -> Finding:
+    """Return that the history could be read no further; what was answered up to there is as it should be."""
+    step, told = met.step, "after which the rules can't follow the broker any more"
+    return Finding(
+        verdict=Verdict.INCONCLUSIVE, requirement=step.requirement or step.answer_requirement or _UNREAD, seq=step.exchange.request.seq,
+        expected="The answers are those of a broker that keeps its own group in order.", observed=f"{_asked(step)}: {told}.",
+        detail=f"{_asked(step)}: {told}: {met.why} ({step.exchange.label})",
+    )  # fmt: skip
+
+
+def _is_only_shown(met: Divergence) -> bool:
+    """Tell whether only administrators see the difference, and of a group that is as they are told: no member fares worse for it."""
+    return met.step.exchange.api is Api.DESCRIBE_GROUPS and bool(met.differences) and all(each.field in _SHOWN for each in met.differences)
+
+
+def _broken(met: Divergence) -> tuple[str, str]:
+    """Return the rule that was not kept, and its requirement."""
+    step, after = met.step, met.step.after
+    if met.kind == "unparked" and after is not None and after.pending and not after.absent:
+        return step.rule, _PENDING
+    is_own = met.kind == "unparked" or not step.answer_rule
+    return (step.rule, step.requirement) if is_own else (step.answer_rule, step.answer_requirement)
+
+
+def idle_findings(walked: Walked) -> Iterator[Finding]:
+    """Yield what refusals hold beside their code that the release's do not: nobody reads it."""
+    for step in walked.steps:
+        if step.idle:
+            yield Finding(
+                verdict=Verdict.INFORMATIONAL, requirement=step.answer_requirement or step.requirement, seq=step.exchange.seq,
+                expected=f"{_asked(step)}: {_expected(step, walked.names)}.",
+                observed=f"{step.exchange.api.title} refused: {_listed(step.idle, walked.names)}, which no client reads.",
+            )  # fmt: skip
+
+
+def unusual_ids(walked: Walked) -> Iterator[Finding]:
+    """Yield once that the broker's member ids have another form than Kafka's: any form is legal."""
+    for step in walked.steps:
+        exchange, message = step.exchange, step.exchange.message
+        answer = exchange.answer or {}
+        if not isinstance(message, JoinGroupRequest) or message.member_id or exchange.code not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
+            continue
+        prefixes = [exchange.client, message.group_instance_id or exchange.client]
+        if not any(is_usual(str(answer.get("member_id", "")), prefix) for prefix in prefixes):
+            yield Finding(
+                verdict=Verdict.INFORMATIONAL, requirement="JOIN-03", seq=exchange.seq, expected="A member id is the client id and a UUID.",
+                observed="Member ids have another form.", detail=str(answer.get("member_id")),
+            )  # fmt: skip
+            return
+
+
+# Sentences -------------------------------------------------------------------------------------------------------------------------
+
+
+def _asked(step: Step) -> str:
+    exchange, before = step.exchange, step.before
+    where = "no group" if before is None else f"generation {before.generation}, {before.state.value}"
+    return f"{exchange.api.title} of {exchange.client} ({where})"
+
+
+def _expected(step: Step, names: Mapping[str, str]) -> str:
+    parked = _parked(step, names)
+    if parked and step.answer_rule and step.expected is not None:
+        return f"parked {parked}, then {_answer(step.expected, step.exchange.api, names)}"
+    if parked or step.expected is None:
+        return f"parked {parked}".rstrip()
+    return _answer(step.expected, step.exchange.api, names)
+
+
+def _only_parked(step: Step, names: Mapping[str, str]) -> str:
+    return f"parked {_parked(step, names)}".rstrip()
+
+
+_TELL_EXPECTED: Final = {"unparked": _only_parked}
+
+
+def _parked(step: Step, names: Mapping[str, str]) -> str:
+    """Return until what the request is parked, empty where it is answered at once."""
+    group = step.after
+    if group is None or step.due_ms == step.at_ms:
+        return ""
+    if step.exchange.api is Api.SYNC_GROUP:
+        return f"until {names.get(group.leader or '', 'the leader')} syncs"
+    if group.state is not GroupState.PREPARING_REBALANCE:
+        return "until the join phase ends"
+    absent, pending = group.absent, [names.get(each, "a newcomer") for each in group.pending]
+    if absent:
+        return f"until {_and(absent)} rejoin{'s' if len(absent) == 1 else ''}"
+    return f"until {_and(pending)} join{'s' if len(pending) == 1 else ''}" if pending else "until the initial delay ends"
+
+
+def _observed(met: Divergence, names: Mapping[str, str]) -> str:
+    exchange = met.step.exchange
+    if met.kind == "closed":
+        return "the broker closed the connection"
+    if met.kind == "missing" or exchange.answer is None:
+        return "no answer"
+    if met.kind in ("early", "late"):
+        return f"{_answer(exchange.answer, exchange.api, names)}, too {met.kind}"
+    if met.kind == "unparked" or any(each.path == "error_code" for each in met.differences):
+        return _answer(exchange.answer, exchange.api, names)
+    return f"{_answer(exchange.answer, exchange.api, names)}, with {_listed(met.differences, names)}"
+
+
+def _listed(found: Sequence[Difference], names: Mapping[str, str]) -> str:
+    return _and([f"{_named(each.path, names)} {_value(each.observed, names)} instead of {_value(each.expected, names)}" for each in found])
+
+
+def _answer(body: Mapping[str, Any], api: Api, names: Mapping[str, str]) -> str:
+    """Return an answer's code, with what makes a JoinGroup's answer."""
+    code = error_of(api, body)
+    if code or api is not Api.JOIN_GROUP:
+        return f"{code} {error_named(code)}" if code else "0"
+    return f"0 with generation {body.get('generation_id')}, leader {_value(body.get('leader', ''), names)}"
+
+
+def _value(value: Any, names: Mapping[str, str]) -> str:
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes {value[:8].hex()}{'…' if len(value) > 8 else ''}".replace("0 bytes ", "no bytes")
+    if isinstance(value, Mapping):
+        return "an entry"
+    text = _named(str(value) if value != "" else '""', names)
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    """Put clients' names for member ids."""
+    if NEW_ID in text:
+        return NEW_ID
+    if text in names:
+        return names[text]
+    text = _IN_BRACKETS.sub(lambda found: f"[{'/'.join(names.get(each, each) for each in found[1].split('/'))}]", text)
+    return _HEX_ID.sub("an unknown member", _UUID.sub("an unknown member", text))
+
+
+def _and(words: Sequence[str]) -> str:
+    if len(words) > _NAMED_MAX:
+        words = [*words[:_NAMED_MAX], f"{len(words) - _NAMED_MAX} more"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _detail(met: Divergence, rule: str) -> str:
+    step, exchange = met.step, met.step.exchange
+    times = f"sent at {exchange.request.at_ms:.0f} ms"
+    times += f", answered at {exchange.answered_ms:.0f} ms" if exchange.answered_ms is not None else f", unanswered until {exchange.gone_ms:.0f} ms"
+    times += f", due at {step.due_ms} ms" if step.due_ms is not None else ""
+    fields = "; ".join(f"{each.path}: expected {each.expected!r}, got {each.observed!r}" for each in met.differences[:5] if ABSENT is not None)
+    return f"{exchange.label}: rule {rule}; {times}" + (f"; {fields}" if fields else "")

@@ -1,0 +1,399 @@
+"""One way to go through a group's history: the machine of a profile is stepped with the recorded requests, and every answer it gives is held
+against the one that came. Pure.
+
+A trace does not tell everything: which of two requests under way at once was taken up first, whether a timer went off before a request
+that came near its deadline, whether a request was taken up whose sender hung up. Each such question is a `Fork`; a walk takes the first
+way at every fork unless `turns` say otherwise, and `searching` tries other turns when the first way leads to a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, OffsetRequest, known_part, refused_wholly, with_unknown
+from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
+from groupproof.coordinator.machine.outputs import Standing
+from groupproof.harness.judging.oracle.answer_diff import Difference, as_told, differences
+from groupproof.harness.judging.oracle.exchanges import Exchange, History, Moved
+from groupproof.harness.judging.oracle.machine_step import Lost, answers_by_rule, breaks_off, followed, topics_with
+from groupproof.harness.judging.oracle.recorded_choices import Foresight
+from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
+from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
+from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.wire.error_responses import error_of
+from groupproof.protocol.wire.message_conversion import body_of
+from groupproof.protocol.wire.messages import GroupResponse
+
+__all__ = ["Divergence", "Fork", "Step", "Turns", "Walk", "Walked"]
+
+Turns = Mapping[tuple[str, int, int], int]
+"""Which way to take at a fork, by its key; 0, the first, where it is not named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """A question that the trace leaves open, with so many `ways` to answer it."""
+
+    key: tuple[str, int, int]
+    ways: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Step:
+    """What the machine does with one request: taken up at `at_ms` in the state of `before`, by `rule`; answered `expected` at `due_ms`.
+
+    `before` is None where there was no group, `after` the group with the request parked. The `answer_rule` is the one that answers a parked request.
+    """
+
+    exchange: Exchange
+    at_ms: int
+    before: Standing | None
+    rule: str = ""
+    requirement: str = ""
+    after: Standing | None = None
+    due_ms: int | None = None
+    expected: Mapping[str, Any] | None = None
+    answer_rule: str = ""
+    answer_requirement: str = ""
+    idle: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """The first answer that is not the machine's: `kind` is other, unparked, early, late, missing or closed; or lost, after which the machine
+    cannot follow the broker any more, for the reason `why`."""
+
+    kind: str
+    step: Step
+    differences: tuple[Difference, ...] = ()
+    matched: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walked:
+    """A walk's end: without `divergence` the machine did all that was seen. `names` are the clients of the member ids."""
+
+    steps: tuple[Step, ...]
+    forks: tuple[Fork, ...]
+    transitions: tuple[tuple[int, Transition], ...]
+    names: Mapping[str, str]
+    divergence: Divergence | None = None
+
+
+class _Diverged(Exception):
+    def __init__(self, kind: str, step: Step, found: tuple[Difference, ...] = ()) -> None:
+        super().__init__(kind)
+        self.kind, self.step, self.found = kind, step, found
+
+
+_CANDIDATES_MAX: Final = 4
+_BROKEN_OFF: Final = (
+    "the leader's list names an instance, which its JoinGroup is too old for, and the broker left the group half answered (KAFKA-14422)"
+)
+_READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.LIST_GROUPS, Api.OFFSET_FETCH})
+_NOT_THERE: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+
+
+@dataclass(slots=True)
+class _Journal:
+    """What a walk writes down."""
+
+    steps: dict[int, Step] = field(default_factory=dict)
+    forks: list[Fork] = field(default_factory=list)
+    transitions: list[tuple[int, Transition]] = field(default_factory=list)
+    matched: int = 0
+    created_ms: int | None = None
+
+
+class Walk:
+    """Goes through `history` once."""
+
+    def __init__(self, history: History, *, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> None:
+        self._history = history
+        self._tolerance = tolerance
+        self._turns = turns
+        self._settings = settings
+        self._foresight = Foresight(history.exchanges, self._way)
+        self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
+        self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
+        self._answers = answers_by_rule(profile)
+        self._profile = profile_named(profile)
+        self._topics = None if history.topics is None else topics_with(history.topics)
+        self._queue = list(history.exchanges)
+        self._moves = list(history.moves)
+        self._parked: dict[int, Step] = {}
+        self._unread: list[Exchange] = []
+        self._now_ms = 0
+        self._moving_ms = 0.0
+        self._is_broken_off = False
+        self._told = _Journal()
+
+    def go(self) -> Walked:
+        divergence = None
+        try:
+            while self._queue:
+                self._take_up(self._next())
+            self._pass_timers(int(self._history.end_ms + self._tolerance.early_ms))
+            self._look(int(self._history.end_ms + self._tolerance.early_ms) + 1)
+            self._check_parked(float("inf"))
+        except _Diverged as met:
+            kind, why = ("lost", _BROKEN_OFF) if self._is_broken_off else (met.kind, "")
+            divergence = Divergence(kind=kind, step=met.step, differences=met.found, matched=self._told.matched, why=why)
+        except Lost as why:
+            last = list(self._told.steps.values())[-1]
+            divergence = Divergence(kind="lost", step=last, matched=self._told.matched, why=str(why))
+        told = self._told
+        return Walked(
+            steps=tuple(told.steps.values()), forks=tuple(told.forks), transitions=tuple(told.transitions),
+            names=dict(self._foresight.owners), divergence=divergence,
+        )  # fmt: skip
+
+    def _way(self, what: str, number: int, ways: int, count: int = 0) -> int:
+        key = (what, number, count)
+        self._told.forks.append(Fork(key=key, ways=ways))
+        return min(self._turns.get(key, 0), ways - 1)
+
+    # Whose turn it is
+
+    def _next(self) -> Exchange:
+        """Return the request that is taken up next: the first, or one that came while the first was under way, not long after it."""
+        first = self._queue[0]
+        until = first.taken_up_ms if first.is_unread else min(first.ready_ms + self._tolerance.reorder_ms, first.taken_up_ms)
+        candidates = [first]
+        for other in self._queue[1:]:
+            is_at_once = other.ready_ms == until and other.request.seq < first.seq
+            if (other.ready_ms >= until and not is_at_once) or len(candidates) == _CANDIDATES_MAX:
+                break
+            if all(other.request.connection != each.request.connection for each in candidates):
+                candidates.append(other)
+        chosen = candidates[self._way("order", first.number, len(candidates), len(self._told.steps)) if len(candidates) > 1 else 0]
+        self._queue.remove(chosen)
+        return chosen
+
+    def _is_taken_up(self, exchange: Exchange) -> bool:
+        """Tell whether the broker saw the request at all, which is not known where its sender hung up."""
+        if exchange.answer is not None or exchange.closed_by is None:
+            return exchange.answer is not None or not exchange.is_behind
+        if exchange.is_behind:
+            return self._way("behind", exchange.number, 2) == 1
+        if exchange.closed_by == "broker" and not self._history.moves:
+            return True  # it is the broker that hung up, and not before it was asked
+        return self._way("hung-up", exchange.number, 2) == 0
+
+    # One request
+
+    def _take_up(self, exchange: Exchange) -> None:
+        while self._moves and self._moves[0].done_ms <= exchange.ready_ms:
+            self._move(self._moves.pop(0))
+        if not self._is_taken_up(exchange):
+            return
+        at_ms = self._come_to(exchange)
+        self._check_parked(exchange.ready_ms, exchange.request.seq)
+        if exchange.is_unread and exchange.api in _READS:
+            self._unread += [exchange] if exchange.answer is not None else []  # whether one without an answer was seen changes nothing
+            self._look(at_ms)
+            return
+        if exchange.is_stray:
+            self._ask(exchange, at_ms, self._elsewhere)
+        else:
+            self._clean_up(exchange)
+            self._ask(exchange, at_ms, self._machine)
+
+    def _come_to(self, exchange: Exchange) -> int:
+        """Let the timers go off that do so before the request is taken up, and return when that is."""
+        ready_ms, count = self._ready_ms(exchange), 0
+        while (due_ms := self._machine.next_deadline_ms()) is not None:
+            if due_ms < ready_ms:
+                is_near = ready_ms - due_ms <= self._tolerance.late_timer_ms and not self._is_over(exchange)
+                if is_near and self._way("timer", exchange.number, 2, count) == 1:
+                    return max(self._now_ms, due_ms - 1)
+            elif due_ms <= ready_ms + self._tolerance.early_ms and self._is_over(exchange):
+                pass  # the timer was a little early: its answer was there when this request was sent
+            elif due_ms > self._latest(exchange, ready_ms) or self._way("timer", exchange.number, 2, count) == 0:
+                break
+            count += 1
+            self._pass_timers(due_ms)
+        return max(self._now_ms, ready_ms)
+
+    def _ready_ms(self, exchange: Exchange) -> int:
+        """Return when the broker comes to the request: either end of the time where that was long, and earlier where an answer was long on its way."""
+        ready_ms, sent_ms, settled_ms = exchange.ready_ms, exchange.request.at_ms, exchange.settled_ms
+        ways = [ready_ms]
+        if settled_ms is not None and settled_ms - ready_ms >= self._tolerance.uptake_ms:
+            ways.append(settled_ms)
+        if ready_ms - sent_ms >= self._tolerance.early_ms:
+            ways.append(sent_ms)
+        return int(ways[self._way("uptake", exchange.number, len(ways)) if len(ways) > 1 else 0])
+
+    def _latest(self, exchange: Exchange, ready_ms: int) -> float:
+        answered_ms = float("inf") if exchange.answered_ms is None else exchange.answered_ms
+        return min(answered_ms + self._tolerance.early_ms, ready_ms + self._tolerance.late_uptake_ms)
+
+    def _clean_up(self, exchange: Exchange) -> None:
+        """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
+        interval_ms = self._settings.offsets_retention_check_interval_ms
+        standing = self._machine.standing(self._history.group) if interval_ms <= self._tolerance.cleanup_ms else None
+        if standing is not None and standing.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
+            self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
+
+    def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
+        self._now_ms = at_ms
+        step = Step(exchange=exchange, at_ms=at_ms, before=machine.standing(self._history.group))
+        self._told.steps[exchange.number] = step
+        self._parked[exchange.number] = step
+        arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
+        message = exchange.message
+        if self._is_loading(exchange):
+            self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
+            return
+        if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(each.name for each in message.topics):
+            whole, message = message, self._known(message)
+            refused = refused_wholly(whole, message)
+            if refused is not None:
+                self._note_beside(step, "unknown-partitions", "ERR-02", as_told(exchange.api, exchange.version, body_of(refused)))
+                return
+        self._perform(followed(machine.handle, message, arrival, at_ms, fires=False), at_ms, exchange)
+        if step.due_ms is None:
+            step.after = machine.standing(self._history.group)
+        if exchange.api not in _READS:
+            self._look(at_ms)
+
+    def _look(self, at_ms: int) -> None:
+        """Take up the questions of a connection that nobody read, in order, as soon as the answer fits or was seen: when they were is not known."""
+        while self._unread and (self._fits(self._unread[0], at_ms) or at_ms > (self._unread[0].answered_ms or self._history.end_ms)):
+            self._ask(self._unread.pop(0), max(self._now_ms, at_ms), self._machine)
+
+    def _fits(self, exchange: Exchange, at_ms: int) -> bool:
+        arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
+        self._now_ms = max(self._now_ms, at_ms)
+        outputs = followed(self._machine.handle, exchange.message, arrival, self._now_ms)
+        told = [each.message for each in outputs if isinstance(each, Reply) and each.token == exchange.number]
+        self._perform(
+            [each for each in outputs if isinstance(each, Transition) or (isinstance(each, Reply) and each.message not in told)], at_ms, None
+        )
+        expected = [as_told(exchange.api, exchange.version, body_of(message)) for message in told]
+        return exchange.answer is not None and not any(differences(each, exchange.answer) for each in expected)
+
+    def _is_loading(self, exchange: Exchange) -> bool:
+        """Tell whether the answer is that of a broker that has only just become the coordinator, and took nothing up."""
+        moved = any(0 <= exchange.ready_ms - each.done_ms <= self._tolerance.loading_ms for each in self._history.moves)
+        return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in _NOT_THERE
+
+    def _note_beside(self, step: Step, why: str, requirement: str, expected: Mapping[str, Any]) -> None:
+        """Note what is answered before the group's coordinator is asked."""
+        step.rule, step.requirement = f"{step.exchange.api.title}/before/{why}", requirement
+        self._answered(step, expected, step.at_ms, step.exchange)
+
+    # Time
+
+    def _pass_timers(self, until_ms: int) -> None:
+        while (due_ms := self._machine.next_deadline_ms()) is not None and due_ms <= until_ms:
+            self._now_ms = max(self._now_ms, due_ms)
+            self._perform(followed(self._machine.advance, self._now_ms), self._now_ms, None)
+            self._look(self._now_ms)
+
+    def _move(self, moved: Moved) -> None:
+        """Unload the group and load what was stored of it, at once; how long that took on the broker is leeway for what is due later."""
+        begun_ms = max(self._now_ms, int(moved.begun_ms))
+        self._pass_timers(begun_ms)
+        partition = partition_of(self._history.group, self._settings.offsets_topic_num_partitions)
+        stored = self._machine.stored(partition)
+        self._now_ms = begun_ms
+        self._perform(followed(self._machine.unload, partition, begun_ms), begun_ms, None)
+        self._perform(followed(self._machine.load, partition, stored, begun_ms), begun_ms, None)
+        self._moving_ms += moved.done_ms - moved.begun_ms
+
+    def _check_parked(self, now_ms: float, seq: int = 0) -> None:
+        """Diverge where an answer came, well before `now_ms` or before what was seen as `seq`, to what is still parked then."""
+        for step in self._parked.values():
+            answered_ms = step.exchange.answered_ms
+            is_past = answered_ms is not None and answered_ms + self._tolerance.early_ms + self._moving_ms < now_ms
+            if is_past or self._was_answered(step, seq):
+                raise _Diverged("unparked", step)
+
+    def _is_over(self, exchange: Exchange) -> bool:
+        """Tell whether something that is still parked was answered before this request was sent: a timer must have gone off."""
+        return any(self._was_answered(each, exchange.request.seq) for each in self._parked.values())
+
+    def _was_answered(self, step: Step, seq: int) -> bool:
+        return step.exchange.answered_ms is not None and step.exchange.seq < seq
+
+    # What the machine puts out
+
+    def _perform(self, outputs: list[Output], at_ms: int, cause: Exchange | None) -> None:
+        last: Applied | None = None
+        replies = [(each.message, self._parked.get(int(str(each.token)))) for each in outputs if isinstance(each, Reply)]
+        self._is_broken_off |= any(step is not None and breaks_off(message, step.exchange, self._profile.table.fields) for message, step in replies)
+        for output in outputs:
+            if isinstance(output, Applied):
+                last = output
+                self._note_rule(output)
+            elif isinstance(output, Transition):
+                self._told.transitions.append((at_ms, output))
+                if output.before is None:
+                    self._told.created_ms = at_ms
+            elif (step := self._parked.get(int(str(output.token)))) is not None:
+                if last is not None and (not step.rule or self._answers.get(step.rule) is None):
+                    step.answer_rule, step.answer_requirement = last.rule, last.requirement
+                self._reply(step, output.message, at_ms, cause)
+
+    def _note_rule(self, applied: Applied) -> None:
+        step = None if applied.token is None else self._told.steps.get(int(str(applied.token)))
+        if step is not None and step.exchange.number in self._parked:
+            step.rule, step.requirement = applied.rule, applied.requirement
+
+    def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
+        exchange, asked = step.exchange, step.exchange.message
+        if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
+            message = with_unknown(
+                asked, message, known=self._known(asked), repeats_topics=bool(self._profile.table.fields["deletions_repeat_topics"])
+            )
+        self._answered(step, as_told(exchange.api, exchange.version, body_of(message)), at_ms, cause)
+
+    def _known(self, message: OffsetRequest) -> OffsetRequest:
+        """Return what a request asks of partitions that there are."""
+        assert self._topics is not None
+        return known_part(message, self._topics, by_partition=bool(self._profile.table.fields["commits_check_partitions"]))
+
+    def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
+        """Hold the answer that is due now against the one that came."""
+        exchange = step.exchange
+        del self._parked[exchange.number]
+        self._foresight.answered.add(exchange.number)
+        step.due_ms, step.expected = at_ms, expected
+        if exchange.answer is None or exchange.answered_ms is None:
+            self._check_missing(step)
+            return
+        found = tuple(differences(step.expected, exchange.answer))
+        serious = tuple(each for each in found if not each.is_idle)
+        if serious and not self._is_passing(step, serious):
+            raise _Diverged("other", step, serious)
+        if kind := untimely(exchange, due_ms=at_ms, cause=cause, tolerance=self._tolerance, moving_ms=self._moving_ms):
+            raise _Diverged(kind, step)
+        step.idle = tuple(each for each in found if each.is_idle)
+        self._told.matched += 1
+
+    def _check_missing(self, step: Step) -> None:
+        exchange = step.exchange
+        assert step.due_ms is not None
+        latest_ms = step.due_ms + self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms) + self._moving_ms
+        if exchange.closed_by == "broker" and not self._history.moves and step.due_ms <= exchange.gone_ms:
+            raise _Diverged("closed", step)
+        if latest_ms < exchange.gone_ms and not exchange.is_unread:
+            raise _Diverged("missing", step)
+
+    def _is_passing(self, step: Step, found: tuple[Difference, ...]) -> bool:
+        """Tell whether the difference is one that a group shows for a moment."""
+        at_ms, moved = self._told.transitions[-1] if self._told.transitions else (0, None)
+        group, created_ms = self._history.group, self._told.created_ms
+        moment = Moment(
+            group=group, profile=self._profile, moved=moved, exchanges=self._history.exchanges,
+            moved_with=[each.exchange for each in self._told.steps.values() if each.due_ms == at_ms],
+            stored=self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions)),
+            is_new=created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms,
+        )  # fmt: skip
+        return is_passing(step.exchange, step.expected or {}, found, moment)

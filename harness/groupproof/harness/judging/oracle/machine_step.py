@@ -1,0 +1,59 @@
+"""What a walk needs of the machine: to step it with what a broker did, which may be nothing that it can do, and what its rules and answers say. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, ParamSpec
+
+from groupproof.coordinator.broker.topics import Topics
+from groupproof.coordinator.machine.coordinator import Output
+from groupproof.harness.judging.oracle.exchanges import Exchange
+from groupproof.protocol.rules import Row, rule_name
+from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse
+
+__all__ = ["Lost", "answers_by_rule", "breaks_off", "followed", "topics_with"]
+
+Given = ParamSpec("Given")
+
+
+class Lost(Exception):
+    """The broker's choices lead to where the machine's own laws forbid it to be; `str()` says which law."""
+
+
+def followed(step: Callable[Given, list[Output]], /, *given: Given.args, **named: Given.kwargs) -> list[Output]:
+    """Return what `step` of a machine puts out; raise `Lost` where it breaks a law of its own, which only a broker's answers can make it do.
+
+    The reference keeps its laws in whatever it chooses itself (the tests of the machine prove that); here the choices are the broker's.
+    """
+    try:
+        return step(*given, **named)
+    except (AssertionError, KeyError) as error:
+        raise Lost(str(error) or type(error).__name__) from error
+
+
+def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int]) -> bool:
+    """Tell whether the answer is one that brokers of the release can't write, over which they leave their group half answered (KAFKA-14422), and this broker did."""
+    if not isinstance(message, JoinGroupResponse) or asked.version >= fields["join_lists_instances_since"]:
+        return False
+    is_told = asked.code == message.error_code and (asked.answer or {}).get("generation_id") == message.generation_id
+    return any(each.group_instance_id for each in message.members) and not is_told
+
+
+@cache
+def answers_by_rule(profile: str) -> Mapping[str, Any]:
+    """Return what each row says to the request that it is applied to, by the row's name; None where it says nothing itself."""
+    rows: dict[str, Row] = {rule_name(on, state, row): row for on, state, row in profile_named(profile).rules()}
+    for table in profile_named(profile).tables.values():
+        for on, cell in table.before_group.items():
+            rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
+    return {name: row.answer for name, row in rows.items()}
+
+
+def topics_with(partitions: Mapping[str, int]) -> Topics:
+    """Return the topics that the broker has."""
+    topics = Topics(0)
+    for name, count in partitions.items():
+        topics.grow(name, count)
+    return topics

@@ -1,0 +1,149 @@
+"""The choices that the protocol leaves to a broker, as the recorded broker made them: read out of the answers that are still to come. Pure.
+
+What was chosen is checked for legality where it is used: a member id must be one that nobody was given before, a leader one of the
+candidates, a protocol one of those with most votes. What no answer tells is chosen as the reference would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from groupproof.coordinator.machine.coordinator import Arrival
+from groupproof.harness.judging.oracle.exchanges import Exchange
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
+
+__all__ = ["NEW_ID", "Foresight", "is_usual"]
+
+NEW_ID: Final = "a member id never given before"
+"""What an answer without a legal new id is held against."""
+
+_GIVING: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class Foresight:
+    """Makes one group's choices as its recorded answers tell; one for each time that the history is gone through.
+
+    `owners` are the clients of the ids given so far, `answered` the exchanges whose answers lie behind: what they told is past. Which way to take where
+    a JoinGroup may own several ids, or one that may be another's, is asked by `way`, with the JoinGroup's number and how many ways there are.
+    """
+
+    def __init__(self, exchanges: Sequence[Exchange], way: Callable[[str, int, int], int] = lambda *_: 0) -> None:
+        self.answered: set[int] = set()
+        self._way = way
+        self.owners: dict[str, str] = {}
+        self._exchanges = {each.number: each for each in exchanges}
+        joined = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.answer is not None and each.code == ErrorCode.NONE]
+        joined.sort(key=lambda each: each.answered_ms or 0.0)
+        self._generations = [(each.number, each.answer or {}) for each in joined]
+        self._syncs = [
+            (each.message.member_id, each)
+            for each in exchanges
+            if isinstance(each.message, SyncGroupRequest) and each.answer is not None and each.code == ErrorCode.NONE
+        ]
+        self._told_elsewhere = _told_elsewhere(exchanges)
+        self._likely: dict[int, str] = {}
+        for member_id, numbers in self._told_elsewhere.items():
+            self._likely.setdefault(next((each for each in numbers if each not in self._likely), numbers[0]), member_id)
+
+    def member_id(self, prefix: str, arrival: Arrival) -> str:
+        """Return the id that the answer to this JoinGroup tells; where it tells none, one that only other answers tell, or a made-up one."""
+        exchange = self._exchanges[int(str(arrival.token))]
+        told = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
+        if not told:
+            told = self._told_by_others(exchange.number)
+        if not told and exchange.answer is not None:
+            told = str(exchange.answer.get("member_id", ""))  # a JoinGroup that was parked and then refused tells the id that it was given
+        if not told or told in self.owners:
+            told = f"{NEW_ID} ({exchange.number})"
+        self.owners[told] = exchange.client
+        return told
+
+    def _told_by_others(self, number: int) -> str:
+        """Return the id that only other answers tell to a JoinGroup, "" for none: the likely one, unless it is told to go another way."""
+        may_own = [each for each, numbers in self._told_elsewhere.items() if number in numbers and each not in self.owners]
+        likely = self._likely.get(number, "")
+        ways = ["", *may_own] if likely not in may_own else [likely, *(each for each in may_own if each != likely)]
+        if likely in may_own and len(self._told_elsewhere[likely]) > 1:
+            ways.append("")
+        return ways[self._way("owner", number, len(ways)) if len(ways) > 1 else 0]
+
+    def leader(self, group_id: str, candidates: Sequence[str]) -> str:
+        """Return the candidate that the next answers name as leader; where they name another, one that is gone by then, so that it was chosen in between."""
+        told = list(self._told("leader"))
+        if told and told[0] not in candidates:
+            listed = next((found for _, answer in self._coming() if (found := set(_listed(answer)))), None)
+            gone = [each for each in candidates if listed is not None and each not in listed]
+            if gone:
+                return gone[0]
+        return next((leader for leader in told if leader in candidates), None) or self._syncing(candidates) or candidates[0]
+
+    def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+        """Return the tied protocol that the next generation has."""
+        chosen = next(self._told("protocol_name"), "")
+        return chosen if chosen in tied else tied[0]
+
+    def _syncing(self, candidates: Sequence[str]) -> str | None:
+        """Return the candidate whose SyncGroup had the next ones answered: the leader's is the last that comes before they are."""
+        syncs = [(member_id, each) for member_id, each in self._syncs if each.number not in self.answered and member_id in candidates]
+        first_ms = min((each.answered_ms or 0.0 for _, each in syncs), default=0.0)
+        before = [(each.ready_ms, member_id) for member_id, each in syncs if each.ready_ms <= first_ms]
+        return max(before)[1] if before else None
+
+    def _told(self, field: str) -> Iterator[str]:
+        return (str(answer.get(field, "")) for _, answer in self._coming())
+
+    def _coming(self) -> Iterator[tuple[int, Any]]:
+        return ((number, answer) for number, answer in self._generations if number not in self.answered)
+
+
+def is_usual(member_id: str, prefix: str) -> bool:
+    """Tell whether a member id has Kafka's form: the client id, or the instance id, and a UUID (JOIN-03, STATIC-01)."""
+    return member_id.startswith(f"{prefix}-") and _UUID.fullmatch(member_id[len(prefix) + 1 :]) is not None
+
+
+def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[str, list[int]]:
+    """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, with the JoinGroups that may own them.
+
+    The likeliest comes first: the last one (of a leader the first) of such a client or instance that named no id, was asked before the id was told, and not refused by then;
+    one that was never answered rather than one that was refused later.
+    """
+    nameless = [each for each in exchanges if isinstance(each.message, JoinGroupRequest) and not each.message.member_id and each.code not in _GIVING]
+    owners: dict[str, list[int]] = {}
+    for member_id, look in _unclaimed(exchanges).items():
+        fits = [each for each in nameless if _may_own(each, member_id, look)]
+        sign = -1 if (look.answer or {}).get("leader") == member_id else 1  # who leads joined first
+        fits.sort(key=lambda each: (not each.is_behind, each.answer is None, sign * each.ready_ms), reverse=True)
+        if fits:
+            owners[member_id] = [each.number for each in fits]
+    return owners
+
+
+def _may_own(joined: Exchange, member_id: str, look: Exchange) -> bool:
+    prefixes = (f"{each}-" for each in (joined.client, getattr(joined.message, "group_instance_id", None)) if each)
+    is_asked = joined.ready_ms <= (look.answered_ms or 0.0) and joined.request.seq < look.seq
+    is_open = joined.answered_ms is None or look.ready_ms <= joined.answered_ms
+    return is_asked and is_open and member_id.startswith(tuple(prefixes))
+
+
+def _unclaimed(exchanges: Iterable[Exchange]) -> dict[str, Exchange]:
+    """Return the ids that were told to others alone, each with the exchange that told it first."""
+    given: set[str] = set()
+    told: dict[str, Exchange] = {}
+    for exchange in exchanges:
+        answer = exchange.answer or {}
+        if exchange.api is Api.JOIN_GROUP and exchange.code in _GIVING:
+            given.add(str(answer.get("member_id", "")))
+        if exchange.api in (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS):
+            for member_id in (*_listed(answer), str(answer.get("leader", ""))):
+                told.setdefault(member_id, exchange)
+    return {each: look for each, look in told.items() if each and each not in given}
+
+
+def _listed(answer: Any) -> Iterator[str]:
+    for holder in (answer, *(answer.get("groups") or ())):
+        for member in holder.get("members") or ():
+            yield str(member.get("member_id", ""))

@@ -1,0 +1,78 @@
+"""The explanation of a history: the turns at its forks with which the machine does all that was seen, or the walk that came furthest. Pure."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from groupproof.coordinator.machine.coordinator import Settings
+from groupproof.harness.judging.oracle.exchanges import History
+from groupproof.harness.judging.oracle.history_replay import Fork, Turns, Walk, Walked
+from groupproof.harness.judging.oracle.tolerance import Tolerance
+
+__all__ = ["explained", "unsettled"]
+
+WALKS_MAX: Final = 240
+STEPS_MAX: Final = 15_000
+"""How many requests all walks of a history may take up together, so that a long history is walked less often."""
+
+_FORKS_LOOKED_BACK: Final = 14
+
+Key = tuple[str, int, int]
+
+
+def explained(history: History, *, profile: str, settings: Settings, tolerance: Tolerance, walks_max: int = WALKS_MAX) -> Walked:
+    """Return the first walk without divergence, or else the one that matched most answers with the fewest turns.
+
+    The walk that came furthest is always tried on, with another turn at one of the last forks before its divergence.
+    """
+    budget = max(2, min(walks_max, STEPS_MAX // max(1, len(history.exchanges))))
+    order = itertools.count()
+    seen: set[frozenset[tuple[Key, int]]] = {frozenset()}
+    best = walked = _walk(history, profile, settings, tolerance, {})
+    waiting = [(*_rank(walked, {}), next(order), walked, dict[Key, int]())]
+    while waiting and best.divergence is not None and budget > 0:
+        *_, walked, turns = heapq.heappop(waiting)
+        for more in _other_turns(walked, turns):
+            if (known := frozenset(more.items())) in seen or budget <= 0:
+                continue
+            seen.add(known)
+            budget -= 1
+            tried = _walk(history, profile, settings, tolerance, more)
+            if tried.divergence is None:
+                return tried
+            heapq.heappush(waiting, (*_rank(tried, more), next(order), tried, more))
+            if _matched(tried) > _matched(best):
+                best = tried
+    return best
+
+
+def unsettled(history: History) -> History:
+    """Return the history without what was made sure of: that an unanswered request was taken up by then is likely, not certain.
+
+    A broker has several threads, and one of them can sit on a request while the others answer what was sent after it on other connections.
+    """
+    return replace(history, exchanges=tuple(replace(each, settled_ms=None) for each in history.exchanges))
+
+
+def _walk(history: History, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> Walked:
+    return Walk(history, profile=profile, settings=settings, tolerance=tolerance, turns=turns).go()
+
+
+def _rank(walked: Walked, turns: Turns) -> tuple[int, int]:
+    return (-_matched(walked), len(turns))
+
+
+def _matched(walked: Walked) -> int:
+    return 0 if walked.divergence is None else walked.divergence.matched
+
+
+def _other_turns(walked: Walked, turns: dict[Key, int]) -> Iterator[dict[Key, int]]:
+    """Yield the turns with one more, at one of the last forks, the latest first."""
+    open_forks: list[Fork] = [fork for fork in walked.forks if fork.key not in turns]
+    for fork in reversed(open_forks[-_FORKS_LOOKED_BACK:]):
+        for way in range(1, fork.ways):
+            yield {**turns, fork.key: way}

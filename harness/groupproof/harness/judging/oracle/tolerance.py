@@ -1,0 +1,75 @@
+"""How exactly a recorded answer must keep to the rule's time (contract, "Verdicts", Time): early is judged strictly, late with an allowance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from groupproof.harness.judging.oracle.exchanges import Exchange
+
+__all__ = ["Tolerance", "untimely"]
+
+_LAGS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """All in milliseconds but `late_share`.
+
+    A timer may go off `early_ms` before its deadline (clocks of brokers tick), and the later of `late_ms` and `late_share` of the wait after it. What
+    follows from a request at once has no deadline in the protocol, and may take `prompt_ms`. Requests that come within `reorder_ms` while both are under way may be
+    taken up in either order, a request that comes within `late_timer_ms` after a deadline before the timer, and one within `late_uptake_ms` before
+    the deadline after the timer. A request that was
+    taken up only after `uptake_ms` may have been so at either end of that time. A new group may be unseen for
+    `unseen_ms`, and a group that moved refused for `loading_ms`. The periodic cleanup is reckoned with,
+    whose phase is the broker's own, where it comes every `cleanup_ms` or more often.
+    """
+
+    early_ms: float = 30.0
+    late_ms: float = 500.0
+    late_share: float = 0.1
+    prompt_ms: float = 2_000.0
+    reorder_ms: float = 250.0
+    late_timer_ms: float = 500.0
+    late_uptake_ms: float = 500.0
+    uptake_ms: float = 150.0
+    unseen_ms: float = 500.0
+    loading_ms: float = 5_000.0
+    cleanup_ms: float = 60_000.0
+
+    def allowance_ms(self, waited_ms: float) -> float:
+        """Return how late the end of a wait may come."""
+        return max(self.late_ms, self.late_share * waited_ms)
+
+    def widened(self, lag_ms: float) -> Tolerance:
+        """Return the tolerance towards a broker on a machine that was late itself by so much: timers and answers may be several times as late."""
+        more_ms = lag_ms * _LAGS
+        return replace(
+            self,
+            late_ms=self.late_ms + more_ms,
+            prompt_ms=self.prompt_ms + more_ms,
+            late_timer_ms=self.late_timer_ms + more_ms,
+            late_uptake_ms=self.late_uptake_ms + more_ms,
+            unseen_ms=self.unseen_ms + more_ms,
+            reorder_ms=self.reorder_ms + lag_ms,
+            early_ms=self.early_ms + lag_ms,
+        )
+
+    def later(self, ms: float) -> Tolerance:
+        """Return the tolerance towards answers and timers that may be so much later, and no earlier."""
+        return replace(self, late_ms=self.late_ms + ms, prompt_ms=self.prompt_ms + ms, late_timer_ms=self.late_timer_ms + ms)
+
+
+def untimely(asked: Exchange, *, due_ms: int, cause: Exchange | None, tolerance: Tolerance, moving_ms: float = 0.0) -> str | None:
+    """Return how an answer that was due at `due_ms` kept not to its time: unparked, early or late; None where it did, or did not come.
+
+    `cause` is the request that let it go, if one did; `moving_ms` is how long moves of the group have taken.
+    """
+    if asked.answered_ms is None:
+        return None
+    is_caused = cause is not None and due_ms <= int(cause.ready_ms)
+    is_exact = is_caused and cause is not None and cause.ready_ms == cause.request.at_ms
+    if asked.answered_ms < (due_ms if is_exact else due_ms - tolerance.early_ms):
+        return "unparked" if is_caused and cause is not asked else "early"
+    allowance_ms = tolerance.prompt_ms if is_caused else tolerance.allowance_ms(due_ms - asked.ready_ms)
+    is_late = asked.answered_ms > due_ms + allowance_ms + moving_ms and not asked.is_unread
+    return "late" if is_late else None

@@ -1,0 +1,166 @@
+"""From the judgements of a case's runs to the ruling on the case: repetition, and what decides. Pure.
+
+What is proven on the wire counts when seen once, absence and lateness only 3 of 3 (contract, "Verdicts"). Each finding keeps the run that shows it,
+so that its `seq` and the trace belong together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.verdicts import ADVERSE, UNDECIDED, Finding, Goodbye, Grounds, Proof, Verdict, fingerprint, worst
+
+__all__ = ["RUNS", "Judgement", "Ruling", "rule_on"]
+
+RUNS = 3
+"""How often absence and lateness must be seen, under the same schedule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What one run shows. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE; `is_blurred`: a process shared with other cases
+    died, or the kit itself was late, so that this run says nothing and wants to be had again with processes of its own. `lag_ms` is the most that the
+    kit lagged in the whole of it, `blurs` why runs before it said nothing; `shared_ends` how processes ended, unasked, that it shared with other cases."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    goodbye: Goodbye = Goodbye.NONE
+    goodbye_reason: str = ""
+    receipts: int = 0
+    reason: str = ""
+    is_blurred: bool = False
+    lag_ms: float = 0.0
+    blurs: tuple[str, ...] = ()
+    shared_ends: tuple[str, ...] = ()
+
+    @property
+    def wants_repetition(self) -> bool:
+        """Whether the verdict rests on something that counts only when it is seen each time."""
+        adverse = [each for each in self.findings if each.verdict in ADVERSE]
+        return self.verdict in ADVERSE and any(each.proof is not Proof.SAFETY for each in adverse)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """The verdict on a case; `stability` is k/n, or "unstable k/n"; `run` (from 1) is the run that shows what decides it; `lag_ms` the most that the
+    kit lagged in the time looked at; `blurs` why runs before said nothing; `shared_ends` are those of all runs."""
+
+    verdict: Verdict
+    goodbye: Goodbye
+    stability: str
+    expected: str
+    observed: str
+    fingerprint: str
+    receipts: int
+    findings: tuple[Finding, ...]
+    goodbye_reason: str = ""
+    run: int = 1
+    lag_ms: float = 0.0
+    blurs: tuple[str, ...] = ()
+    shared_ends: tuple[str, ...] = ()
+
+
+def rule_on(case: Case, judgements: Sequence[Judgement]) -> Ruling:
+    """Combine the judgements of one run, or of `RUNS` under the same schedule; raise `ValueError` for none."""
+    if not judgements:
+        raise ValueError(f"{case.id} was never run")
+    # What ended in the company of other cases may be theirs, and decides nothing here; the report of the whole run tells of it.
+    return replace(_ruling_on(judgements), shared_ends=tuple(ended for each in judgements for ended in each.shared_ends))
+
+
+def _ruling_on(judgements: Sequence[Judgement]) -> Ruling:
+    runs = [_of_run(each, number) for number, each in enumerate(judgements, 1)]
+    broken = next((number for number, each in enumerate(runs) if each.verdict is Verdict.BROKEN), None)
+    if broken is not None:
+        return _ruling(runs[broken], f"1/{len(runs)}", run=broken + 1)
+    if len(runs) == 1 or not runs[0].wants_repetition:
+        return _ruling(runs[0], "1/1")
+    return _ruling_on_repetition(runs)
+
+
+def _of_run(judgement: Judgement, number: int) -> Judgement:
+    """Return the judgement, whose adverse findings know their run."""
+    findings = (
+        replace(each, grounds=replace(each.grounds or Grounds(), run=number)) if each.verdict in ADVERSE else each for each in judgement.findings
+    )
+    return replace(judgement, findings=tuple(findings))
+
+
+def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
+    """Keep what every run shows, and what one run proves on the wire; what only some show is unstable, and no verdict."""
+    runs, first = len(judgements), judgements[0]
+    seen: dict[_Key, list[Finding]] = {}
+    for judgement in judgements:
+        adverse: dict[_Key, Finding] = {}
+        for each in judgement.findings:
+            if each.verdict in ADVERSE:
+                adverse.setdefault(_key(each), each)
+        for key, finding in adverse.items():
+            seen.setdefault(key, []).append(finding)
+    confirmed = {key: found for key, found in seen.items() if len(found) == runs or any(each.proof is Proof.SAFETY for each in found)}
+    unstable = {found[0].observed: len(found) for key, found in seen.items() if key not in confirmed}
+    findings = (*(each for each in first.findings if each.verdict not in ADVERSE), *(_shown(found) for found in confirmed.values()))
+    verdict = worst(each.verdict for each in findings)
+    if verdict is Verdict.FAILED or not unstable:
+        decisive = [found for found in confirmed.values() if found[0].verdict is verdict]
+        most = max((len(found) for found in decisive), default=runs)
+        run = _run_of(next((_shown(found) for found in decisive if len(found) == most), None))
+        whole = judgements[run - 1]
+        kept = replace(first, verdict=verdict, findings=findings, receipts=whole.receipts, lag_ms=max(each.lag_ms for each in judgements))
+        return _ruling(kept, f"{most}/{runs}", run=run)
+    reason = "; ".join(f"in {count} of {runs} runs: {observed}" for observed, count in unstable.items())
+    return _ruling(replace(first, verdict=Verdict.INCONCLUSIVE, reason=reason), f"unstable {max(unstable.values())}/{runs}")
+
+
+def _shown(found: Sequence[Finding]) -> Finding:
+    """Return the finding that is shown of those that are the same: one that is proven on the wire, if any is, else the first."""
+    return next((each for each in found if each.proof is Proof.SAFETY), found[0])
+
+
+def _run_of(finding: Finding | None) -> int:
+    return 1 if finding is None or finding.grounds is None else finding.grounds.run
+
+
+_Key = tuple[Verdict, str, str]
+
+
+def _key(finding: Finding) -> _Key:
+    return (finding.verdict, finding.requirement, finding.observed)
+
+
+def _ruling(judgement: Judgement, stability: str, *, run: int = 1) -> Ruling:
+    verdict = judgement.verdict
+    decisive = [each for each in judgement.findings if each.verdict is verdict]
+    told = [judgement.reason] if verdict in UNDECIDED else [each.observed for each in decisive]
+    lags = [each.grounds.lag_ms for each in decisive if each.grounds is not None]
+    return Ruling(
+        verdict=verdict,
+        goodbye=judgement.goodbye,
+        goodbye_reason=judgement.goodbye_reason,
+        stability=stability,
+        expected=_sentences(each.expected for each in decisive or judgement.findings),
+        observed=_sentences(told),
+        fingerprint=_fingerprint(verdict, decisive, judgement.reason),
+        receipts=judgement.receipts,
+        findings=judgement.findings,
+        run=run,
+        lag_ms=max(lags, default=judgement.lag_ms),
+        blurs=judgement.blurs,
+    )
+
+
+def _fingerprint(verdict: Verdict, decisive: Sequence[Finding], reason: str) -> str:
+    """Return what an expectation recognises the failure by; empty where there is nothing to expect. Counts and times don't matter."""
+    if verdict in ADVERSE:
+        return fingerprint(replace(each, verdict=Verdict.FAILED) for each in decisive)
+    if verdict not in UNDECIDED:
+        return ""
+    why = Finding(verdict=Verdict.FAILED, requirement=verdict.value, expected="", observed=re.sub(r"[\d.]+", "#", reason))
+    return fingerprint([why])
+
+
+def _sentences(texts: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(text for text in texts if text))

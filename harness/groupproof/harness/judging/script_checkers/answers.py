@@ -1,0 +1,214 @@
+"""Holds a script's own words against its trace: the codes that its steps name, which are kafka-4.1's, what they say stays parked, and which
+connections they see ended.
+
+Of answers about groups the oracle says more, of any release, and this judge keeps the hand-written course of each case honest. Of anything
+else (what finds a coordinator, what is no request at all) it is the judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.script import Answered, Ask, Closed, Script
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+from groupproof.protocol.wire.message_codec import WireError, read_response
+from groupproof.protocol.wire.message_conversion import GROUP_APIS
+
+__all__ = [
+    "BESIDE_GROUPS", "answers_as_written", "answers_can_be_read", "answers_in_order", "answers_tell_of_asked_groups", "codes_as_written",
+    "connections_end_as_written", "raw_is_answered",
+]  # fmt: skip
+
+BESIDE_GROUPS = frozenset(Api) - (GROUP_APIS - {Api.FIND_COORDINATOR})
+"""The APIs of whose answers the rules of a group say nothing."""
+
+_OF_GROUPS: Mapping[Api, str] = {Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "results"}
+_ISOLATED = "TRIG-12"
+_CORRELATION_AT = slice(8, 12)  # behind length, API key and version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A request with its answer, and the `seq` at which the step after it began."""
+
+    request: Observation
+    answer: Observation | None
+    next_step: int
+
+
+def answers_as_written(script: Script, requirement: str, apis: Collection[Api] = frozenset(Api)) -> Judge:
+    """Judge that each answer has the code that the script names, and that what it calls parked is not answered before the next step.
+
+    Only requests of `apis` are judged.
+    """
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        asked: dict[str, _Asked] = {}
+        for index, begin, end in _steps(evidence):
+            step = script.steps[index]
+            if isinstance(step, Ask) and step.api in apis:
+                request = next(evidence.select("request", after=begin, before=end), None)
+                if request is None:
+                    continue
+                asked[step.label] = _Asked(request=request, answer=evidence.answer(request), next_step=end)
+                yield from _of_parking(step, asked[step.label], requirement)
+            if isinstance(step, Ask | Answered) and step.code is not None and step.label in asked:
+                yield _of_code(step.label, step.code, asked[step.label], requirement)
+
+    return judge
+
+
+def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, int, int | None]]:
+    """Yield what the script expects of each exchange that it names a code for: its label, that code, and the one that came, None without an answer."""
+    asked: dict[str, Observation] = {}
+    for index, begin, end in _steps(evidence):
+        step = script.steps[index]
+        if isinstance(step, Ask) and (request := next(evidence.select("request", after=begin, before=end), None)) is not None:
+            asked[step.label] = request
+        if isinstance(step, Ask | Answered) and step.code is not None and step.label in asked:
+            answer = evidence.answer(asked[step.label])
+            yield step.label, step.code, None if answer is None else int(answer.error or 0)
+
+
+def answers_can_be_read(requirement: str) -> Judge:
+    """Judge that what comes back are answers to what was asked; it says nothing where they are."""
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        for seen in evidence.select("event"):
+            if seen.who == "kit" and seen.body.get("name") == "garbage":
+                expected = "Each answer is one to a request, in its version."
+                observed = "What came cannot be read."
+                yield Finding(
+                    verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=seen.seq, detail=seen.body["why"]
+                )
+
+    return judge
+
+
+def answers_in_order(requirement: str) -> Judge:
+    """Judge that the requests of one connection are answered in the order in which they were sent (Kafka mutes a channel meanwhile); it says
+    nothing where they are, and nothing of a request that is never answered."""
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        last: dict[int | None, Observation] = {}
+        for request in evidence.select("request"):
+            answer = evidence.answer(request)
+            if answer is None:
+                continue
+            before = last.setdefault(request.connection, answer)
+            if answer.seq < before.seq:
+                observed = f"{request.api} was answered before the {before.api} that came first."
+                expected = "The requests of a connection are answered in their order."
+                yield Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=answer.seq)
+                return
+            last[request.connection] = answer
+
+    return judge
+
+
+def answers_tell_of_asked_groups(evidence: Evidence) -> Iterator[Finding]:
+    """Judge that an answer about groups tells of no group but those asked about; it says nothing where that is so.
+
+    A client that reads the first group of an OffsetFetch would else begin where another group left off. Before v8 its answer names no group.
+    """
+    for api, field in _OF_GROUPS.items():
+        for request in evidence.requests(api):
+            answer = evidence.answer(request)
+            told = () if answer is None else (str(each.get("group_id") or "") for each in answer.body.get(field) or ())
+            if answer is not None and any(told_of and told_of not in _asked_about(api, request) for told_of in told):
+                yield Finding(
+                    verdict=Verdict.FAILED, requirement=_ISOLATED, expected=f"{api.title} is answered with the groups that were asked about.",
+                    observed=f"{api.title} was answered with another group beside them.", seq=answer.seq,
+                )  # fmt: skip
+                break
+
+
+def _asked_about(api: Api, request: Observation) -> set[str]:
+    entries = request.body.get("groups_names" if api is Api.DELETE_GROUPS else "groups") or ()
+    return {each if isinstance(each, str) else str(each["group_id"]) for each in entries}
+
+
+def raw_is_answered(api: Api, code: ErrorCode, requirement: str) -> Judge:
+    """Judge that the first request of raw bytes is answered `code`, in the oldest form of `api`'s answers, under its own correlation id."""
+    expected = f"What was sent is answered {_code(code)}, in the form of {api.title} v0."
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        links = [seen for seen in evidence.select("event") if seen.who == "link"]
+        sent = next((seen for seen in links if seen.body.get("name") == "raw"), None)
+        answer = next((seen for seen in links if seen.body.get("name") == "answered-raw"), None)
+        if sent is not None:
+            observed = "It was not answered." if answer is None else _of_raw(api, sent, answer)
+            verdict = Verdict.OK if observed == f"It was answered {_code(code)}." else Verdict.FAILED
+            yield Finding(verdict=verdict, requirement=requirement, expected=expected, observed=observed, seq=(answer or sent).seq)
+
+    return judge
+
+
+def _of_raw(api: Api, sent: Observation, answer: Observation) -> str:
+    try:
+        correlation, body = read_response(api, 0, answer.raw or b"")
+    except WireError:
+        return "What came cannot be read."
+    is_its_own = correlation == int.from_bytes((sent.raw or b"")[_CORRELATION_AT], "big")
+    return f"It was answered {_code(body['error_code'])}." if is_its_own else "It was answered under another correlation id."
+
+
+def connections_end_as_written(script: Script, requirement: str) -> Judge:
+    """Judge that the broker ends the connections that the script waits for it to end."""
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        for index, begin, end in _steps(evidence):
+            step = script.steps[index]
+            if isinstance(step, Closed):
+                yield _of_end(step.connection, evidence, begin, end, requirement)
+
+    return judge
+
+
+def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requirement: str) -> Finding:
+    """Return whether the step, which began at `begin`, came to its end by the connection's."""
+    expected = f"The broker ends connection {connection}."
+    timeouts = evidence.select("event", after=begin, before=end)
+    if any(seen.who == "kit" and seen.body.get("name") == "timeout" for seen in timeouts):
+        observed = f"Connection {connection} stayed open."
+        return Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, proof=Proof.LIVENESS, seq=begin)
+    return Finding(verdict=Verdict.OK, requirement=requirement, expected=expected, observed=f"It ended connection {connection}.", seq=begin)
+
+
+def _steps(evidence: Evidence) -> Iterator[tuple[int, int, int]]:
+    """Yield each step that was begun with the `seq` of its begin and of the next step's."""
+    begun = [(seen.body["index"], seen.seq) for seen in evidence.trace if seen.who == "kit" and seen.body.get("name") == "step"]
+    ends = [*(seq for _, seq in begun[1:]), evidence.closing]
+    for (index, begin), end in zip(begun, ends, strict=True):
+        yield index, begin, end
+
+
+def _of_parking(step: Ask, asked: _Asked, requirement: str) -> Iterator[Finding]:
+    if not step.is_parked:
+        return
+    expected = f"{step.label} is not answered before the next step."
+    if asked.answer is None or asked.answer.seq > asked.next_step:
+        yield Finding(verdict=Verdict.OK, requirement=requirement, expected=expected, observed="It was parked.")
+        return
+    observed = f"{step.label} was answered {_code(asked.answer.error)} at once."
+    yield Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=asked.answer.seq)
+
+
+def _of_code(label: str, code: int, asked: _Asked, requirement: str) -> Finding:
+    expected = f"{label} is answered {_code(code)}."
+    if asked.answer is None:
+        seq = asked.request.seq
+        observed = f"{label} was not answered."
+        return Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, proof=Proof.LIVENESS, seq=seq)
+    verdict = Verdict.OK if asked.answer.error == code else Verdict.FAILED
+    observed = f"{label} was answered {_code(asked.answer.error)}."
+    return Finding(verdict=verdict, requirement=requirement, expected=expected, observed=observed, seq=asked.answer.seq)
+
+
+def _code(code: int | None) -> str:
+    return "nothing" if code is None else f"{int(code)} {error_named(code)}"

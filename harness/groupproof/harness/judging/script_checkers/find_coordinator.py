@@ -1,0 +1,72 @@
+"""Holds the answers to FindCoordinator against each other: every key is answered, and a group has one coordinator (FIND-03, FIND-04).
+
+Who coordinates a group is the cluster's own affair, so that no rule foretells it; but all brokers must say the same while nothing moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["coordinators_agree"]
+
+GROUP_KEY = 0
+
+
+def coordinators_agree(requirement: str) -> Judge:
+    """Judge every answer to FindCoordinator that a member got; it says nothing where they agree, nor after a coordinator moved."""
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        if any(seen.who == "kit" and seen.body.get("name") == "moved" for seen in evidence.trace):
+            return
+        told: dict[str, tuple[Any, ...]] = {}
+        nodes = _nodes_in(evidence)
+        for request in evidence.requests(Api.FIND_COORDINATOR):
+            answer = evidence.answer(request)
+            if answer is not None and not answer.error and request.body.get("key_type", GROUP_KEY) == GROUP_KEY:
+                yield from _of_answer(request, answer, told, requirement)
+                yield from _of_places(answer, nodes, requirement)
+
+    return judge
+
+
+def _nodes_in(evidence: Evidence) -> Mapping[int, tuple[str, int]]:
+    """Return where the cluster's Metadata tells its brokers to be, as the ground of the run has it; nothing in traces of before."""
+    ground = next((seen.body for seen in evidence.trace if seen.who == "kit" and seen.body.get("name") == "ground"), {})
+    return {int(node): (str(host), int(port)) for node, (host, port) in ground.get("nodes", {}).items()}
+
+
+def _of_places(answer: Observation, nodes: Mapping[int, tuple[str, int]], requirement: str) -> Iterator[Finding]:
+    """Yield what is told at another address than Metadata tells: a broker has one, so that nobody is at the other (FIND-04)."""
+    for entry in answer.body["coordinators"]:
+        known = nodes.get(entry["node_id"])
+        if known is not None and not entry["error_code"] and (entry["host"], entry["port"]) != known:
+            detail = f"FindCoordinator tells {entry['host']}:{entry['port']}, Metadata {known[0]}:{known[1]}"
+            expected, observed = "The coordinator is told where Metadata tells that broker to be.", "It is told at another address."
+            yield replace(_failed(requirement, answer, expected, observed), detail=detail)
+
+
+def _of_answer(request: Observation, answer: Observation, told: dict[str, tuple[Any, ...]], requirement: str) -> Iterator[Finding]:
+    keys, found = tuple(request.body["coordinator_keys"]), tuple(answer.body["coordinators"])
+    named = dict(zip(keys, found, strict=True)) if len(keys) == len(found) == 1 else {each["key"]: each for each in found}
+    for key in keys:
+        place = None if key not in named else _place(named[key])
+        if place is None:
+            yield _failed(requirement, answer, "Each key is answered.", "A key is not answered.")
+        elif told.setdefault(key, place) != place:
+            yield _failed(requirement, answer, "A group has one coordinator.", "It has another coordinator than was told before.")
+
+
+def _place(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    return entry["node_id"], entry["host"], entry["port"]
+
+
+def _failed(requirement: str, answer: Observation, expected: str, observed: str) -> Finding:
+    return Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=answer.seq)

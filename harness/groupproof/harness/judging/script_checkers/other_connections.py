@@ -1,0 +1,34 @@
+"""Whoever did nothing wrong keeps its connection, whatever others send (INV-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.script import MoveGroup, Raw, Script, StopReading
+from groupproof.harness.model.verdicts import Finding, Level, Verdict
+
+__all__ = ["bystanders_stay_connected"]
+
+
+def bystanders_stay_connected(script: Script, requirement: str, level: Level) -> Judge:
+    """Judge that the broker ends no connection but those on which raw bytes were sent, or nothing was read; as gravely as `level` says.
+
+    It says nothing where brokers are stopped.
+    """
+    suspects = {step.connection for step in script.steps if isinstance(step, Raw | StopReading)}
+    otherwise = Verdict.FAILED if level is Level.MUST else Verdict.NON_STRICT
+
+    def judge(evidence: Evidence) -> Iterator[Finding]:
+        if not suspects or any(isinstance(step, MoveGroup) for step in script.steps):
+            return
+        for seen in evidence.select("event"):
+            name = seen.body.get("connection")
+            if seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") == "broker" and name not in suspects:
+                yield Finding(
+                    verdict=otherwise, requirement=requirement, expected="Who sent nothing wrong keeps its connection.",
+                    observed=f"The broker ended connection {name}.", seq=seen.seq,
+                )  # fmt: skip
+
+    return judge

@@ -1,0 +1,44 @@
+"""Holds the throttle times of a broker's answers against what a quota can ask: a client sends nothing for as long as it is told.
+
+Small times are the broker's own affair, and no rule foretells them. What comes from no quota is judged, once for a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.verdicts import Finding, Verdict
+
+__all__ = ["LOST_MS", "QUOTA_MS", "throttles_are_bearable"]
+
+REQUIREMENT: Final = "COMMIT-22"
+"""A group answers commits, fetches and heartbeats normally: a member that may not send is answered nothing."""
+
+QUOTA_MS: Final = 11_000
+"""All that a quota looks back on: 11 samples of 1 s (quota.num, quota.window.size.seconds). A request quota asks for one window at most."""
+
+LOST_MS: Final = 45_000
+"""The session timeout of Kafka's clients (KIP-735): who is silent for longer is put out of its group."""
+
+_EXPECTED: Final = "An answer throttles its client for no longer than a quota could ask."
+
+
+def throttles_are_bearable(evidence: Evidence) -> Iterator[Finding]:
+    """Judge the longest and the least of the throttle times that members were told; it says nothing where they are bearable."""
+    told = [(int(seen.body.get("throttle_time_ms") or 0), seen) for seen in evidence.select("response") if seen.who == "member"]
+    longest, at_longest = max(told, key=lambda each: each[0], default=(0, None))
+    least, at_least = min(told, key=lambda each: each[0], default=(0, None))
+    if longest > QUOTA_MS and at_longest is not None:
+        says = "longer than a session lasts" if longest > LOST_MS else "though the members were all but idle"
+        yield Finding(
+            verdict=Verdict.FAILED if longest > LOST_MS else Verdict.NON_STRICT, requirement=REQUIREMENT, expected=_EXPECTED,
+            observed=f"{at_longest.api} was answered with a throttle time of {longest} ms, {says}.", seq=at_longest.seq,
+        )  # fmt: skip
+    elif least < 0 and at_least is not None:
+        # KafkaClient throttles for times above 0 alone (NetworkClient.maybeThrottle), so that this costs nobody a membership.
+        yield Finding(
+            verdict=Verdict.NON_STRICT, requirement=REQUIREMENT, expected="A throttle time is no less than 0.",
+            observed=f"{at_least.api} was answered with a throttle time below 0.", seq=at_least.seq, detail=f"throttle_time_ms {least}",
+        )  # fmt: skip

@@ -1,0 +1,146 @@
+"""From the trace of a script to a judgement: the oracle on every answer of a group, and the script's own words on the rest. Pure.
+
+By which profile and under which settings the trace tells itself, so that it can be judged again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from groupproof.harness.judging.broker_settings import another_course
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.case_judgement import judge_run
+from groupproof.harness.judging.oracle import judge_of, transitions
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.judging.script_checkers.answers import (
+    BESIDE_GROUPS,
+    answers_as_written,
+    answers_can_be_read,
+    answers_in_order,
+    answers_tell_of_asked_groups,
+    codes_as_written,
+    connections_end_as_written,
+)
+from groupproof.harness.judging.script_checkers.find_coordinator import coordinators_agree
+from groupproof.harness.judging.script_checkers.other_connections import bystanders_stay_connected
+from groupproof.harness.judging.script_checkers.throttle import throttles_are_bearable
+from groupproof.harness.model.case import Case, Judge, script_of
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.script import STEPS_END, Script
+from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["DRAWN_MAX", "has_failed", "judge_either", "judge_script_run", "with_transitions"]
+
+DRAWN_MAX = 2_000
+"""Longer traces are not judged in passing, nor are the groups' transitions worked out for a picture."""
+
+_IDS = "JOIN-03"
+
+_BY_GRAVITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
+_GRAVEST = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_GRAVITY, strict=True))
+
+_ENDED = {"unimplemented": (Verdict.UNIMPLEMENTED, "It does not speak"), "unmet": (Verdict.INCONCLUSIVE, "The case needs")}
+
+
+def judge_either(case: Case, trace: Trace, universal: Sequence[Judge] = UNIVERSAL) -> Judgement:
+    """Judge one run of a case of either side; `universal` are judges of every client case."""
+    return judge_run(case, trace, universal) if isinstance(case.plan, Plan) else judge_script_run(case, trace)
+
+
+def judge_script_run(case: Case, trace: Trace) -> Judgement:
+    """Judge one run of a coordinator case; an exception of a judge other than `NotReached` is the kit's own and comes out."""
+    ground: dict[str, Any] = {}
+    for seen in trace:
+        name = seen.body.get("name") if seen.who == "kit" else None
+        if name in _ENDED:
+            verdict, said = _ENDED[name]
+            return Judgement(verdict=verdict, reason=f"{said} {seen.body['why']}.")
+        if name == "ground":
+            ground = seen.body
+        if name == "died":
+            return _death(case, seen)
+    script, requirement = script_of(case), next(iter(case.requirements), "")
+    judges = (
+        *case.judges,
+        judge_of(ground["profile"], ground["settings"]),
+        answers_as_written(script, requirement, BESIDE_GROUPS),
+        connections_end_as_written(script, requirement),
+        answers_can_be_read(requirement),
+        answers_in_order(requirement),
+        answers_tell_of_asked_groups,
+        throttles_are_bearable,
+        coordinators_agree(requirement),
+        bystanders_stay_connected(script, requirement, case.level),
+    )
+    judgement = _if_ended(judge_run(replace(case, judges=tuple(_about(case, each) for each in judges)), trace, ()), trace)
+    return _if_elsewhere(judgement, script, Evidence(trace), ground)
+
+
+def has_failed(case: Case, trace: Trace) -> bool:
+    """Tell whether the trace so far proves a failure on the wire; of one too long to be judged in passing it is not known."""
+    if len(trace) > DRAWN_MAX:
+        return False
+    return any(each.verdict is Verdict.FAILED and each.proof is Proof.SAFETY for each in judge_script_run(case, trace).findings)
+
+
+def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
+    """Return the judgement, INCONCLUSIVE where nothing was wrong as far as the steps came, but they were given up."""
+    given_up = next((seen for seen in trace if seen.who == "kit" and str(seen.body.get("waiting", "")).startswith(STEPS_END)), None)
+    if given_up is None or judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
+        return judgement
+    return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"The kit gave up waiting for {given_up.body['waiting']}.")
+
+
+def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, ground: Mapping[str, Any]) -> Judgement:
+    """Return the judgement, INCONCLUSIVE where all is as the rules say, but a setting that the case does not reckon with had it take another course."""
+    if judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
+        return judgement
+    told = {name: ground["settings"][name] for name in ground.get("sources", {})}
+    why = another_course(script, told, codes_as_written(script, evidence))
+    return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=why) if why else judgement
+
+
+def _about(case: Case, judge: Judge) -> Judge:
+    """Return the judge, no graver than the case's level, and without a word on the form of member ids where the case is not about them."""
+    gravest = _GRAVEST[case.level]
+
+    def judge_mildly(evidence: Evidence) -> Iterator[Finding]:
+        for found in judge(evidence):
+            if found.verdict is Verdict.INFORMATIONAL and found.requirement == _IDS and _IDS not in case.requirements:
+                continue
+            yield replace(found, verdict=_milder(found.verdict, gravest))
+
+    return judge_mildly
+
+
+def _milder(verdict: Verdict, gravest: Verdict) -> Verdict:
+    return gravest if verdict in _BY_GRAVITY and _BY_GRAVITY.index(verdict) < _BY_GRAVITY.index(gravest) else verdict
+
+
+def with_transitions(trace: Trace) -> Trace:
+    """Return the trace of a script with its groups' transitions among the frames, as the profile's rules make them; of others, the trace."""
+    ground = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "ground"), {})
+    if "profile" not in ground or len(trace) > DRAWN_MAX:
+        return trace
+    times = [seen.at_ns for seen in trace]
+    moves = transitions(trace, profile=ground["profile"], settings=ground["settings"])
+    placed = [replace(each, seq=trace[max(0, bisect_right(times, each.at_ns) - 1)].seq) for each in moves]
+    return sorted([*trace, *placed], key=lambda seen: seen.seq)
+
+
+def _death(case: Case, seen: Observation) -> Judgement:
+    """Return the judgement on a broker that ended under this case alone."""
+    died = Finding(
+        verdict=Verdict.FAILED,
+        requirement=next(iter(case.requirements), ""),
+        expected="The broker stays up.",
+        observed="It ended under the requests of this case alone.",
+        seq=seen.seq,
+        detail=str(seen.body["why"]),
+    )
+    return Judgement(verdict=Verdict.FAILED, findings=(died,))

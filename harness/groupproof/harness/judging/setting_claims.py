@@ -1,0 +1,138 @@
+"""Settings and commands that a shim says it has carried out, held against the frames and its own lines: auto-commit, `on_revoked`, `close`. Pure.
+
+A client that is told to commit by itself and sends no OffsetCommit at all was not told, as one that is told an instance id and joins without it (CLIENT-62).
+The application is the shim's own: what it does in `partitions_revoked`, and what it prints when its client has closed, is no client's doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from groupproof.harness.model.client_timeouts import REACT_MS, stall_ms
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["refuted_settings"]
+
+_COMMIT, _BEAT, _JOIN, _SYNC = (api.title for api in (Api.OFFSET_COMMIT, Api.HEARTBEAT, Api.JOIN_GROUP, Api.SYNC_GROUP))
+
+_INTERVAL_MS: Final = 5_000
+"""Kafka's default of auto.commit.interval.ms, which a client may have whatever it is told."""
+
+_INTERVALS_MIN: Final = 1.2
+"""So many intervals without a commit show that there is none."""
+
+_SHARE_OF_SLEEP: Final = 0.5
+"""Who came back before this share of what it was to sleep was over has not slept."""
+
+Life = list[Observation]
+"""What was seen of one client from a `subscribe` on, with the time that the machine lost meanwhile."""
+
+
+def refuted_settings(trace: Trace) -> Iterator[str]:
+    """Yield a sentence for each client and claim that the trace refutes."""
+    rhythms = (float(seen.body["react_ms"]) / REACT_MS for seen in trace if seen.who == "kit" and seen.body.get("name") == "rhythm")
+    stretch = max((1.0, *rhythms))
+    for client, capabilities, life in _lives(trace):
+        settings = _settings(life)
+        if "auto-commit" in capabilities and settings.get("auto_commit"):
+            yield from _commits_nothing(client, settings, life, stretch)
+        if "on-revoked" in capabilities and settings.get("on_revoked"):
+            yield from _sleeps_not(client, settings["on_revoked"].get("sleep_ms", 0), life)
+        yield from _ends_unsaid(client, life)
+
+
+def _lives(trace: Trace) -> Iterator[tuple[str, frozenset[str], Life]]:
+    able: dict[str, frozenset[str]] = {}
+    lives: dict[str, Life] = {}
+    over: list[tuple[str, frozenset[str], Life]] = []
+    for seen in trace:
+        if seen.client is None:
+            for life in lives.values():
+                life.append(seen)
+        elif seen.who == "kit" and seen.body.get("name") == "hello":
+            able[seen.client] = frozenset(seen.body["capabilities"])
+        elif _is_command(seen, "subscribe"):
+            if seen.client in lives:
+                over.append((seen.client, able.get(seen.client, frozenset()), lives[seen.client]))
+            lives[seen.client] = [seen]
+        elif seen.client in lives:
+            lives[seen.client].append(seen)
+    yield from over
+    yield from ((client, able.get(client, frozenset()), life) for client, life in lives.items())
+
+
+def _settings(life: Life) -> dict[str, Any]:
+    """Return the settings that the client was told, by the answer to `subscribe`; empty where it was refused or never answered."""
+    answer = next((seen for seen in life if _is_line(seen, "answer")), None)
+    if answer is None or not answer.body.get("ok"):
+        return {}
+    return {name: value for name, value in life[0].body["fields"].items() if name not in (answer.body.get("ignored") or ())}
+
+
+def _commits_nothing(client: str, settings: dict[str, Any], life: Life, stretch: float) -> Iterator[str]:
+    """Look at the time that it was in a generation after its first records, with polls that nothing kept from coming."""
+    slow_ms = float(settings.get("handler_delay_ms") or 0)
+    due_ms = (max(_INTERVAL_MS, settings.get("auto_commit_interval_ms") or 0) * _INTERVALS_MIN + slow_ms) * stretch
+    if any(seen.kind == "request" and seen.api == _COMMIT for seen in life):
+        return
+    since: Observation | None = None
+    lost_ms = longest_ms = 0.0
+    for seen in life:
+        if (seen.kind == "request" and seen.api == _JOIN) or _is_command(seen):
+            since = None  # what is paused does not poll, and a rebalance and a close have rules of their own
+        elif since is None and _is_line(seen, "records_consumed") and seen.body.get("count"):
+            since, lost_ms = seen, 0.0
+        elif since is not None and seen.kind == "response" and seen.api == _BEAT and not seen.error:
+            longest_ms = max(longest_ms, seen.at_ms - since.at_ms - lost_ms)
+        lost_ms += stall_ms(seen)
+    if longest_ms >= due_ms:
+        yield f"the shim claims auto-commit, yet {client} sent no OffsetCommit at all, {longest_ms / 1000:.0f} s after its records and a member still"
+
+
+def _sleeps_not(client: str, sleep_ms: float, life: Life) -> Iterator[str]:
+    """Look at the time from the answer that tells of a rebalance (a cooperative member: SyncGroup's) to the next JoinGroup: the application sleeps in it.
+
+    The end of the callback was printed before the JoinGroup arrived, so that a client which does not wait for its application is not meant.
+    """
+    told: Observation | None = None
+    revoked: Observation | None = None
+    is_back = False
+    for seen in life:
+        if seen.kind == "response" and seen.api == _SYNC and not seen.error:
+            told, revoked, is_back = seen, None, False
+        elif seen.kind == "response" and seen.error == ErrorCode.REBALANCE_IN_PROGRESS and told is not None and told.api == _SYNC and revoked is None:
+            told = seen
+        elif _is_line(seen, "partitions_revoked") and seen.body.get("partitions"):
+            revoked = seen
+        elif _is_line(seen, "callback_done"):
+            is_back = revoked is not None
+        elif seen.kind == "request" and seen.api == _JOIN:
+            if told is not None and is_back and seen.at_ms - told.at_ms < sleep_ms * _SHARE_OF_SLEEP:
+                yield f"on_revoked: {client} was to take {sleep_ms:.0f} ms in partitions_revoked, yet came back from it and joined again at once"
+            told, revoked, is_back = None, None, False
+
+
+def _ends_unsaid(client: str, life: Life) -> Iterator[str]:
+    """Look at a member that the plan closed: what a run closes at its end is judged by nobody."""
+    closing = next((at for at, seen in enumerate(life) if _is_command(seen, "close")), len(life))
+    planned = any(seen.who == "kit" and seen.body.get("name") == "end" for seen in life[closing:])
+    if not planned or not _is_answered_well(life):
+        return
+    if not any(_is_line(seen, "shutdown_complete") for seen in life[closing:]):
+        yield f"close of {client} was answered ok, and no shutdown_complete came"
+
+
+def _is_answered_well(life: Sequence[Observation]) -> bool:
+    """Tell whether every command was answered, and the last of them with ok."""
+    answers = [seen for seen in life if _is_line(seen, "answer")]
+    return len(answers) == sum(1 for seen in life if _is_command(seen)) and bool(answers[-1].body.get("ok"))
+
+
+def _is_command(seen: Observation, command: str | None = None) -> bool:
+    return seen.who == "kit" and seen.body.get("name") == "command" and command in (None, seen.body["command"])
+
+
+def _is_line(seen: Observation, name: str) -> bool:
+    return seen.who == "shim" and seen.body.get("name") == name

@@ -1,0 +1,41 @@
+"""What of the shim's a finding rests on, where the frames alone do not show it: a line, a line that did not come, or a command that it says it carried out. Pure.
+
+No frame tells an application that was told nothing from a shim that printed nothing (CLIENT-62), nor an application that polls in vain from one that
+does not poll (CLIENT-52). The finding stands, and says whose word it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["word_of"]
+
+_UNSEEN: Final = frozenset({"pause", "resume", "unsubscribe", "resubscribe", "close"})
+"""The commands of which a shim that does nothing leaves the frames of a client that does nothing."""
+
+
+def word_of(finding: Finding, trace: Trace) -> str:
+    """Return the event or the command that is believed; empty where frames prove the finding, or the client's silence that follows no command."""
+    if finding.line:
+        return finding.line
+    shown = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
+    if shown is not None and shown.who == "shim":
+        return str(shown.body.get("name"))
+    return "" if finding.wait is None else _command_since(trace, finding.wait.since)
+
+
+def _command_since(trace: Trace, since: int) -> str:
+    """Return the command of the step that is waited for: the first one behind its mark, which may stand before `since`."""
+    marked = next((seen.seq for seen in reversed(trace[: since + 1]) if _is_kits(seen, "mark")), None)
+    if marked is None:
+        return ""
+    command = next((seen for seen in trace[marked:] if _is_kits(seen, "command") or _is_kits(seen, "end")), None)
+    named = "" if command is None else str(command.body.get("command"))
+    return named if named in _UNSEEN else ""
+
+
+def _is_kits(seen: Observation, name: str) -> bool:
+    return seen.who == "kit" and seen.body.get("name") == name

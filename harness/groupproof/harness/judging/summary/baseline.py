@@ -1,0 +1,210 @@
+"""A run held against an earlier one: what moved off OK or came to fail, what vanished, what is new and what improved. Pure.
+
+What the baseline has already fails nothing: only the difference counts (docs/decisions/0012). A failure of another kind is no old one (0013).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from groupproof.harness.model.selection import LEVELS
+from groupproof.harness.model.verdicts import Goodbye, Level, Verdict
+
+__all__ = ["Baseline", "Change", "Delta", "Present", "Wanted"]
+
+_RANKS: Final = {
+    Verdict.OK: 0,
+    Verdict.INFORMATIONAL: 1,
+    Verdict.UNIMPLEMENTED: 1,
+    Verdict.NON_STRICT: 2,
+    Verdict.INCONCLUSIVE: 3,
+    Verdict.EXCUSED: 4,
+    Verdict.FAILED: 4,
+    Verdict.BROKEN: 5,
+}
+"""How bad a verdict is to a baseline: what ranks no higher than it did is known."""
+
+_BETWEEN_SENTENCES: Final = re.compile(r"(?<=\.)\s+")
+_GOOD: Final = frozenset({Verdict.OK, Verdict.INFORMATIONAL, Verdict.NON_STRICT})
+_FAILING: Final = frozenset({Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.BROKEN})
+_JUDGED: Final = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.FAILED, Verdict.EXCUSED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Present:
+    """What a run found of one case, now or in the baseline."""
+
+    id: str
+    verdict: Verdict
+    goodbye: Goodbye
+    fingerprint: str
+    observed: str
+    requirements: tuple[str, ...]
+    level: Level
+    preview: bool
+
+    @property
+    def is_judged(self) -> bool:
+        return self.verdict in _JUDGED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a run was asked for: by which patterns and at which level, what of it there is in this kit, and what of that this run (or shard) selected."""
+
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    level: str = "info"
+    existing: frozenset[str] = frozenset()
+    selected: frozenset[str] = frozenset()
+
+    def misses(self, case: Present) -> bool:
+        """Tell whether a case of the baseline ought to be in this run, and is not for want of a selection."""
+        if case.id in self.existing:
+            return case.id in self.selected
+        names = (case.id, *case.requirements)
+        asked = not self.only or _any(self.only, names)
+        return asked and not _any(self.skip, names) and case.level in LEVELS[self.level]
+
+
+def _any(patterns: Iterable[str], names: Sequence[str]) -> bool:
+    return any(name.startswith(pattern) or fnmatchcase(name, pattern) for pattern in patterns for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One case that is not what it was; `before` or `now` is empty where it was or is not there."""
+
+    id: str
+    before: str
+    now: str
+    observed: str = ""
+
+    def __str__(self) -> str:
+        course = f"{self.before} → {self.now}" if self.before and self.now else self.before or self.now
+        return f"{self.id}  {course}{f': {self.observed}' if self.observed else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """The difference. `known` are cases whose verdict and goodbye fail nothing, since they were no better; `lost` says that a required case
+    that had a verdict has none any more, `name` how the baseline is called."""
+
+    name: str
+    moved: tuple[Change, ...] = ()
+    vanished: tuple[Change, ...] = ()
+    new: tuple[Change, ...] = ()
+    improved: tuple[Change, ...] = ()
+    otherwise: tuple[Change, ...] = ()
+    known: frozenset[str] = frozenset()
+    lost: bool = False
+    unlike: tuple[str, ...] = ()
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        """Return what fails the run by itself: what left OK for a verdict that is one, what came to fail, or fails in another way, and what vanished."""
+        undecided = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value}
+        anew = (each for each in self.otherwise if each.now == Verdict.FAILED.value)
+        return tuple(str(each) for each in (*self.moved, *anew, *self.vanished) if each.now not in undecided)
+
+    def lists(self) -> Iterator[tuple[str, tuple[Change, ...]]]:
+        """Yield each kind of change that there is, with the word for it, the gravest first."""
+        named = {"moved": self.moved, "vanished": self.vanished, "fails in another way": self.otherwise, "new": self.new, "improved": self.improved}
+        yield from ((word, changes) for word, changes in named.items() if changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """An earlier report: its cases without previews, by id."""
+
+    name: str
+    side: str
+    about: Mapping[str, str]
+    cases: Mapping[str, Present]
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any], name: str) -> Baseline:
+        """Return the baseline that a `report.json` is."""
+        return cls(
+            name=name,
+            side=report["subject"]["side"],
+            about={"subject": report["subject"]["name"], "profile": report["suite"]["profile"]},
+            cases={case["id"]: _past(case) for case in report["cases"] if not case["preview"]},
+        )
+
+    def delta(
+        self, now: Iterable[Present], wanted: Wanted, *, about: Mapping[str, str], required: Collection[str] = (), fail_on: Collection[str] = ()
+    ) -> Delta:
+        """Compare a run with this. `about` is what `self.about` would be of it, `required` the ids of the cases that its grade needs."""
+        present = {case.id: case for case in now if not case.preview}
+        both = [(self.cases[id], case) for id, case in present.items() if id in self.cases]
+        gone = [case for id, case in self.cases.items() if id not in present and wanted.misses(case)]
+        judged = {id for id, case in present.items() if case.is_judged}
+        within = {id for id in required if id in self.cases and self.cases[id].is_judged}
+        return Delta(
+            name=self.name,
+            moved=tuple(change for before, case in both if (change := _moved(before, case, fail_on)) is not None),
+            vanished=tuple(Change(id=case.id, before=case.verdict.value, now="") for case in gone),
+            new=tuple(_change(None, case) for id, case in present.items() if id not in self.cases),
+            improved=tuple(_change(before, case) for before, case in both if _has_improved(before, case)),
+            otherwise=tuple(_change(before, case) for before, case in both if _fails_otherwise(before, case)),
+            known=frozenset(case.id for before, case in both if _is_known(before, case)),
+            lost=not within <= judged,
+            unlike=tuple(f"{word} {self.about[word]}, not {value}" for word, value in about.items() if self.about[word] != value),
+        )
+
+
+def _past(case: Mapping[str, Any]) -> Present:
+    return Present(
+        id=case["id"],
+        verdict=Verdict(case["verdict"]),
+        goodbye=Goodbye(case["goodbye"]),
+        fingerprint=case["fingerprint"] or "",
+        observed=case["observed"],
+        requirements=tuple(case["requirements"]),
+        level=Level(case["level"]),
+        preview=case["preview"],
+    )
+
+
+def _moved(before: Present, now: Present, fail_on: Collection[str]) -> Change | None:
+    """Return the move where a case has left OK, or has come to fail; what an expectation excuses has not moved."""
+    if before.verdict is Verdict.OK and now.verdict not in (Verdict.OK, Verdict.EXCUSED):
+        return _change(before, now)
+    if now.verdict in _FAILING and _RANKS[now.verdict] > _RANKS[before.verdict]:
+        return _change(before, now)
+    if "non-strict" in fail_on and now.verdict is Verdict.NON_STRICT and _RANKS[before.verdict] < _RANKS[now.verdict]:
+        return _change(before, now)
+    if "unclean" in fail_on and now.goodbye is Goodbye.UNCLEAN and before.goodbye is not Goodbye.UNCLEAN:
+        return Change(id=now.id, before=f"goodbye {before.goodbye.value}", now=f"goodbye {now.goodbye.value}")
+    return None
+
+
+def _has_improved(before: Present, now: Present) -> bool:
+    return now.verdict in _GOOD and _RANKS[now.verdict] < _RANKS[before.verdict]
+
+
+def _fails_otherwise(before: Present, now: Present) -> bool:
+    """Tell whether a case that failed then fails now by something that it did not fail by; one that fails by less fails in the old way."""
+    if not {before.verdict, now.verdict} <= {Verdict.FAILED, Verdict.EXCUSED} or before.fingerprint == now.fingerprint:
+        return False
+    return not _sentences(now) < _sentences(before)
+
+
+def _sentences(present: Present) -> frozenset[str]:
+    return frozenset(_BETWEEN_SENTENCES.split(present.observed))
+
+
+def _is_known(before: Present, now: Present) -> bool:
+    parted = now.goodbye is Goodbye.UNCLEAN and before.goodbye is not Goodbye.UNCLEAN
+    fails_anew = now.verdict is Verdict.FAILED and _fails_otherwise(before, now)
+    return _RANKS[now.verdict] <= _RANKS[before.verdict] and not parted and not fails_anew
+
+
+def _change(before: Present | None, now: Present) -> Change:
+    told = "" if now.verdict is Verdict.OK else now.observed
+    return Change(id=now.id, before="" if before is None else before.verdict.value, now=now.verdict.value, observed=told)

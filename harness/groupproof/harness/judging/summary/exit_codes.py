@@ -1,0 +1,54 @@
+"""What a run ends with: the exit code of the whole, of one shard, and of a run that is held against a baseline. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from groupproof.harness.judging.summary.baseline import Baseline, Wanted
+from groupproof.harness.judging.summary.grade import exit_code, grade_of, required_of
+from groupproof.harness.judging.summary.run_summary import RunSummary
+from groupproof.harness.model.case import Case
+
+__all__ = ["ending_of", "held_against"]
+
+
+def ending_of(run: RunSummary, catalogue: Sequence[Case]) -> int:
+    """Return the exit code (contract, "Exit codes").
+
+    A shard has done its part when what is required of its share has a verdict; the whole is graded where the shards are joined. Against a
+    baseline what is known fails nothing, and what vanished fails the run.
+    """
+    grade, counted, stale = _grade(run, catalogue), run.counted, run.settled.stale
+    if run.delta is not None:
+        counted = [each for each in counted if each.trouble is not None or each.case.id not in run.delta.known]
+        stale = (*stale, *run.delta.breaches)
+        if grade.startswith("PARTIAL"):
+            grade = grade if run.delta.lost else "PASSED"
+    return exit_code(counted, grade, stale=stale, fail_on=run.run.fail_on, interrupted=run.run.interrupted)
+
+
+def held_against(run: RunSummary, baseline: Baseline, wanted: Wanted, catalogue: Sequence[Case]) -> RunSummary:
+    """Return the run with how it differs from the baseline."""
+    required = required_of(_within(run, catalogue), run.run.level)
+    delta = baseline.delta(
+        [each.present for each in run.cases],
+        wanted,
+        about={"subject": run.subject.name, "profile": run.suite.profile},
+        required=[case.id for case in required],
+        fail_on=run.run.fail_on,
+    )
+    return replace(run, delta=delta)
+
+
+def _within(run: RunSummary, catalogue: Sequence[Case]) -> Sequence[Case]:
+    """Return the cases among which are those that the grade needs: of a shard its share."""
+    return catalogue if run.run.shard is None else run.selected
+
+
+def _grade(run: RunSummary, catalogue: Sequence[Case]) -> str:
+    if run.run.shard is None:
+        return run.grade
+    if not required_of(run.selected, run.run.level):
+        return "PASSED"
+    return grade_of(run.counted, run.selected, run.run.level)

@@ -1,0 +1,164 @@
+"""An expectations file brought up to date with a run: its authors' words and order stay, only what the run contradicts changes.
+
+The file is edited as text, entry by entry, since comments are its authors' too. What can't be known from a run (why a case fails, and where
+that can be read) must be given.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from groupproof.harness.judging.summary.expectations import Known, load
+from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.schemas import SchemaError, validate
+
+__all__ = ["Reading", "Update", "read_report", "update", "write"]
+
+# An entry begins with the comment that stands directly above it.
+_ENTRY = re.compile(r"(?:^#.*\n)*^\[\[known\]\]", re.MULTILINE)
+_HEAD = "[[known]]"
+_CASE = re.compile(r'^(case\s*=\s*)"[^"]*"', re.MULTILINE)
+_FINGERPRINT = re.compile(r'^(fingerprint\s*=\s*)("[^"]*"|\[[^\]]*\])', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Why a new failure is known: in a sentence, and where to read about it (`source_name` url or findings); `releases` it is known of."""
+
+    reason: str | None = None
+    source_name: str = "url"
+    source: str | None = None
+    releases: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """The new text, and each change in a line."""
+
+    text: str
+    changes: tuple[str, ...]
+
+
+def read_report(path: Path) -> Mapping[str, Any]:
+    """Return a run's report from its folder or its report.json; raise `WrongUsage` when there is none."""
+    file = path / "report.json" if path.is_dir() else path
+    try:
+        report: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
+        validate("report", report)
+    except OSError as error:
+        raise WrongUsage(f"can't read the report {file}: {error.strerror}; name the folder that certify wrote (--output)") from error
+    except (ValueError, SchemaError) as error:
+        raise WrongUsage(f"{file} is no report of a run: {error}") from error
+    return report
+
+
+def update(file: Path, report: Mapping[str, Any], reading: Reading) -> Update:
+    """Return `file` with stale entries of this subject mended or taken out, and with new ones for what else failed.
+
+    Raises `WrongUsage` when the file is no expectations file, or when there are new failures and `reading` doesn't say why they are known.
+    """
+    text = file.read_text("utf-8") if file.exists() else ""
+    known = load(file).known if file.exists() else ()
+    # What the file itself begins with is about the whole of it.
+    starts = [match.start() or match.end() - len(_HEAD) for match in _ENTRY.finditer(text)]
+    if len(starts) != len(known):
+        raise WrongUsage(f"{file} writes its entries in another way than [[known]] tables; update it by hand")
+    cases = [case for case in report["cases"] if not case["preview"]]
+    blocks, changes = [text[: starts[0]] if starts else text], []
+    for entry, (start, end) in zip(known, pairwise([*starts, len(text)]), strict=True):
+        block, change = _mended(entry, text[start:end], report, cases)
+        blocks.append(block)
+        changes += change
+    new = [case for case in cases if case["verdict"] == Verdict.FAILED.value and not _is_mended(known, report, case)]
+    entries = [_entry(case, report, _given(reading, new)) for case in new]
+    changes += [f"added {case['id']}: {case['observed']}" for case in new]
+    return Update(text=_joined("".join(blocks), entries), changes=tuple(changes))
+
+
+def write(file: Path, text: str) -> None:
+    """Write the file; raise `BrokenEnvironment` when it can't be, and refuse what would be no expectations file."""
+    validate("expectations", tomllib.loads(text))
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise BrokenEnvironment(f"can't write {file}: {error.strerror}; name another with --file") from error
+
+
+def _is_about(entry: Known, report: Mapping[str, Any]) -> bool:
+    return entry.is_about(report["subject"]["version"] or "", report["suite"]["profile"])
+
+
+def _covered(entry: Known, cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the cases of the run that the entry covers and that came to a verdict."""
+    silent = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value}
+    return [case for case in cases if entry.covers(case["id"]) and case["verdict"] not in silent]
+
+
+def _mended(entry: Known, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
+    """Return the entry's text as the run has it: as it was, with another fingerprint, for those cases alone that fail as it says, or gone."""
+    covered = _covered(entry, cases) if _is_about(entry, report) else []
+    standing = [case for case in covered if _stands(entry, case)]
+    if len(standing) == len(covered):
+        return block, []
+    if standing:
+        narrowed = [_about_alone(block, case["id"]) for case in standing]
+        return "\n\n".join(narrowed) + "\n\n", [f"narrowed {entry.case} to {', '.join(case['id'] for case in standing)}: others that it covers pass"]
+    failing = [case for case in covered if case["verdict"] == entry.verdict.value]
+    if failing and len(covered) == 1:
+        mended = _FINGERPRINT.sub(lambda match: f'{match[1]}"{failing[0]["fingerprint"]}"', block, count=1)
+        return mended, [f"changed {entry.case}: it fails in another way; see that its reason still holds: {failing[0]['observed']}"]
+    return "", [f"took out {entry.case}: it is {covered[0]['verdict']} in {report['subject']['name']} {report['subject']['version']}"]
+
+
+def _about_alone(block: str, case: str) -> str:
+    return _CASE.sub(lambda match: f'{match[1]}"{case}"', block.rstrip("\n"), count=1)
+
+
+def _stands(entry: Known, case: Mapping[str, Any]) -> bool:
+    """Tell whether a case fails as the entry says, be it excused by it; reports of old tell no verdict beneath."""
+    is_excused = case["verdict"] == Verdict.EXCUSED.value
+    verdict = case.get("excused", {}).get("verdict", entry.verdict.value) if is_excused else case["verdict"]
+    return bool(verdict == entry.verdict.value and entry.fails_as(case["fingerprint"]))
+
+
+def _is_mended(known: Sequence[Known], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
+    """Tell whether an entry for this case alone has had its fingerprint changed, or one for several was narrowed to it."""
+    about = [each for each in known if _is_about(each, report)]
+    return any(each.case == case["id"] and each.verdict.value == case["verdict"] for each in about) or any(
+        each.covers(case["id"]) and _stands(each, case) for each in about
+    )
+
+
+def _given(reading: Reading, new: Sequence[Mapping[str, Any]]) -> Reading:
+    if not reading.source:
+        raise WrongUsage(
+            f"{len(new)} new failures ({', '.join(case['id'] for case in new[:3])}{', …' if len(new) > 3 else ''}) need a page where somebody can "
+            "read about them: give --url or --findings, and --reason"
+        )
+    return reading
+
+
+def _entry(case: Mapping[str, Any], report: Mapping[str, Any], reading: Reading) -> str:
+    fields = {
+        "case": case["id"],
+        "subject": reading.releases if reading.releases is not None else f"=={report['subject']['version']}",
+        "verdict": case["verdict"],
+        "fingerprint": case["fingerprint"],
+        "reason": reading.reason or case["observed"],
+        reading.source_name: reading.source,
+    }
+    return f"{_HEAD}\n" + "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in fields.items())
+
+
+def _joined(text: str, entries: Sequence[str]) -> str:
+    """Return the text with the entries behind it, an empty line before each."""
+    parts = [each for each in (text.rstrip("\n"), *(entry.rstrip("\n") for entry in entries)) if each]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,103 @@
+"""What a whole run comes to: totals, grade and exit code (contract, "Verdicts", "Exit codes"). Pure.
+
+Vacuity: the required cases of a level are those marked so whose capabilities every client of the protocol has; features that a client may
+lack (static, cooperative, …) and what old brokers do not know are set aside, or else a client could never be complete, while one that
+declares nothing never passes. Of a coordinator they are those that any version of the APIs of the classic protocol can take.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.prerequisites import is_core, unheard_of
+from groupproof.harness.model.selection import at_level
+from groupproof.harness.model.verdicts import Goodbye, Verdict
+from groupproof.protocol.rules.classic.releases import RELEASES
+
+__all__ = ["CORE_CAPABILITIES", "Counted", "exit_code", "grade_of", "required_of", "totals_of"]
+
+CORE_CAPABILITIES = frozenset({"classic", "commit", "pause"})
+"""What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list.
+
+A callback that a rebalance waits for, and a subscription that can be changed, are features: kafkajs has neither, @platformatic/kafka no callback.
+"""
+
+_OLDEST = min(RELEASES, key=RELEASES.__getitem__)
+"""What its brokers do not know no client need show."""
+
+_JUDGED = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.FAILED, Verdict.EXCUSED})
+
+_PRECEDENCE = (5, 3, 1, 4, 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What counts of one case's result; `ended_shared`: a process ended unasked that it shared with other cases, whosever doing that was."""
+
+    case: Case
+    verdict: Verdict
+    goodbye: Goodbye
+    ended_shared: bool = False
+    trouble: Trouble | None = None
+
+
+def totals_of(counted: Iterable[Counted]) -> dict[str, int]:
+    """Return how many cases have each verdict; previews are shown elsewhere and not counted."""
+    counts = Counter(each.verdict for each in counted if not each.case.preview)
+    return {verdict.value: counts[verdict] for verdict in Verdict}
+
+
+def required_of(catalogue: Iterable[Case], level: str) -> list[Case]:
+    """Return the required cases of a level, whatever was selected."""
+    return [case for case in at_level(catalogue, level) if case.required and not case.preview and _is_for_all(case)]
+
+
+def _is_for_all(case: Case) -> bool:
+    return is_core(case) if case.side == "coordinator" else case.needs <= CORE_CAPABILITIES and not unheard_of(case, _OLDEST)
+
+
+def grade_of(counted: Sequence[Counted], catalogue: Iterable[Case], level: str) -> str:
+    """Return PASSED, FAILED, PARTIAL n/m or NO_VERDICT."""
+    judged = {each.case.id for each in counted if each.verdict in _JUDGED}
+    if any(each.verdict is Verdict.FAILED and not each.case.preview for each in counted):
+        return "FAILED"
+    required = required_of(catalogue, level)
+    reached = sum(1 for case in required if case.id in judged)
+    if not judged:
+        return "NO_VERDICT"
+    return "PASSED" if reached == len(required) else f"PARTIAL {reached}/{len(required)}"
+
+
+def exit_code(
+    counted: Sequence[Counted], grade: str, *, stale: Collection[str] = (), fail_on: Collection[str] = (), interrupted: bool = False
+) -> int:
+    """Return the exit code of a run; of several that hold, the contract's precedence takes one, and an interruption stands above all."""
+    if interrupted:
+        return 130
+    codes = {code for each in counted for code in _codes(each, fail_on)}
+    if stale:
+        codes.add(1)
+    if grade == "NO_VERDICT" or grade.startswith("PARTIAL"):
+        codes.add(2)
+    return next((code for code in _PRECEDENCE if code in codes), 0)
+
+
+def _codes(counted: Counted, fail_on: Collection[str]) -> Iterable[int]:
+    if counted.trouble is not None:
+        yield counted.trouble.exit_code
+    elif counted.case.preview:
+        return
+    elif counted.verdict is Verdict.FAILED:
+        yield 1
+    elif counted.verdict is Verdict.BROKEN:
+        yield 4
+    elif counted.verdict is Verdict.INCONCLUSIVE:
+        yield 2
+    elif counted.verdict is Verdict.NON_STRICT and "non-strict" in fail_on:
+        yield 1
+    if (counted.goodbye is Goodbye.UNCLEAN or counted.ended_shared) and "unclean" in fail_on and not counted.case.preview:
+        yield 1

@@ -1,0 +1,263 @@
+"""What a run has to tell, as data: the one source of `report.json`, the page, JUnit, badge and summary (contract, "report.json")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.summary.baseline import Delta, Present
+from groupproof.harness.judging.summary.expectations import Known, Settled
+from groupproof.harness.judging.summary.grade import Counted, totals_of
+from groupproof.harness.judging.summary.shards import Share
+from groupproof.harness.judging.summary.verdict_grounds import deciding, grounds_of
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import KitFailure
+from groupproof.harness.model.report_paths import replay_line, trace_place
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.rules.requirements import catalogue_sha256
+from groupproof.protocol.rules.verification import standing
+
+__all__ = ["SCHEMA", "CaseReport", "RunInfo", "RunSummary", "SubjectInfo", "SuiteInfo"]
+
+SCHEMA = "groupproof.report/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteInfo:
+    """By what the subject was judged; `version` is this project's."""
+
+    version: str
+    profile: str
+    dialect: str = "classic"
+    catalogue_sha256: str = field(default_factory=catalogue_sha256)
+
+    @property
+    def standing(self) -> str:
+        """What the profile rests on: a comparison with a broker of its release, or the sources alone."""
+        return f"{self.profile}: {standing(self.profile)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectInfo:
+    """Who was judged. `spec` is how one names it again: a registered name with its release (`kafka-python@3.0.12`), or a command line;
+    `coordinator` whom it stood before, where that was not the kit's own within the run."""
+
+    name: str
+    version: str | None
+    language: str | None
+    capabilities: Sequence[str]
+    spec: str | Sequence[str]
+    side: str = "client"
+    coordinator: str | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.version}" if self.version else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """How it was judged. `started` is ISO 8601 with its zone; `command` the command line as given; `environment` plain JSON values; `shard`
+    which part of a run this is, where it is one."""
+
+    seed: int
+    started: str
+    duration_s: float
+    jobs: int
+    command: str | Sequence[str]
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    faults: str = "frames"
+    clock: str = "wall"
+    level: str = "info"
+    fail_on: frozenset[str] = frozenset()
+    interrupted: bool = False
+    shard: Share | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseReport:
+    """One case's result as it is reported: excused where an expectation says so; the ruling keeps what was found."""
+
+    result: CaseResult
+    excuse: Known | None = None
+
+    @property
+    def case(self) -> Case:
+        return self.result.case
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.result.ruling.verdict if self.excuse is None else Verdict.EXCUSED
+
+    @property
+    def trace(self) -> str | None:
+        """Return where the trace of the run lies that shows what decides the verdict, None where there was no run."""
+        plays = self.result.plays
+        return trace_place(self.case.id, min(self.result.ruling.run, len(plays)) - 1) if plays else None
+
+    @property
+    def grounds(self) -> str:
+        """Return on what the verdict rests, in one line."""
+        return grounds_of(self.result.ruling)
+
+    @property
+    def counted(self) -> Counted:
+        ruling = self.result.ruling
+        return Counted(
+            case=self.case,
+            verdict=self.verdict,
+            goodbye=ruling.goodbye,
+            ended_shared=bool(ruling.shared_ends),
+            trouble=self.result.trouble,
+        )
+
+    @property
+    def present(self) -> Present:
+        """Return what a baseline is compared with."""
+        case, ruling = self.case, self.result.ruling
+        return Present(
+            id=case.id,
+            verdict=self.verdict,
+            goodbye=ruling.goodbye,
+            fingerprint=ruling.fingerprint,
+            observed=ruling.observed,
+            requirements=tuple(case.requirements),
+            level=case.level,
+            preview=case.preview,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """A run, whole or interrupted.
+
+    `selected` are the cases that were to run, in the order in which reports list them; those without a result were not reached. `grade` is
+    what `grade.grade_of` says of `counted`; `delta` how it differs from the baseline, where there is one.
+    """
+
+    suite: SuiteInfo
+    subject: SubjectInfo
+    run: RunInfo
+    results: Sequence[CaseResult]
+    grade: str
+    selected: Sequence[Case] = ()
+    settled: Settled = field(default_factory=lambda: Settled(excused={}, stale=()))
+    delta: Delta | None = None
+
+    @property
+    def cases(self) -> list[CaseReport]:
+        """Return the cases that have a result, in order."""
+        order = {case.id: number for number, case in enumerate(self.selected)}
+        results = sorted(self.results, key=lambda result: order.get(result.case.id, len(order)))
+        return [CaseReport(result=result, excuse=self.settled.excused.get(result.case.id)) for result in results]
+
+    @property
+    def unreached(self) -> list[Case]:
+        """Return the selected cases without a result."""
+        reached = {result.case.id for result in self.results}
+        return [case for case in self.selected if case.id not in reached]
+
+    @property
+    def counted(self) -> list[Counted]:
+        """Return what `grade.grade_of` and `grade.exit_code` count."""
+        return [each.counted for each in self.cases]
+
+    @property
+    def shared_ends(self) -> list[str]:
+        """Return, a sentence for each way, how processes of the shim ended unasked while they hosted several cases: whose doing it was no case can tell."""
+        ways: dict[str, list[str]] = {}
+        for ended in (each for result in self.results for each in result.ruling.shared_ends):
+            ways.setdefault(ended.partition(": ")[0], []).append(ended)
+        runs = ((f"{len(ends)} runs" if len(ends) > 1 else "1 run", ends[0]) for ends in ways.values())
+        return [f"a process of the shim that hosts several cases ended unasked in {often}, had again alone: {ended}" for often, ended in runs]
+
+    @property
+    def totals(self) -> dict[str, int]:
+        return totals_of(self.counted)
+
+    def to_json(self, output: str = ".") -> dict[str, Any]:
+        """Return `report.json`; `output` is the report's folder as the user wrote it, by which replay lines name their files."""
+        return {
+            "schema": SCHEMA,
+            "suite": {
+                "version": self.suite.version,
+                "catalogue_sha256": self.suite.catalogue_sha256,
+                "profile": self.suite.profile,
+                "dialect": self.suite.dialect,
+            },
+            "subject": {
+                "side": self.subject.side,
+                "name": self.subject.name,
+                "version": self.subject.version,
+                "language": self.subject.language,
+                "capabilities": list(self.subject.capabilities),
+            },
+            "run": self._run_to_json(),
+            "totals": self.totals,
+            "grade": self.grade,
+            "cases": [self._case_to_json(each, output) for each in self.cases],
+        }
+
+    def _run_to_json(self) -> dict[str, Any]:
+        run = self.run
+        return {
+            "seed": run.seed,
+            "started": run.started,
+            "duration_s": round(run.duration_s, 3),
+            "jobs": run.jobs,
+            "faults": run.faults,
+            "environment": dict(run.environment),
+            "command": run.command if isinstance(run.command, str) else list(run.command),
+            "interrupted": run.interrupted,
+            **({} if run.shard is None else {"shard": self._shard_to_json(run.shard)}),
+        }
+
+    def _shard_to_json(self, share: Share) -> dict[str, Any]:
+        """Return what the other shards' reports need to be joined with this one, and what a whole report has elsewhere."""
+        excused = self.settled.excused.items()
+        troubles = [(each.case.id, each.result.trouble) for each in self.cases if each.result.trouble is not None]
+        return {
+            "number": share.number,
+            "of": share.of,
+            "level": self.run.level,
+            "fail_on": sorted(self.run.fail_on),
+            "spec": self.subject.spec if isinstance(self.subject.spec, str) else list(self.subject.spec),
+            "unreached": [case.id for case in self.unreached],
+            "troubles": {id: "kit" if isinstance(trouble, KitFailure) else "environment" for id, trouble in troubles},
+            "excused": {id: {**_excused_to_json(each, each.verdict), "where": each.where} for id, each in excused},
+            "stale": list(self.settled.stale),
+        }
+
+    def _case_to_json(self, each: CaseReport, output: str) -> dict[str, Any]:
+        case, ruling = each.case, each.result.ruling
+        return {
+            "id": case.id,
+            "title": case.title,
+            "requirements": list(case.requirements),
+            "level": case.level.value,
+            "preview": case.preview,
+            "time": self.run.clock,
+            "verdict": each.verdict.value,
+            "goodbye": ruling.goodbye.value,
+            "stability": ruling.stability,
+            "expected": ruling.expected,
+            "observed": ruling.observed,
+            "fingerprint": ruling.fingerprint or None,
+            "receipts": ruling.receipts,
+            "duration_s": round(each.result.duration_s, 3),
+            "trace": each.trace,
+            "seq": None if (finding := deciding(ruling)) is None else finding.seq,
+            "run": ruling.run,
+            "grounds": grounds_of(replace(ruling, blurs=())),  # of what the traces tell, so that it can be had again from them
+            "lag_ms": ruling.lag_ms,
+            **({"shared_ends": list(ruling.shared_ends)} if ruling.shared_ends else {}),
+            "replay": replay_line(output, case.id),
+            **({} if each.excuse is None else {"excused": _excused_to_json(each.excuse, ruling.verdict)}),
+        }
+
+
+def _excused_to_json(excuse: Known, verdict: Verdict) -> dict[str, str]:
+    """Return the verdict beneath, and who says why it is known."""
+    return {"verdict": verdict.value, "reason": excuse.reason, "source": excuse.source}

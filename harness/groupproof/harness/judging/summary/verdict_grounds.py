@@ -1,0 +1,57 @@
+"""On what a verdict rests, in one line: how it is proven, in how many runs and which of them shows it, receipts, and the lag that was looked at. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from groupproof.harness.judging.ruling import Ruling
+from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof, Verdict
+
+__all__ = ["deciding", "grounds_of", "proof_of"]
+
+_COUNTS = re.compile(r"(\d+)/(\d+)$")
+_SILENT = frozenset({Verdict.OK, Verdict.UNIMPLEMENTED})
+
+
+def grounds_of(ruling: Ruling) -> str:
+    """Return the line; empty where there is nothing to prove."""
+    if ruling.verdict in _SILENT or _runs(ruling)[1] == 0:
+        return ""
+    return " · ".join(_parts(ruling))
+
+
+def proof_of(finding: Finding) -> str:
+    """Return how a finding is proven, in words that go on with the number of runs."""
+    if finding.proof is Proof.SAFETY:
+        return "proven on the wire"
+    if finding.proof is Proof.TIMING:
+        return "came late"
+    if finding.grounds is not None and finding.grounds.is_reported:
+        return "reported by the application's events"
+    return "never came" if finding.wait is not None else "stood so at the end"
+
+
+def deciding(ruling: Ruling) -> Finding | None:
+    """Return the finding that decides an adverse verdict: of several, one that its run proves on the wire."""
+    decisive = [each for each in ruling.findings if each.verdict is ruling.verdict and each.verdict in ADVERSE]
+    shown = [each for each in decisive if each.grounds is None or each.grounds.run == ruling.run]
+    return next((each for each in shown if each.proof is Proof.SAFETY), next(iter(shown or decisive), None))
+
+
+def _parts(ruling: Ruling) -> Iterator[str]:
+    count, runs = _runs(ruling)
+    finding = deciding(ruling)
+    word = "seen" if finding is None else proof_of(finding)
+    which = f", run {ruling.run}" if count < runs and not ruling.stability.startswith("unstable") else ""
+    yield f"{word} in {count} of {runs} run{'s' if runs > 1 else ''}{which}"
+    yield f"{ruling.receipts} receipt{'' if ruling.receipts == 1 else 's'}"
+    yield f"the kit lagged {ruling.lag_ms:.0f} ms at most" if ruling.lag_ms else "the kit did not lag"
+    if finding is not None and finding.grounds is not None and finding.grounds.word:
+        yield f"it rests on the shim's word for {finding.grounds.word}: where that is wrong the shim is to blame, see groupproof shim check"
+    yield from (f"had again alone, for at first {blur}" for blur in dict.fromkeys(ruling.blurs))
+
+
+def _runs(ruling: Ruling) -> tuple[int, int]:
+    counts = _COUNTS.search(ruling.stability)
+    return (int(counts[1]), int(counts[2])) if counts is not None and int(counts[1]) else (0, 0)

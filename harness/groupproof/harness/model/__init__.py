@@ -1,0 +1,1 @@
+"""What everything else speaks of: cases, plans, scripts, verdicts, traces and errors, as data. Pure but for files of traces."""

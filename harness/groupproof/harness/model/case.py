@@ -1,0 +1,62 @@
+"""A case: a plan or a script to carry out, and the judges that read its trace."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.script import Script
+from groupproof.harness.model.verdicts import Finding, Level
+
+__all__ = ["Case", "Judge", "plan_of", "script_of", "seed_of"]
+
+Judge = Callable[[Evidence], Iterable[Finding]]
+"""Reads the evidence of one run and says what it shows; pure. It may raise `NotReached`: the case is then INCONCLUSIVE."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One conformance test; `id` is `area/dialect/name`, `requirements` the catalogue ids it judges.
+
+    `plan` is a plan for cases of the client side, a script for those of the coordinator side, whose answers the oracle judges beside the
+    judges named here. `needs` are shim capabilities, or of a coordinator what its ApiVersions must say (`needs.py`), without
+    which it is UNIMPLEMENTED; `isolated` asks for a process of each member's own (kill, freeze);
+    `level` is the gravest level of its judges; `required` puts it on its level's list, without which the grade is PARTIAL.
+    `origin` is what its judges are made of, where no catalogue has it, as JSON: it stands at the head of its trace, which can so be judged again.
+    """
+
+    id: str
+    title: str
+    requirements: tuple[str, ...]
+    level: Level
+    plan: Plan | Script
+    judges: tuple[Judge, ...]
+    needs: frozenset[str] = field(default_factory=frozenset)
+    isolated: bool = False
+    preview: bool = False
+    required: bool = True
+    side: str = "client"
+    origin: Mapping[str, Any] | None = None
+
+
+def plan_of(case: Case) -> Plan:
+    """Return the plan of a client case; raise `TypeError` for a case of the other side."""
+    if not isinstance(case.plan, Plan):
+        raise TypeError(f"{case.id} is a case of the {case.side} side")
+    return case.plan
+
+
+def script_of(case: Case) -> Script:
+    """Return the script of a coordinator case; raise `TypeError` for a case of the other side."""
+    if not isinstance(case.plan, Script):
+        raise TypeError(f"{case.id} is a case of the {case.side} side")
+    return case.plan
+
+
+def seed_of(seed: int, case: str) -> int:
+    """Return the seed of a case in a run: the same seed gives the same schedule, whatever else is selected."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{case}".encode()).digest()[:8], "big")

@@ -1,0 +1,295 @@
+"""The names that a client sees in one run of a case: its group, its topics and an error code that no release of Kafka has. Pure.
+
+A case is written with the same few names, by which a client could tell that it is tested. They are drawn from the run's seed instead: the plan is carried
+out with the drawn names, the head of the trace says what they stand for, and judges read the trace with the names that the case is written with.
+The drawn names keep what depends on a name: the order of topics, by which assignors deal, and the node that coordinates the group (FIND-02).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from groupproof.harness.model.plan import DEFAULT_NAMES, Append, Arm, Await, Command, Grow, Member, Plan, Seen, Settled, Step
+from groupproof.protocol.faults import Action, Answer, Fault
+from groupproof.protocol.java_hash import java_hash
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.subscription import (
+    SubscriptionError,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+
+__all__ = ["NAMES", "CaseNames", "as_written", "drawn"]
+
+NAMES: Final = "names"
+"""The kit's event at the head of a trace that says what the drawn names stand for."""
+
+_GROUPS: Final = ("accounts", "alerts", "audit", "billing", "checkout", "exports", "fraud", "ledger", "loader", "mailer", "reports", "search")
+_TOPICS: Final = ("bids", "carts", "clicks", "devices", "invoices", "orders", "payments", "returns", "shipments", "trades", "users", "visits")
+
+_CODES: Final = range(900, 32_000)
+_OFFSETS_PARTITIONS: Final = 50
+"""Into so many partitions Kafka deals groups (`offsets.topic.num.partitions`); the leader of a group's is its coordinator."""
+
+_CODE_KEYS: Final = frozenset({"code", "error", "error_code"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseNames:
+    """What stands for what, by the names that the case is written with; empty where nothing is drawn."""
+
+    group: Mapping[str, str] = field(default_factory=dict)
+    topics: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[int, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the names as the head of a trace has them."""
+        codes = {str(written): code for written, code in self.codes.items()}
+        return {"group": dict(self.group), "topics": dict(self.topics), "codes": codes}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> CaseNames:
+        codes = {int(written): int(code) for written, code in value["codes"].items()}
+        return cls(group=dict(value["group"]), topics=dict(value["topics"]), codes=codes)
+
+    def plan(self, plan: Plan) -> Plan:
+        """Return the plan with the drawn names in place of those that it is written with."""
+        put = _Words({**self.group, **self.topics}, self.codes).value
+        return replace(
+            plan,
+            members=tuple(_member(each, put) for each in plan.members),
+            steps=tuple(_step(each, put) for each in plan.steps),
+            topics=put(plan.topics),
+        )
+
+    def written(self, trace: Trace) -> Trace:
+        """Return the trace with the names that the case is written with in place of the drawn ones."""
+        words = {name: written for written, name in (*self.group.items(), *self.topics.items())}
+        back = _Words(words, {code: written for written, code in self.codes.items()}, within=True)
+        return [back.observation(seen) for seen in trace]
+
+
+def drawn(plan: Plan, seed: int) -> CaseNames:
+    """Return names for what `plan` names, drawn from `seed`, which is the case's in the run."""
+    topics = sorted(_topics_of(plan))
+    words = sorted(_several(_TOPICS, len(topics), seed))
+    return CaseNames(
+        group={group: _group(group, seed) for group in sorted(_groups_of(plan))},
+        topics={topic: f"{word}-{_number(seed, topic) % 90 + 10}" for topic, word in zip(topics, words, strict=True)},
+        codes={code: _code(seed, code) for code in sorted(_codes_of(plan))},
+    )
+
+
+def as_written(trace: Trace) -> Trace:
+    """Return a case's trace with the names that the case is written with: as it is where none were drawn."""
+    told = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == NAMES), None)
+    return trace if told is None else CaseNames.from_json(told).written(trace)
+
+
+# What a plan names.
+
+
+def _groups_of(plan: Plan) -> set[str]:
+    return {str(each.settings.get("group", DEFAULT_NAMES["group"])) for each in plan.members}
+
+
+def _topics_of(plan: Plan) -> set[str]:
+    subscribed = {topic for each in plan.members for topic in each.settings.get("topics", DEFAULT_NAMES["topics"])}
+    resubscribed = {topic for step in plan.steps if isinstance(step, Command) for topic in step.fields.get("topics", ())}
+    changed = {step.topic for step in plan.steps if isinstance(step, Grow | Append)}
+    return {*plan.topics, *subscribed, *resubscribed, *changed}
+
+
+def _codes_of(plan: Plan) -> Iterator[int]:
+    """Yield the codes in the plan's answers that no release has."""
+    for step in plan.steps:
+        if isinstance(step, Arm) and isinstance(step.fault.action, Answer):
+            codes = (step.fault.action.error_code, *_codes_in(step.fault.action.body))
+            yield from (code for code in codes if code not in _KNOWN)
+
+
+def _codes_in(value: Any) -> Iterator[int]:
+    if isinstance(value, Mapping):
+        yield from (each for key, each in value.items() if key in _CODE_KEYS and isinstance(each, int))
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _codes_in(each)
+
+
+_KNOWN: Final = frozenset(int(each) for each in ErrorCode)
+
+
+# The draw.
+
+
+def _number(seed: int, what: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}/names/{what}".encode()).digest()[:8], "big")
+
+
+def _several(words: tuple[str, ...], count: int, seed: int) -> list[str]:
+    """Draw `count` different words."""
+    return sorted(words, key=lambda word: _number(seed, word))[:count]
+
+
+def _group(group: str, seed: int) -> str:
+    """Draw a name for a group that has the same node as `group` for its coordinator."""
+    (word,) = _several(_GROUPS, 1, seed)
+    tries = (f"{word}-{_number(seed, f'{group}/{count}') & 0xFFFF:04x}" for count in range(1 << 16))
+    return next(name for name in tries if _place(name) == _place(group))
+
+
+def _place(group: str) -> int:
+    return abs(java_hash(group)) % _OFFSETS_PARTITIONS
+
+
+def _code(seed: int, code: int) -> int:
+    tries = (_CODES[_number(seed, f"{code}/{count}") % len(_CODES)] for count in range(1 << 16))
+    return next(each for each in tries if each not in _KNOWN and each != code)
+
+
+# The plan in other names.
+
+_Put = Callable[[Any], Any]
+
+
+def _member(member: Member, put: _Put) -> Member:
+    return replace(member, settings=put({**DEFAULT_NAMES, **member.settings}))
+
+
+def _step(step: Step, put: _Put) -> Step:
+    if isinstance(step, Grow | Append):
+        return replace(step, topic=put(step.topic))
+    if isinstance(step, Command):
+        return replace(step, fields=put(step.fields))
+    if isinstance(step, Arm):
+        return replace(step, fault=_fault(step.fault, put))
+    return _await(step, put) if isinstance(step, Await) else step
+
+
+def _fault(fault: Fault, put: _Put) -> Fault:
+    on = fault.selector
+    told = put({"group": on.group, "error": on.error})
+    return replace(fault, selector=replace(on, **told), action=_action(fault.action, put))
+
+
+def _action(action: Action, put: _Put) -> Action:
+    return replace(action, **put({"error_code": action.error_code, "body": action.body})) if isinstance(action, Answer) else action
+
+
+def _await(step: Await, put: _Put) -> Await:
+    until = step.until
+    if isinstance(until, Seen):
+        until = replace(until, **put({"error": until.error, "where": until.where}))
+    elif isinstance(until, Settled):
+        until = replace(until, topics=put(until.topics))
+    return replace(step, until=until)
+
+
+# Words for words.
+
+
+class _Words:
+    """Puts names for names and codes for codes, in values of JSON and in the blobs of the consumer protocol.
+
+    A text is a name, or not; `within` says that names are looked for in longer texts too, and codes in what shims tell: drawn ones can be told.
+    """
+
+    def __init__(self, names: Mapping[str, str], codes: Mapping[int, int], *, within: bool = False) -> None:
+        self._names = names
+        self._codes = codes
+        self._within = within
+        self._framed = {_framed(old): _framed(new) for old, new in names.items()}
+        self._codes_told = re.compile("|".join(rf"(?<!\d){code}(?!\d)" for code in codes)) if codes else None
+
+    def observation(self, seen: Observation) -> Observation:
+        is_told = seen.who in ("shim", "kit")
+        if is_told and seen.body.get("name") == NAMES:
+            return seen
+        return replace(
+            seen,
+            group=self.value(seen.group),
+            member=self.value(seen.member),
+            error=self._codes.get(seen.error, seen.error) if seen.error is not None else None,
+            partitions=self.value(seen.partitions),
+            offsets=self.value(seen.offsets),
+            body=self._told(self.value(seen.body)) if is_told else self.value(seen.body),
+            detail=self.value(seen.detail),
+        )
+
+    def value(self, value: Any, *, is_code: bool = False) -> Any:
+        """Return the value with other names in it; a number is a code where its key says so."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, bytes):
+            return self._blob(value)
+        if isinstance(value, Mapping):
+            return {self.value(key): self.value(each, is_code=_is_code(key)) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.value(each) for each in value)
+        return self._codes.get(value, value) if is_code and isinstance(value, int) else value
+
+    def _text(self, text: str) -> str:
+        if not self._within:
+            return self._names.get(text, text)
+        for old, new in self._names.items():
+            text = text.replace(old, new)
+        return text
+
+    def _told(self, value: Any) -> Any:
+        """Return what a shim tells with other codes in its texts: `CODE_4711` is a code, whatever is written around the number."""
+        if self._codes_told is None:
+            return value
+        if isinstance(value, str):
+            return self._codes_told.sub(lambda found: str(self._codes[int(found[0])]), value)
+        if isinstance(value, Mapping):
+            return {key: self._told(each) for key, each in value.items()}
+        return type(value)(self._told(each) for each in value) if isinstance(value, list | tuple) else value
+
+    def _blob(self, blob: bytes) -> bytes:
+        """Return a subscription or an assignment with other names in it, whose user data may so be of another length; in all else names are texts with a length."""
+        if not any(old in blob for old in self._framed):
+            return blob
+        for renamed in (self._subscription, self._assignment):
+            try:
+                if (made := renamed(blob)) is not None:
+                    return made
+            except SubscriptionError:
+                continue
+        return self._flat(blob)
+
+    def _flat(self, blob: bytes) -> bytes:
+        for old, new in self._framed.items():
+            blob = blob.replace(old, new)
+        return blob
+
+    def _subscription(self, blob: bytes) -> bytes | None:
+        read = decode_subscription(blob)
+        if encode_subscription(read) != blob:
+            return None
+        user_data = None if read.user_data is None else self._flat(read.user_data)
+        return encode_subscription(replace(read, topics=self.value(read.topics), owned=self.value(read.owned), user_data=user_data))
+
+    def _assignment(self, blob: bytes) -> bytes | None:
+        read = decode_assignment(blob)
+        if encode_assignment(read) != blob:
+            return None
+        user_data = None if read.user_data is None else self._flat(read.user_data)
+        return encode_assignment(replace(read, partitions=self.value(read.partitions), user_data=user_data))
+
+
+def _is_code(key: Any) -> bool:
+    return isinstance(key, str) and key.rpartition(".")[2] in _CODE_KEYS
+
+
+def _framed(name: str) -> bytes:
+    """Return a name as Kafka's older formats write a text: behind its length."""
+    encoded = name.encode()
+    return len(encoded).to_bytes(2, "big") + encoded

@@ -1,0 +1,53 @@
+"""Which versions of an API a broker and the kit both speak, and which needs of a case that leaves unmet. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from groupproof.harness.model.prerequisites import read_need
+from groupproof.protocol.vocabulary import Api, api_named
+from groupproof.protocol.wire.message_codec import VERSIONS
+
+__all__ = ["common_versions", "unspoken"]
+
+Ranges = Mapping[Api, tuple[int, int]]
+
+_NAMING_UNTIL = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}
+"""The newest versions that call topics by their names, as scripts do; from the next on they go by ids."""
+
+
+def unspoken(needs: Iterable[str], ranges: Ranges, readable: Ranges | None = None) -> list[str]:
+    """Return the needs that are not met by a broker that speaks `ranges`, in words.
+
+    `readable` are the ranges without the newest versions that it offers and cannot be spoken to by: only who insists on one has it.
+    """
+    readable = ranges if readable is None else readable
+    missing = [need for need in sorted(needs) if not _is_met(read_need(need), ranges if "=" in need.replace(">=", "") else readable)]
+    absent = {need for need in missing if not read_need(need).group("how")}
+    return [_said(need, ranges, readable) for need in missing if need in absent or read_need(need).group("api") not in absent]
+
+
+def common_versions(api: Api, ranges: Ranges) -> tuple[int, int] | None:
+    """Return the oldest and the newest version that both sides speak and a script can be said in, or None."""
+    if api not in ranges:
+        return None
+    (our_oldest, our_newest), (oldest, newest) = VERSIONS[api], ranges[api]
+    common = max(our_oldest, oldest), min(our_newest, newest, _NAMING_UNTIL.get(api, newest))
+    return common if common[0] <= common[1] else None
+
+
+def _is_met(need: re.Match[str], ranges: Ranges) -> bool:
+    common = common_versions(api_named(need.group("api")), ranges)
+    if common is None or not need.group("how"):
+        return common is not None
+    version = int(need.group("version"))
+    return common[1] >= version and (need.group("how") == ">=" or common[0] <= version)
+
+
+def _said(need: str, ranges: Ranges, readable: Ranges) -> str:
+    api = api_named(read_need(need).group("api"))
+    theirs, newest = ranges.get(api), readable.get(api, (0, 0))[1]
+    wanted = need.replace(">=", " v").replace("=", " v") + (" or newer" if ">=" in need else "")
+    told = f"v{theirs[0]} to v{theirs[1]}" if theirs else "nothing of it"
+    return f"{wanted} (its ApiVersions say {told}{f', yet nothing newer than v{newest} works' if theirs and newest < theirs[1] else ''})"

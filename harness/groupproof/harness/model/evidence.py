@@ -1,0 +1,211 @@
+"""Evidence: one case's trace with the questions that judges ask of it. Pure; the same for a run, `trace check` and a certificate.
+
+How the trace is written (beyond the contract's columns):
+* a client's request: kind `request` on arrival, `processed` when the coordinator takes it up, `response` as its answer is sent, the
+  three joined by connection and correlation; `client` is the client id, in a case the member's name;
+* OffsetCommit requests carry `offsets`, SyncGroup responses `partitions` (the assignment), JoinGroup requests `partitions` (owned);
+* a fault's receipts: kind `fault`, `detail` is the stage: armed, triggered, delivered, released, healed or failed;
+* a shim's event: kind `event`, who `shim`, `body` the event with its `name`; the answer to a command is the event named `answer`;
+* the driver: kind `event`, who `kit`, `body.name` is mark, command, step, timeout, end, kill, freeze or thaw;
+* a connection: kind `event`, who `link`, `body.name` is connected, closed, or unsent: the answer of this connection and correlation never
+  left, and for judges there was none.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+
+from groupproof.harness.model.client_timeouts import Terms, TermsReader
+from groupproof.protocol.trace import ExchangeId, Observation, Trace
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["CaseNotOffered", "Evidence", "NotOffered", "NotReached"]
+
+
+class NotReached(Exception):
+    """A judge asked for a mark or a delivery that the run never reached; the case is then INCONCLUSIVE, and this says why."""
+
+
+class NotOffered(Exception):
+    """The subject does not let the kit set what the judge depends on; the case is then UNIMPLEMENTED, and this says what."""
+
+
+class CaseNotOffered(NotOffered):
+    """The whole case rests on what the subject does not let be set: what its other judges would say holds nothing against the subject."""
+
+
+class Evidence:
+    """A trace of one case, indexed."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    @cached_property
+    def _marks(self) -> dict[str, int]:
+        marks: dict[str, int] = {}
+        triggered: dict[str, int] = {}
+        for seen in self.trace:
+            if seen.kind == "fault" and seen.fault is not None and seen.detail == "triggered":
+                triggered.setdefault(seen.fault, seen.seq)
+            elif seen.kind == "fault" and seen.fault is not None and seen.detail == "delivered":
+                # An answer counts as delivered when its bytes are gone; the client may have acted on it by then, never before the trigger.
+                marks.setdefault(seen.fault, triggered.get(seen.fault, seen.seq))
+            elif seen.who == "kit" and seen.body.get("name") == "mark":
+                marks.setdefault(seen.body["mark"], seen.seq)
+        return marks
+
+    @cached_property
+    def _answers(self) -> dict[ExchangeId, Observation]:
+        answers = (seen for seen in self.trace if seen.kind == "response")
+        return {at: seen for seen in answers if (at := seen.exchange_id) not in self._unsent}
+
+    @cached_property
+    def _unsent(self) -> set[ExchangeId]:
+        links = (seen for seen in self.trace if seen.who == "link" and seen.body.get("name") == "unsent")
+        return {seen.exchange_id for seen in links}
+
+    @cached_property
+    def sent(self) -> Trace:
+        """Return the trace without the answers that never left, as folds read it."""
+        return [seen for seen in self.trace if seen.kind != "response" or seen.exchange_id not in self._unsent]
+
+    @cached_property
+    def _processed(self) -> dict[ExchangeId, Observation]:
+        return {seen.exchange_id: seen for seen in self.trace if seen.kind == "processed"}
+
+    def at(self, name: str | None) -> int:
+        """Return the `seq` of mark `name`, or of the trigger that led to fault `name`'s first delivery (None: before everything).
+
+        Raise `NotReached` when there was no such mark or delivery.
+        """
+        if name is None:
+            return -1
+        if name not in self._marks:
+            raise NotReached(f"{name} was never reached" + (f": {self.timeout}" if self.timeout else ""))
+        return self._marks[name]
+
+    def is_answer_to(self, fault: str, api: Api) -> bool:
+        """Tell whether fault `fault` answered, or struck, a request of `api`."""
+        return any(seen.api == api.title for seen in self.receipts(fault, "triggered"))
+
+    def reached(self, name: str) -> bool:
+        return name in self._marks
+
+    @cached_property
+    def timeout(self) -> str | None:
+        """Return what the plan was waiting for when it first ran out of time, or None."""
+        return next((seen.body.get("waiting") for seen in self.trace if seen.who == "kit" and seen.body.get("name") == "timeout"), None)
+
+    @cached_property
+    def closing(self) -> int:
+        """Return the `seq` at which the driver began to close the members (or the trace's end): later frames belong to the goodbye."""
+        ends = (seen.seq for seen in self.trace if seen.who == "kit" and seen.body.get("name") == "end")
+        return next(ends, len(self.trace))
+
+    def select(
+        self, kind: str, api: Api | None = None, client: str | None = None, after: str | int | None = None, before: str | int | None = None
+    ) -> Iterator[Observation]:
+        """Yield observations of a kind between two instants, given by name or `seq`, both exclusive."""
+        first = after if isinstance(after, int) else self.at(after)
+        last = len(self.trace) if before is None else before if isinstance(before, int) else self.at(before)
+        found = self._index.get((kind, api, client), [])
+        yield from found[bisect_right(found, first, key=_seq) : bisect_left(found, last, key=_seq)]
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, Api | None, str | None], list[Observation]]:
+        """Return the observations by kind, API and client, each of the latter two also left open: judges ask for the same ones time and again."""
+        index: dict[tuple[str, Api | None, str | None], list[Observation]] = {}
+        for seen in self.trace:
+            if seen.kind == "response" and seen.exchange_id in self._unsent:
+                continue
+            for api in {None, _api(seen)}:
+                for client in {None, seen.client}:
+                    index.setdefault((seen.kind, api, client), []).append(seen)
+        return index
+
+    def requests(self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
+        return list(self.select("request", api, client, after, before))
+
+    def responses(self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
+        return list(self.select("response", api, client, after, before))
+
+    def events(self, name: str, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
+        """Return the shim's events called `name`."""
+        return [seen for seen in self.select("event", None, client, after, before) if seen.who == "shim" and seen.body.get("name") == name]
+
+    def receipts(self, fault: str, stage: str | None = None) -> list[Observation]:
+        return [seen for seen in self.trace if seen.kind == "fault" and seen.fault == fault and stage in (None, seen.detail)]
+
+    def answer(self, request: Observation) -> Observation | None:
+        """Return the response that answered `request`, or None."""
+        return self._answers.get(request.exchange_id)
+
+    def taken_up(self, request: Observation) -> Observation | None:
+        """Return the moment the coordinator processed `request`, or None."""
+        return self._processed.get(request.exchange_id)
+
+    @cached_property
+    def _terms(self) -> TermsReader:
+        reader = TermsReader()
+        for seen in self.trace[: self.closing]:
+            reader.feed(seen)
+        return reader
+
+    def terms(self, client: str) -> Terms:
+        """Return the client's own terms, as the whole run but its goodbye shows them."""
+        return self._terms.of(client)
+
+    def capabilities(self, client: str) -> frozenset[str]:
+        """Return what the client's shim declared in its hello."""
+        hellos = (seen for seen in self.select("event", client=client) if seen.who == "kit" and seen.body.get("name") == "hello")
+        return frozenset(next((seen.body.get("capabilities") or () for seen in hellos), ()))
+
+    @property
+    def stretch(self) -> float:
+        """Return how many times as long as others this client may take to react, by its rhythm as it was measured; 1 where it was not."""
+        return self._terms.stretch
+
+    @property
+    def ghost_ms(self) -> float:
+        """Return how much longer (ms) than planned a ghost keeps its place, where a client's session is longer than the plan wished."""
+        return self._terms.session_surplus_ms()
+
+    def clock(self, since: Observation, until: Observation | None = None) -> Observation:
+        """Return from when a wait runs that began at `since`: from there, or from when the last `subscribe` before `until` was answered.
+
+        A member whose process still starts can't act, and neither can others that wait for it (contract, amendment 2).
+        """
+        last = self.closing if until is None else until.seq
+        answers = [seen for seen in self._subscribed if since.seq < seen.seq < last]
+        return answers[-1] if answers else since
+
+    @cached_property
+    def _subscribed(self) -> list[Observation]:
+        """Return the answers to `subscribe`, of all members, in order."""
+        asked: set[str | None] = set()
+        answers: list[Observation] = []
+        for seen in self.trace:
+            if seen.who == "kit" and seen.body.get("command") == "subscribe":
+                asked.add(seen.client)
+            elif seen.who == "shim" and seen.body.get("name") == "answer" and seen.client in asked:
+                asked.discard(seen.client)
+                answers.append(seen)
+        return answers
+
+    def member_ids(self, client: str, before: str | int | None = None) -> list[str]:
+        """Return the member ids that JoinGroup answers have given `client`, in order, without repeats."""
+        ids = (seen.member for seen in self.responses(Api.JOIN_GROUP, client, before=before) if seen.member)
+        return list(dict.fromkeys(ids))
+
+
+_APIS = {api.title: api for api in Api}
+
+
+def _seq(seen: Observation) -> int:
+    return seen.seq
+
+
+def _api(seen: Observation) -> Api | None:
+    return _APIS.get(seen.api) if seen.api else None

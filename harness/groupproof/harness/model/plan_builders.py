@@ -1,0 +1,267 @@
+"""Short builders of plans, so that a case reads like a sentence.
+
+Subjects are named m0, m1, …; the kit's own members a0 (sorts before every subject, so range gives it the first partitions) or z0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from groupproof.harness.model.plan import (
+    Append,
+    Arm,
+    Await,
+    BreakBroker,
+    Command,
+    Freeze,
+    Grow,
+    Heal,
+    Impair,
+    Kill,
+    Mark,
+    Member,
+    Mend,
+    MoveCoordinator,
+    Pass,
+    Plan,
+    Release,
+    Seen,
+    Settled,
+    Stable,
+    Start,
+    Step,
+    Thaw,
+)  # fmt: skip
+from groupproof.protocol.faults import Action, Answer, Cut, Fault, Hold, Move, Selector, Silence
+from groupproof.protocol.toxics import Toxic
+from groupproof.protocol.vocabulary import Api
+
+__all__ = [
+    "REACT_MS", "answered", "answers", "append", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
+    "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "paused", "plan", "release",
+    "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "thaw",
+]  # fmt: skip
+
+REACT_MS = 8_000
+"""How long a plan waits for a reaction: longer than the judges' deadline with its tolerance, so that silence is proven."""
+
+JOIN_MS = 20_000
+"""How long a plan waits for members to start and settle, on a busy machine too."""
+
+INITIAL_DELAY_MS = 300
+"""The coordinator's initial delay: time for a first leader to have the metadata of its topics, or it would assign nothing and rejoin."""
+
+Steps = Iterable[Step]
+
+
+_LEFT = 5
+"""Records of each partition that come while nobody polls."""
+
+
+def subject(name: str = "m0", **settings: Any) -> Member:
+    return Member(name=name, settings=settings)
+
+
+def company(name: str = "a0", **settings: Any) -> Member:
+    """Return a member of the kit's own."""
+    return Member(name=name, kind="reference", settings=settings)
+
+
+def plan(
+    *members: Member,
+    steps: Iterable[Step | Steps],
+    topics: Mapping[str, int] | None = None,
+    coordinator: Mapping[str, Any] | None = None,
+    records: int = 20,
+) -> Plan:
+    """Return a plan of these members; groups of steps are flattened."""
+    flat: list[Step] = []
+    for each in steps:
+        flat.extend([each] if isinstance(each, Step) else each)
+    settings = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS, **(coordinator or {})}
+    return Plan(members=members, steps=tuple(flat), topics=dict(topics or {"t": 2}), records=records, coordinator=settings)
+
+
+def start(*members: str) -> list[Step]:
+    return [Start(member=member) for member in members]
+
+
+def stable(*members: str, after: str | None = None, within_ms: int = JOIN_MS, go_on: bool = False) -> Await:
+    """Wait until the group is stable with all of `members` in it."""
+    return Await(until=Stable(members=members, after=after), within_ms=within_ms, go_on=go_on)
+
+
+def settled(topics: Mapping[str, int], *members: str, after: str | None = None, within_ms: int = JOIN_MS) -> Await:
+    """Wait until `members`, and they alone, share the partitions of `topics`, and their applications know it; the plan goes on where they do not.
+
+    A cooperative hand-over takes two generations, and a leader may correct itself in the next one: how things stand in between says nothing.
+    """
+    return Await(until=Settled(members=members, topics=topics, after=after), within_ms=within_ms, go_on=True)
+
+
+def joined(*members: str, idle: Collection[str] = ()) -> list[Step]:
+    """Start members one after the other, and wait each time until the group is stable with all started so far, and works.
+
+    A leader may assign nothing in its first generation, when it has no metadata yet, and rejoin at once: only a member that is given
+    records has settled. `idle` members are given none.
+    """
+    steps: list[Step] = []
+    for count, member in enumerate(members, 1):
+        steps += [Start(member=member), stable(*members[:count])]
+        if member not in idle:
+            steps += [consumed(member), stable(*members[:count])]
+    return steps
+
+
+def strikes(name: str, api: Api, action: Action, *, direction: str = "request", **selector: Any) -> Arm:
+    """Arm a fault on the next matching frame (`nth`, `count`, `client`, `state`, … as in `Selector`)."""
+    return Arm(fault=Fault(name=name, selector=Selector(api=api.title, direction=direction, **selector), action=action))
+
+
+def answers(name: str, api: Api, error: int, *, body: Mapping[str, Any] | None = None, **selector: Any) -> Arm:
+    """Answer the next `api` with an error in the coordinator's stead."""
+    return strikes(name, api, Answer(error_code=error, body=dict(body or {})), **selector)
+
+
+def holds(name: str, api: Api, *, ms: int | None = None, direction: str = "response", **selector: Any) -> Arm:
+    """Keep the answer to the next `api` back, for `ms` or until released; with direction "request" the request itself."""
+    return strikes(name, api, Hold(ms=ms), direction=direction, **selector)
+
+
+def cuts(name: str, api: Api, *, reset: bool = False, direction: str = "response", **selector: Any) -> Arm:
+    """Close the connection instead of answering the next `api`: after it was processed, or before with direction "request"."""
+    return strikes(name, api, Cut(reset=reset), direction=direction, **selector)
+
+
+def silences(name: str, api: Api, **selector: Any) -> Arm:
+    """From the next `api` on its connection answers nothing more, and stays open."""
+    return strikes(name, api, Silence(), **selector)
+
+
+def moves(name: str, api: Api, *, state: str = "kept", parked: str = "answer", **selector: Any) -> Arm:
+    """Move the coordinator just before the next `api` reaches it."""
+    return strikes(name, api, Move(parked=parked, state=state), **selector)
+
+
+def move(*, state: str = "kept", parked: str = "answer") -> MoveCoordinator:
+    return MoveCoordinator(parked=parked, state=state)
+
+
+def release(fault: str) -> Release:
+    return Release(fault=fault)
+
+
+def heal(fault: str) -> Heal:
+    return Heal(fault=fault)
+
+
+def delivered(fault: str, *, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
+    """Wait for the receipt that `fault` took effect, `count` times."""
+    return Await(until=Seen(kind_of="fault", fault=fault, count=count, where={"stage": "delivered"}), within_ms=within_ms, go_on=go_on)
+
+
+def requested(
+    client: str, api: Api, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False, **where: Any
+) -> Await:
+    """Wait for a request of `client`."""
+    seen = Seen(kind_of="request", api=api.title, client=client, after=after, count=count, where=where)
+    return Await(until=seen, within_ms=within_ms, go_on=go_on)
+
+
+def answered(
+    client: str, api: Api, *, error: int | None = 0, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False
+) -> Await:
+    """Wait for an answer to `client`."""
+    seen = Seen(kind_of="response", api=api.title, client=client, after=after, count=count, error=error)
+    return Await(until=seen, within_ms=within_ms, go_on=go_on)
+
+
+def event(client: str, name: str, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
+    """Wait for a shim's event."""
+    return Await(until=Seen(kind_of="event", event=name, client=client, after=after, count=count), within_ms=within_ms, go_on=go_on)
+
+
+def assigned(client: str, *partitions: tuple[str, int], after: str | None = None, go_on: bool = False) -> Await:
+    """Wait until the application of `client` is told that it was assigned these partitions and no others."""
+    told = [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
+    seen = Seen(kind_of="event", event="partitions_assigned", client=client, after=after, where={"partitions": told})
+    return Await(until=seen, within_ms=REACT_MS, go_on=go_on)
+
+
+def consumed(client: str, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
+    """Wait until the application of `client` was given records."""
+    return event(client, "records_consumed", after=after, count=count, within_ms=within_ms, go_on=go_on)
+
+
+def mark(name: str) -> Mark:
+    return Mark(name=name)
+
+
+def passing(ms: int) -> Pass:
+    return Pass(ms=ms)
+
+
+def paused(member: str, topics: Mapping[str, int]) -> list[Step]:
+    """Stop polling, and leave records for a member that goes on all the same: its shim lied."""
+    return [pause(member), *(append(topic, partitions, _LEFT) for topic, partitions in topics.items())]
+
+
+def append(topic: str, partitions: int, records: int) -> Append:
+    """Append so many records to each of the topic's partitions."""
+    return Append(topic=topic, partitions=partitions, records=records)
+
+
+def grow(topic: str, partitions: int) -> Grow:
+    return Grow(topic=topic, partitions=partitions)
+
+
+def impairs(name: str, *toxics: Toxic, members: Iterable[str] = (), nodes: Iterable[int] = ()) -> Impair:
+    """Let toxics act between these members and nodes, all where none is named, until it is mended."""
+    return Impair(name=name, toxics=toxics, members=tuple(members), nodes=tuple(nodes))
+
+
+def breaks(name: str, how: str, *, node: int | None = None) -> BreakBroker:
+    """Pause, kill or slow down (`slow-disk`) a broker, the group's coordinator where none is named, until it is mended."""
+    return BreakBroker(name=name, how=how, node=node)
+
+
+def mend(name: str) -> Mend:
+    return Mend(name=name)
+
+
+def command(member: str, name: str, *, wait: bool = True, within_ms: int = 10_000, **fields: Any) -> Command:
+    return Command(member=member, command=name, fields=fields, wait=wait, within_ms=within_ms)
+
+
+def commit(member: str, *offsets: tuple[str, int, int], mode: str = "sync", wait: bool = True, within_ms: int = 11_000) -> Command:
+    """Commit `offsets` (topic, partition, offset), or the current positions."""
+    fields: dict[str, Any] = {"mode": mode}
+    if offsets:
+        fields["offsets"] = [list(each) for each in offsets]
+    return command(member, "commit", wait=wait, within_ms=within_ms, **fields)
+
+
+def pause(member: str) -> Command:
+    """Stop calling poll."""
+    return command(member, "pause")
+
+
+def resume(member: str) -> Command:
+    return command(member, "resume")
+
+
+def close(member: str, *, wait: bool = True, **fields: Any) -> Command:
+    return command(member, "close", wait=wait, **fields)
+
+
+def kill(member: str) -> Kill:
+    return Kill(member=member)
+
+
+def freeze(member: str) -> Freeze:
+    return Freeze(member=member)
+
+
+def thaw(member: str) -> Thaw:
+    return Thaw(member=member)

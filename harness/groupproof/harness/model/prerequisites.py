@@ -1,0 +1,68 @@
+"""What a case needs of the broker, without which it is UNIMPLEMENTED: of its ApiVersions for a coordinator's, of its release for a client's. Pure.
+
+A need is an API's name (`OffsetDelete`: any version), with a version that must be spoken (`JoinGroup=0`), or with the least that the newest
+must be (`JoinGroup>=5`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from groupproof.harness.model.case import Case, plan_of, script_of
+from groupproof.harness.model.script import Ask
+from groupproof.protocol.rules.classic.releases import RELEASES
+from groupproof.protocol.vocabulary import Api, api_named
+
+__all__ = ["CORE_APIS", "is_core", "needs_of", "read_need", "unheard_of"]
+
+CORE_APIS = frozenset(
+    {
+        Api.JOIN_GROUP,
+        Api.SYNC_GROUP,
+        Api.HEARTBEAT,
+        Api.LEAVE_GROUP,
+        Api.OFFSET_COMMIT,
+        Api.OFFSET_FETCH,
+        Api.FIND_COORDINATOR,
+        Api.API_VERSIONS,
+        Api.METADATA,
+    }
+)
+"""What every coordinator of the classic protocol speaks, in some version; a case that needs no more can be on its level's required list."""
+
+_NEED = re.compile(r"(?P<api>\w+)(?:(?P<how>>=|=)(?P<version>\d+))?")
+
+
+def needs_of(case: Case) -> frozenset[str]:
+    """Return what the case names, and what its script asks for: each version that a step insists on, and each API."""
+    asks = [step for step in script_of(case).steps if isinstance(step, Ask)]
+    exact = {f"{step.api.title}={step.version}" for step in asks if step.version is not None}
+    return case.needs | exact | {step.api.title for step in asks}
+
+
+def is_core(case: Case) -> bool:
+    """Tell whether a coordinator of the classic protocol must be able to take the case, whatever its age."""
+    return all(not need.group("how") and api_named(need.group("api")) in CORE_APIS for need in map(read_need, needs_of(case)))
+
+
+def read_need(need: str) -> re.Match[str]:
+    """Return the need's parts, `api`, `how` and `version`; raise `ValueError` for what is none."""
+    found = _NEED.fullmatch(need)
+    if found is None:
+        raise ValueError(f"{need!r} is no need: write JoinGroup, JoinGroup=5 or JoinGroup>=5")
+    return found
+
+
+_STATIC_SINCE: Final = (2, 3)
+_SIZE_LIMIT_SINCE: Final = (2, 2)
+
+
+def unheard_of(case: Case, profile: str) -> str:
+    """Return what a client case is about that the brokers of a profile do not know; empty where they know all of it, and for a profile that is no release."""
+    release = RELEASES.get(profile, _STATIC_SINCE)
+    if "static" in case.needs and release < _STATIC_SINCE:
+        return f"{profile} has no static members (KIP-345 came with 2.3)."
+    if "group.max.size" in plan_of(case).coordinator and release < _SIZE_LIMIT_SINCE:
+        return f"{profile} has no group.max.size (KIP-389 came with 2.2)."
+    return ""

@@ -1,0 +1,117 @@
+"""What a script leaves open until it runs: the real names of its groups and topics, and what each member was last given. Pure."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.harness.model.script import Assigned, Group, Ref, Subscribed, Topic
+from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
+
+__all__ = ["GROUP_PREFIX", "Memory", "Names", "topic_named", "topics_of"]
+
+GROUP_PREFIX = "groupproof-"
+
+_SLUG_CHARS_MAX = 60
+_UNFIT = re.compile(r"[^a-z0-9]+")
+
+
+def topic_named(partitions: int, prefix: str = GROUP_PREFIX) -> str:
+    """Return the topic of so many partitions that all cases share."""
+    return f"{prefix}t{partitions}"
+
+
+def topics_of(topics: Mapping[str, int], prefix: str = GROUP_PREFIX) -> dict[str, int]:
+    """Return the shared topics, with their partitions, that a script with `topics` needs."""
+    return {topic_named(partitions, prefix): partitions for partitions in topics.values()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The real names in one run of one case: groups are its own (`key` tells runs apart), topics are shared and were there before.
+
+    A topic that the script does not declare keeps its name: there is none so called.
+    """
+
+    case: str
+    key: str
+    topics: Mapping[str, int]
+    prefix: str = GROUP_PREFIX
+
+    def group(self, name: str) -> str:
+        slug = _UNFIT.sub("-", self.case.lower()).strip("-")[:_SLUG_CHARS_MAX]
+        return f"{self.prefix}{slug}-{self.key}-{name}"
+
+    def producer_id(self, member: str) -> int:
+        """Return the id of a member's producer: likely nobody else's in a cluster's life."""
+        return zlib.crc32(self.group(member).encode())
+
+    def topic(self, name: str) -> str:
+        return topic_named(self.topics[name], self.prefix) if name in self.topics else name
+
+    def partitions(self, partitions: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+        return tuple((self.topic(topic), index) for topic, index in partitions)
+
+
+@dataclass(slots=True)
+class _Given:
+    """What one member was last given by an answer to JoinGroup."""
+
+    member_id: str = ""
+    generation: int = -1
+    leader: str = ""
+    protocol_name: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Memory:
+    """What the members of one run were given, and with it the values that a script's markers stand for."""
+
+    names: Names
+    _members: dict[str, _Given] = field(default_factory=dict)
+
+    def joined(self, member: str, body: Mapping[str, Any]) -> None:
+        """Take an answer to JoinGroup in: an id whenever there is one, the rest where there is a generation."""
+        given = self._members.setdefault(member, _Given())
+        given.member_id = body.get("member_id") or given.member_id
+        if body.get("generation_id", -1) >= 0:
+            given.generation = body["generation_id"]
+            given.leader = body.get("leader", "")
+            given.protocol_name = body.get("protocol_name")
+
+    def resolved(self, value: Any) -> Any:
+        """Return `value` with each marker in it replaced by what it stands for now."""
+        if isinstance(value, Mapping):
+            return {name: self.resolved(each) for name, each in value.items()}
+        if isinstance(value, tuple | list):
+            return tuple(self.resolved(each) for each in value)
+        return self._marked(value)
+
+    def _marked(self, value: Any) -> Any:
+        if isinstance(value, Ref):
+            return self._ref(value)
+        if isinstance(value, Group):
+            return self.names.group(value.name)
+        if isinstance(value, Topic):
+            return self.names.topic(value.name)
+        if isinstance(value, Subscribed):
+            return self._subscription(value)
+        return self._assignment(value) if isinstance(value, Assigned) else value
+
+    def _ref(self, ref: Ref) -> Any:
+        if ref.what == "producer_id":
+            return self.names.producer_id(ref.member)
+        given = getattr(self._members.get(ref.member, _Given()), ref.what)
+        return given + ref.plus if ref.what == "generation" else given
+
+    def _subscription(self, told: Subscribed) -> bytes:
+        topics = tuple(self.names.topic(each) for each in told.topics)
+        owned = self.names.partitions(told.owned)
+        return encode_subscription(Subscription(topics=topics, owned=owned, user_data=told.user_data or None, version=told.version))
+
+    def _assignment(self, told: Assigned) -> bytes:
+        partitions = self.names.partitions(told.partitions)
+        return encode_assignment(Assignment(partitions=partitions, user_data=told.user_data or None, version=told.version))

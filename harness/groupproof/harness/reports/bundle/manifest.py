@@ -1,0 +1,130 @@
+"""What a certificate says of itself: by which kit, of whom, which cases, what each file's SHA-256 is, and how to have the run again. Pure.
+
+Whatever in it follows from the kit and the rest of the certificate is recomputed by `verifying`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Any, Final
+
+from packaging.requirements import Requirement
+
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.judging.summary.grade import required_of
+from groupproof.harness.judging.summary.run_summary import RunSummary
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.schedule_json import course_to_json
+
+__all__ = ["SCHEMA", "Given", "cases_sha256", "libraries", "manifest_of", "reproduction"]
+
+SCHEMA: Final = "groupproof.bundle/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the user chose, and what came of it: patterns of `--only` and `--skip`, other options as given, why the run ended early."""
+
+    only: Sequence[str] = ()
+    skip: Sequence[str] = ()
+    others: Sequence[str] = ()
+    gave_up: str | None = None
+
+
+def manifest_of(run: RunSummary, given: Given, *, expectations: Sequence[str], files: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+    """Return the manifest of a run; `expectations` are the names of such files, `files` has the SHA-256 and the size in bytes of each file."""
+    side, level = run.subject.side, run.run.level
+    spec = run.subject.spec
+    value: dict[str, Any] = {
+        "schema": SCHEMA,
+        "kit": {"version": run.suite.version, "catalogue_sha256": run.suite.catalogue_sha256, "cases_sha256": cases_sha256(side)},
+        "made_with": {"python": platform.python_version(), "libraries": libraries()},
+        "subject": {
+            "side": side,
+            "name": run.subject.name,
+            "version": run.subject.version,
+            "language": run.subject.language,
+            "spec": spec if isinstance(spec, str) else list(spec),
+        },
+        "run": {
+            "profile": run.suite.profile,
+            "seed": run.run.seed,
+            "level": level,
+            "fail_on": sorted(run.run.fail_on),
+            "clock": run.run.clock,
+            "interrupted": run.run.interrupted,
+            "gave_up": given.gave_up,
+        },
+        "selection": {"only": list(given.only), "skip": list(given.skip), "others": list(given.others)},
+        "required": [case.id for case in required_of(cases_of(side), level)],
+        "selected": [case.id for case in run.selected],
+        "unreached": [case.id for case in run.unreached],
+        "troubles": {each.case.id: {"exit_code": each.trouble.exit_code, "said": str(each.trouble)} for each in run.results if each.trouble},
+        "grade": run.grade,
+        "expectations": list(expectations),
+        "files": {name: {"sha256": sha256, "bytes": size} for name, (sha256, size) in sorted(files.items())},
+    }
+    return {**value, "reproduce": reproduction(value)}
+
+
+def reproduction(manifest: Mapping[str, Any]) -> str:
+    """Return the command line that has the run again, with the release and the seed named, where the certificate is unpacked."""
+    subject, run, selection = manifest["subject"], manifest["run"], manifest["selection"]
+    words = ["groupproof", "certify", subject["side"]]
+    program = subject["spec"] if isinstance(subject["spec"], list) else []
+    words += [] if program else [_named(subject)]
+    words += ["--profile", run["profile"], "--seed", str(run["seed"]), *(["--level", run["level"]] if run["level"] != "info" else [])]
+    words += [word for name in ("only", "skip") for pattern in selection[name] for word in (f"--{name}", pattern)]
+    words += [*selection["others"]]
+    words += [word for name in manifest["expectations"] for word in ("--expect", name)]
+    words += ["--fail-on", ",".join(run["fail_on"])] if run["fail_on"] else []
+    return shlex.join([*words, *(["--", *program] if program else [])])
+
+
+def _named(subject: Mapping[str, Any]) -> str:
+    """Return the subject's registered name with its release, or its address."""
+    spec, name = subject["spec"], subject["name"]
+    is_bare = spec == name and subject["version"] and name != "groupproof"
+    return f"{spec}@{subject['version']}" if is_bare else str(spec)
+
+
+@cache
+def cases_sha256(side: str) -> str:
+    """Return a digest of every case of a side: its course, its level, what it needs, whether it is required."""
+    digest = hashlib.sha256()
+    for case in cases_of(side):
+        digest.update(json.dumps(_told(case), sort_keys=True, ensure_ascii=False).encode())
+    return digest.hexdigest()
+
+
+def _told(case: Case) -> list[Any]:
+    marks = [case.isolated, case.preview, case.required]
+    return [case.id, case.title, list(case.requirements), case.level.value, sorted(case.needs), marks, course_to_json(case.plan)]
+
+
+def libraries() -> dict[str, str]:
+    """Return the releases of the libraries that the kit itself stands on; those that are not installed as packages are left out."""
+    return dict(sorted((name, found) for name in _required() if (found := _release(name)) is not None))
+
+
+def _required() -> Iterable[str]:
+    try:
+        lines = requires("groupproof") or ()
+    except PackageNotFoundError:
+        return ()
+    needed = (Requirement(line) for line in lines)
+    return [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+
+
+def _release(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,121 @@
+"""A certificate read file by file, each hashed and each case told again as it comes, so that a whole run never stands in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, BinaryIO, Final
+
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.model.report_paths import CASES, case_place
+from groupproof.harness.model.version import release
+from groupproof.harness.reports.bundle.archive import Damaged, NotACertificate, unpack
+from groupproof.harness.reports.bundle.bundle_files import EXPECTATIONS, MANIFEST, REPORT, SIGNATURE
+from groupproof.harness.reports.bundle.manifest import SCHEMA
+from groupproof.harness.reports.bundle.recomputed_case import Marks, Retold, read_json, retell
+from groupproof.protocol.schemas import SchemaError, validate
+
+__all__ = ["Contents", "read_bundle"]
+
+Say = Callable[[Case], None]
+
+_SHOWN_CHARS_MAX: Final = 40
+
+
+@dataclass(slots=True)
+class Contents:
+    """What a certificate holds: `hashes` has the SHA-256 and the size of every file but the manifest and its signature, `altered` what is wrong."""
+
+    told: bytes
+    manifest: Mapping[str, Any]
+    signature: bytes | None = None
+    report: Mapping[str, Any] | None = None
+    expectations: dict[str, bytes] = field(default_factory=dict)
+    retold: dict[str, Retold] = field(default_factory=dict)
+    hashes: dict[str, tuple[str, int]] = field(default_factory=dict)
+    altered: list[str] = field(default_factory=list)
+
+
+def read_bundle(source: BinaryIO, say: Say) -> Contents:
+    """Read and judge a certificate; `say` is told of each case before it is judged.
+
+    Raises `NotACertificate` for another kind of file, `WrongUsage` for one that another release of the kit has made; what is wrong with one of
+    this release is in `altered`. `Damaged` comes out where not even its manifest can be read.
+    """
+    files = unpack(source)
+    name, told = next(files, ("", b""))
+    if name != MANIFEST:
+        raise NotACertificate(f"it begins with {name[:_SHOWN_CHARS_MAX]!r} and not with {MANIFEST}" if name else "it is an empty archive")
+    contents = Contents(told, _manifest(told))
+    try:
+        _read(contents, files, say)
+    except Damaged as error:
+        contents.altered.append(str(error))
+    return contents
+
+
+def _manifest(told: bytes) -> Mapping[str, Any]:
+    try:
+        value = read_json(told)
+    except ValueError as error:
+        raise NotACertificate(f"its {MANIFEST} is no JSON: {error}") from error
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if schema != SCHEMA:
+        raise NotACertificate(f"its {MANIFEST} is of the form {str(schema)[:_SHOWN_CHARS_MAX]!r}; this groupproof ({release()}) reads {SCHEMA}")
+    try:
+        validate("bundle", value)
+    except (SchemaError, RecursionError) as error:
+        raise Damaged(f"{MANIFEST} is not as its schema says: {error}") from error
+    made_by = value["kit"]["version"]
+    if made_by != release():
+        raise WrongUsage(
+            f"it was made by groupproof {made_by[:_SHOWN_CHARS_MAX]}, whose cases and judges this one ({release()}) does not have; "
+            f"verify it by that release: pip install groupproof=={made_by[:_SHOWN_CHARS_MAX]}"
+        )
+    manifest: Mapping[str, Any] = value
+    return manifest
+
+
+def _read(contents: Contents, files: Iterator[tuple[str, bytes]], say: Say) -> None:
+    """Read what stands behind the manifest, a case's files together."""
+    run = contents.manifest["run"]
+    marks = Marks(seed=run["seed"], clock=run["clock"])
+    known = {case_place(case.id): case for case in cases_of(contents.manifest["subject"]["side"])}
+    for place, group in groupby(files, key=lambda each: _place(each[0])):
+        if place in known:
+            say(known[place])
+            mine = {name.removeprefix(f"{place}/"): contents_of for name, contents_of in _hashed(contents, group)}
+            contents.retold[known[place].id] = retell(known[place], place, mine, marks)
+        else:
+            for name, each in _hashed(contents, group):
+                _take(contents, name, each)
+
+
+def _place(name: str) -> str:
+    """Return the folder that a file lies in, of a case's files its case's."""
+    return name.rpartition("/")[0] if name.startswith(f"{CASES}/") else ""
+
+
+def _hashed(contents: Contents, files: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+    for name, each in files:
+        if name != SIGNATURE:
+            contents.hashes[name] = (hashlib.sha256(each).hexdigest(), len(each))
+        yield name, each
+
+
+def _take(contents: Contents, name: str, each: bytes) -> None:
+    if name == SIGNATURE:
+        contents.signature = each
+    elif name.startswith(f"{EXPECTATIONS}/"):
+        contents.expectations[name] = each
+    elif name == REPORT:
+        try:
+            value = read_json(each)
+            validate("report", value)
+            contents.report = value
+        except (ValueError, RecursionError) as error:
+            contents.altered.append(f"{REPORT} is no report: {error}")

@@ -1,0 +1,272 @@
+"""A certificate recomputed: every verdict from its raw traces, by the judges of a run; then known failures, counts and grade; and all that held against it.
+
+The report and the manifest are made anew by the functions that made them, and compared. What follows from nothing in the certificate are
+claims, and stay so: when and where the run took place, how long it took, and that the traces are those of the subject at all.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.judging.case_result import CaseResult, Play, unfinished
+from groupproof.harness.judging.summary.expectations import Expectations, Known, Observed, Settled, load, settle
+from groupproof.harness.judging.summary.grade import grade_of
+from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.judging.unsupported import lack_of, unimplemented
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, Trouble, WrongUsage
+from groupproof.harness.model.report_paths import PLAN, case_place, trace_name
+from groupproof.harness.model.selection import at_level
+from groupproof.harness.model.version import release
+from groupproof.harness.reports.bundle.archive import Damaged
+from groupproof.harness.reports.bundle.bundle_files import MANIFEST, REPORT
+from groupproof.harness.reports.bundle.differences import by_id, differences
+from groupproof.harness.reports.bundle.manifest import Given, manifest_of
+from groupproof.harness.reports.bundle.open_bundle import Contents, read_bundle
+from groupproof.harness.reports.bundle.recomputed_case import Retold
+from groupproof.harness.reports.bundle.signature import BadSignature, Signature, checked, is_there, signed_by
+from groupproof.harness.reports.bundle.witnesses import contradictions
+from groupproof.harness.reports.report_writer import schedule_of
+
+__all__ = ["Verification", "verify"]
+
+_TROUBLES: Mapping[int, type[Trouble]] = {3: WrongUsage, 4: BrokenEnvironment, 5: KitFailure}
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What became of a certificate: `altered` names what was changed, and is empty for one that holds.
+
+    `summary` is the run as it was recomputed; `signature` None where there is none, or where there was no ssh-keygen to check it (`is_signed`).
+    `left_out` are cases of the level that were not selected.
+    """
+
+    manifest: Mapping[str, Any] | None = None
+    altered: tuple[str, ...] = ()
+    summary: RunSummary | None = None
+    is_signed: bool = False
+    signature: Signature | None = None
+    left_out: tuple[str, ...] = ()
+    traces: int = 0
+
+
+def verify(bundle: Path, *, signers: Path | None = None, say: Callable[[Case], None] = lambda _: None) -> Verification:
+    """Recompute the certificate; with `signers`, insist that somebody of that file has signed it.
+
+    Raises `WrongUsage` for what is no certificate, or one of another release, and `BrokenEnvironment` where it can't be read.
+    """
+    try:
+        with bundle.open("rb") as source:
+            contents = read_bundle(source, say)
+    except Damaged as error:
+        return Verification(altered=(str(error),))
+    except WrongUsage as error:
+        raise type(error)(f"{bundle} can't be verified: {error}") from error
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise WrongUsage(f"can't read the certificate {bundle}: {error.strerror}") from error
+    except OSError as error:
+        raise BrokenEnvironment(f"can't read the certificate {bundle}: {error.strerror}") from error
+    altered, signature = _signed(contents, signers)
+    recomputed = _Recomputed(contents)
+    return Verification(
+        manifest=contents.manifest,
+        altered=(*altered, *contents.altered, *recomputed.alterations()),
+        summary=recomputed.summary,
+        is_signed=contents.signature is not None,
+        signature=signature,
+        left_out=_left_out(contents.manifest),
+        traces=sum(each.traces for each in contents.retold.values()),
+    )
+
+
+def _signed(contents: Contents, signers: Path | None) -> tuple[list[str], Signature | None]:
+    """Return what is wrong with the signature, and whose it is."""
+    if contents.signature is None:
+        return (["it is not signed, and a signature is asked for"] if signers is not None else []), None
+    if signers is None and not is_there():
+        return [], None
+    try:
+        signature = contents.signature
+        return [], signed_by(contents.told, signature) if signers is None else checked(contents.told, signature, signers)
+    except BadSignature as error:
+        return [str(error)], None
+
+
+def _left_out(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    selected = set(manifest["selected"])
+    return tuple(case.id for case in at_level(cases_of(manifest["subject"]["side"]), manifest["run"]["level"]) if case.id not in selected)
+
+
+class _Recomputed:
+    """The run that a certificate's traces and catalogue come to, beside what it says."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self._manifest = contents.manifest
+        self._catalogue = {case.id: case for case in cases_of(contents.manifest["subject"]["side"])}
+        self._unknown: list[str] = []
+        self.summary = None if contents.report is None else self._summary(contents.report)
+
+    def alterations(self) -> Iterator[str]:
+        """Yield each thing that is not as it comes to, in a line."""
+        contents, summary = self._contents, self.summary
+        yield from self._of_files()
+        for retold in contents.retold.values():
+            yield from retold.altered
+        yield from self._unknown
+        if contents.report is None or summary is None:
+            if not any(REPORT in each for each in contents.altered):
+                yield f"{REPORT} is missing"
+            return
+        yield from self._of_selection(contents.report, summary)
+        yield from (f"{REPORT}: {each}" for each in differences(by_id(contents.report), by_id(summary.to_json())))
+        yield from contradictions(contents.manifest, contents.report, contents.retold)
+        yield from self._of_schedules(summary)
+        yield from (f"{MANIFEST}: {each}" for each in differences(self._manifest, self._due_manifest(summary)))
+
+    def _of_selection(self, report: Mapping[str, Any], summary: RunSummary) -> Iterator[str]:
+        """Yield what is wrong with which cases are there: a run that came to its end has a result for each that was selected, and for no other."""
+        told = [case["id"] for case in report["cases"]]
+        yield from (f"{REPORT} tells of {id} twice" for id in sorted({id for id in told if told.count(id) > 1}))
+        selected = set(self._manifest["selected"])
+        yield from (f"{REPORT} tells of {result.case.id}, which was not selected" for result in summary.results if result.case.id not in selected)
+        run = self._manifest["run"]
+        if summary.unreached and not run["interrupted"] and run["gave_up"] is None:
+            yield from (f"{REPORT} lacks {case.id}, which was selected, and the run came to its end" for case in summary.unreached)
+
+    # Files
+
+    def _of_files(self) -> Iterator[str]:
+        """Yield the files that are not as the manifest says, and those that nothing rests on."""
+        said, found = self._manifest["files"], self._contents.hashes
+        yield from (f"{name} is missing" for name in said if name not in found)
+        yield from (f"{name} was added: the manifest does not name it" for name in found if name not in said)
+        for name in (name for name in said if name in found):
+            sha256, size = found[name]
+            if sha256 != said[name]["sha256"]:
+                yield f"{name} was changed: its SHA-256 is {sha256}, that of what was packed {said[name]['sha256']}"
+            elif size != said[name]["bytes"]:
+                yield f"{name} has {size} bytes, and not {said[name]['bytes']}"
+        if self.summary is not None:
+            yield from (f"{name} belongs to no case of the report" for name in found if name not in self._due_files(self.summary))
+
+    def _due_files(self, summary: RunSummary) -> set[str]:
+        files = {REPORT, *self._manifest["expectations"]}
+        for result in summary.results:
+            names = [PLAN, *(trace_name(number) for number in range(len(result.plays)))]
+            files |= {f"{case_place(result.case.id)}/{name}" for name in names}
+        return files
+
+    def _of_schedules(self, summary: RunSummary) -> Iterator[str]:
+        for each in summary.cases:
+            retold, place = self._contents.retold.get(each.case.id), case_place(each.case.id)
+            if retold is None or retold.schedule is None:
+                yield f"{place}/{PLAN} is missing"
+            else:
+                yield from (f"{place}/{PLAN}: {line}" for line in differences(retold.schedule, schedule_of(summary, each)))
+
+    def _due_manifest(self, summary: RunSummary) -> dict[str, Any]:
+        """Return the manifest that a run would have that came to the same; who made it, and with what, can't be known."""
+        manifest, selection = self._manifest, self._manifest["selection"]
+        given = Given(**selection, gave_up=manifest["run"]["gave_up"])
+        due = manifest_of(summary, given, expectations=sorted(self._contents.expectations, key=manifest["expectations"].index), files={})
+        return {**due, "made_with": manifest["made_with"], "files": manifest["files"]}
+
+    # The run
+
+    def _summary(self, report: Mapping[str, Any]) -> RunSummary:
+        manifest = self._manifest
+        run, subject = manifest["run"], manifest["subject"]
+        results = list(self._results(report))
+        selected = [self._catalogue[id] for id in manifest["selected"] if id in self._catalogue]
+        summary = RunSummary(
+            suite=SuiteInfo(version=release(), profile=run["profile"]),
+            subject=SubjectInfo(**subject, capabilities=report["subject"]["capabilities"]),
+            run=_run_info(report["run"], run),
+            results=results,
+            grade="NO_VERDICT",
+            selected=selected,
+            settled=self._settled(results, report, subject["version"] or ""),
+        )
+        return replace(summary, grade=grade_of(summary.counted, list(self._catalogue.values()), run["level"]))
+
+    def _results(self, report: Mapping[str, Any]) -> Iterator[CaseResult]:
+        for said in by_id(report)["cases"].items():
+            id, told = said
+            result = self._result(id, report["subject"]["capabilities"])
+            if result is not None:
+                result.duration_s = told["duration_s"]
+                yield result
+
+    def _result(self, id: str, capabilities: Sequence[str]) -> CaseResult | None:
+        """Return the result that the files give; None, with the reason taken down, where they give none."""
+        case, retold = self._catalogue.get(id), self._contents.retold.get(id)
+        if case is None:
+            self._unknown.append(f"{REPORT} tells of {id[:80]!r}, a case that groupproof {release()} does not have")
+            return None
+        trouble = self._manifest["troubles"].get(id)
+        if trouble is not None:
+            return unfinished(case, _plays(retold), _TROUBLES[trouble["exit_code"]](trouble["said"]))
+        if retold is not None and retold.ruling is not None:
+            return CaseResult(case=case, ruling=retold.ruling, plays=_plays(retold))
+        lack = lack_of(case, capabilities, self._manifest["run"]["profile"]) if case.side == "client" else ""
+        if lack:
+            return unimplemented(case, lack)
+        if retold is None or not retold.traces:
+            self._unknown.append(f"{case_place(id)} has no trace, and so there is no verdict on {id}")
+        return None
+
+    def _settled(self, results: Sequence[CaseResult], report: Mapping[str, Any], version: str) -> Settled:
+        known = self._expectations().about(version, self._manifest["run"]["profile"])
+        observed = [Observed(case=each.case.id, verdict=each.ruling.verdict, fingerprint=each.ruling.fingerprint) for each in results]
+        return settle(known, observed, _day(report["run"]))
+
+    def _expectations(self) -> Expectations:
+        """Return the known failures of the files in the certificate; what is none is taken down."""
+        known: list[Known] = []
+        with tempfile.TemporaryDirectory(prefix="groupproof-") as folder:
+            for name in self._manifest["expectations"]:
+                if name not in self._contents.expectations:
+                    continue  # it is missing, which is told of every file
+                file = Path(folder) / Path(name).name
+                file.write_bytes(self._contents.expectations[name])
+                try:
+                    known += load(file).known
+                except (WrongUsage, ValueError) as error:
+                    self._unknown.append(f"{name} holds no known failures: {error}")
+        return Expectations(known=tuple(known))
+
+
+def _plays(retold: Retold | None) -> list[Play]:
+    return [] if retold is None else [Play(trace=[], stderr={}, duration_s=0.0) for _ in range(retold.traces)]
+
+
+def _day(run: Mapping[str, Any]) -> date:
+    """Return the day on which the run ended and known failures were settled, in UTC."""
+    with suppress(ValueError, OverflowError):
+        return (datetime.fromisoformat(run["started"]) + timedelta(seconds=run["duration_s"])).date()
+    return date.max
+
+
+def _run_info(said: Mapping[str, Any], run: Mapping[str, Any]) -> RunInfo:
+    return RunInfo(
+        seed=run["seed"],
+        started=said["started"],
+        duration_s=said["duration_s"],
+        jobs=said["jobs"],
+        command=said["command"],
+        environment=said["environment"],
+        faults=said["faults"],
+        clock=run["clock"],
+        level=run["level"],
+        fail_on=frozenset(run["fail_on"]),
+        interrupted=run["interrupted"],
+    )

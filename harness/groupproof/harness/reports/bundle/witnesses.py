@@ -1,0 +1,92 @@
+"""What the traces of a run tell of the run as a whole, held against what its report says: who the subject was, and what it can do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from groupproof.harness.model.common_versions import unspoken
+from groupproof.harness.model.prerequisites import needs_of
+from groupproof.harness.model.report_paths import case_place
+from groupproof.harness.reports.bundle.recomputed_case import Facts, Retold
+from groupproof.protocol.vocabulary import Api, api_named
+
+__all__ = ["contradictions"]
+
+
+def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retold: Mapping[str, Retold]) -> Iterator[str]:
+    """Yield what a trace says otherwise, once each, with the first case that shows it."""
+    facts = [(id, fact) for id, each in sorted(retold.items()) for fact in each.facts]
+    yield from _twice(facts)
+    of_side = _of_client if manifest["subject"]["side"] == "client" else _of_coordinator
+    found = ((said, case_place(id)) for id, fact in facts for said in of_side(manifest, report, fact))
+    first: dict[str, str] = {}
+    for said, place in found:
+        first.setdefault(said, place)
+    yield from (f"report.json: {said}, by the traces in {place}" for said, place in first.items())
+    yield from _spoken(retold)
+
+
+def _twice(facts: Iterable[tuple[str, Facts]]) -> Iterator[str]:
+    """Yield the runs that stand for two: each run of each case has a name of its own."""
+    where: dict[str, str] = {}
+    for id, fact in facts:
+        if fact.run in where:
+            yield f"{case_place(id)} has the run {fact.run} for a trace, which {case_place(where[fact.run])} has as well"
+        where[fact.run] = id
+
+
+def _of_client(manifest: Mapping[str, Any], report: Mapping[str, Any], fact: Facts) -> Iterator[str]:
+    subject = report["subject"]
+    for hello in fact.hellos:
+        if isinstance(manifest["subject"]["spec"], list):
+            yield from _other("subject.name", subject["name"], hello["client"])
+        for name in ("version", "language"):
+            yield from _other(f"subject.{name}", subject[name], hello[name])
+        yield from _other("subject.capabilities", sorted(subject["capabilities"]), hello["capabilities"])
+
+
+def _of_coordinator(manifest: Mapping[str, Any], report: Mapping[str, Any], fact: Facts) -> Iterator[str]:
+    ground = fact.ground
+    if ground is None:
+        return
+    yield from _other("suite.profile", report["suite"]["profile"], ground["profile"])
+    for name in ("name", "version"):
+        yield from _other(f"subject.{name}", report["subject"][name], ground["subject"][name])
+    ranges = sorted((api_named(name), versions) for name, versions in ground["versions"].items())
+    yield from _other("subject.capabilities", report["subject"]["capabilities"], [f"{api.title} {low}-{high}" for api, (low, high) in ranges])
+
+
+def _other(name: str, said: Any, shown: Any) -> Iterator[str]:
+    if said != shown:
+        yield f"{name} is {_words(said)}, and {_words(shown)}"
+
+
+def _words(value: Any) -> str:
+    return f"{len(value)} of them: {', '.join(map(str, value))}" if isinstance(value, list | tuple) else repr(value)
+
+
+def _spoken(retold: Mapping[str, Retold]) -> Iterator[str]:
+    """Yield the cases that are said to ask more of a broker's versions than there is, where other traces show that it is there."""
+    grounds = [fact.ground for each in retold.values() for fact in each.facts if fact.ground is not None]
+    if not grounds:
+        return
+    ranges, readable = _ranges(grounds[0])
+    for id, each in sorted(retold.items()):
+        if any(fact.is_unspoken for fact in each.facts) and not unspoken(needs_of(each.case), ranges, readable):
+            yield f"{case_place(id)} is said to need versions that the broker does not speak, which by other traces it does"
+
+
+_Ranges = dict[Api, tuple[int, int]]
+
+
+def _ranges(ground: Mapping[str, Any]) -> tuple[_Ranges, _Ranges]:
+    """Return what a broker offered, and what of that it could be spoken to by."""
+    offered = {api_named(name): _pair(versions) for name, versions in ground["versions"].items()}
+    broken = {api_named(name): min(map(int, versions)) - 1 for name, versions in ground.get("unreadable", {}).items()}
+    return offered, {api: (low, min(high, broken.get(api, high))) for api, (low, high) in offered.items()}
+
+
+def _pair(versions: Sequence[int]) -> tuple[int, int]:
+    low, high = versions
+    return low, high

@@ -1,0 +1,47 @@
+"""Cases with one cause, told once with their number. What fails or is tolerated in the same way has the same fingerprint, and so has what came to no
+verdict for the same reason. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from groupproof.harness.judging.summary.run_summary import CaseReport
+from groupproof.harness.model.verdicts import Goodbye, Verdict
+
+__all__ = ["NAMED_MAX", "and_more", "cause_in", "cause_of", "folded"]
+
+NAMED_MAX = 8
+"""So many of the other cases are named in a line."""
+
+T = TypeVar("T")
+
+
+def folded(items: Iterable[T], cause: Callable[[T], Hashable]) -> list[list[T]]:
+    """Return the items, those of one cause together, in the order of the first of each."""
+    causes: dict[Hashable, list[T]] = {}
+    for each in items:
+        causes.setdefault(cause(each), []).append(each)
+    return list(causes.values())
+
+
+def cause_of(report: CaseReport) -> Hashable:
+    """Return what a case has in common with those that are told with it; a goodbye that is not clean is told by itself."""
+    ruling = report.result.ruling
+    goodbye = ruling.goodbye_reason if ruling.goodbye is Goodbye.UNCLEAN and report.verdict is Verdict.OK else ""
+    known = None if report.excuse is None else report.excuse.reason
+    return report.verdict, ruling.verdict, ruling.fingerprint or ruling.observed or report.case.id, known, goodbye, report.case.preview
+
+
+def cause_in(case: Mapping[str, Any]) -> Hashable:
+    """Return the same of a case in `report.json`."""
+    excused = case.get("excused") or {}
+    return case["verdict"], case["fingerprint"] or case["observed"] or case["id"], excused.get("reason"), case["preview"]
+
+
+def and_more(ids: Iterable[str]) -> str:
+    """Return "and 32 more: id, id, …" of the cases beside the first; empty of none."""
+    others = list(ids)
+    if not others:
+        return ""
+    return f"and {len(others)} more: {', '.join(others[:NAMED_MAX])}{', …' if len(others) > NAMED_MAX else ''}"

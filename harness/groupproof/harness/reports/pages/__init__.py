@@ -1,0 +1,1 @@
+"""The pages: one run, many runs over time, and subjects side by side."""

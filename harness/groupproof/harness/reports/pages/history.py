@@ -1,0 +1,179 @@
+"""`history.html`: many runs over time, out of their `report.json` alone: each subject's releases in their order, and when each case moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.reports.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS
+from groupproof.harness.reports.output_folder import check_folder, write_text
+from groupproof.harness.reports.pages.matrix import Cell, Column, Row, read_columns, rows_of
+from groupproof.harness.reports.pages.run_page import GRADE_COLOURS
+from groupproof.harness.reports.pages.template_engine import render
+from groupproof.harness.reports.pictures.palette import VERDICT_COLOURS
+
+__all__ = ["HISTORY", "Course", "Line", "Move", "Run", "Stack", "courses_of", "write_history"]
+
+HISTORY: Final = "history.html"
+
+_STACK_PX: Final = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """One verdict's part of a run's bar, in pixels from the top."""
+
+    verdict: Verdict
+    colour: str
+    count: int
+    top: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a subject, as a column."""
+
+    number: int
+    column: Column
+
+    @property
+    def release(self) -> str:
+        return str(self.column.report["subject"]["version"] or "")
+
+    @property
+    def day(self) -> str:
+        return str(self.column.report["run"]["started"])[:10]
+
+    @property
+    def grade(self) -> str:
+        return str(self.column.report["grade"])
+
+    @property
+    def profile(self) -> str:
+        return str(self.column.report["suite"]["profile"])
+
+    @property
+    def totals(self) -> dict[str, int]:
+        return dict(self.column.report["totals"])
+
+    def stacks(self, cases_max: int) -> Iterator[Stack]:
+        """Yield the parts of the run's bar, which is as high as the run has cases; what is grave stands on top."""
+        top = _STACK_PX * (1 - sum(self.totals.values()) / max(1, cases_max))
+        for verdict in reversed(Verdict):
+            if count := self.totals[verdict.value]:
+                height = _STACK_PX * count / max(1, cases_max)
+                yield Stack(verdict=verdict, colour=VERDICT_COLOURS[verdict], count=count, top=round(top, 2), height=round(height, 2))
+                top += height
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A case that is another in one run than in the last that had it; `before` is None where no earlier run had it, `now` where this has it no more."""
+
+    run: Run
+    before: Verdict | None
+    now: Verdict | None
+    observed: str
+
+    @property
+    def words(self) -> str:
+        if self.before is None:
+            return "new"
+        return f"{self.before.value} → {self.now.value if self.now is not None else 'gone'}"
+
+    @property
+    def colour(self) -> str:
+        return VERDICT_COLOURS[self.now] if self.now is not None else "broken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line(Row):
+    """One case through all runs."""
+
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """One subject: its runs, the oldest release first, and its cases."""
+
+    side: str
+    name: str
+    runs: tuple[Run, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def moved(self) -> list[Line]:
+        """Return the cases that changed, those that changed last first."""
+        return sorted((line for line in self.lines if line.moves), key=lambda line: -line.moves[-1].run.number)
+
+    @property
+    def cases_max(self) -> int:
+        return max(sum(run.totals.values()) for run in self.runs)
+
+    @property
+    def areas(self) -> list[tuple[str, list[Line]]]:
+        return [(area, list(lines)) for area, lines in groupby(self.lines, key=lambda line: line.area)]
+
+
+def write_history(dirs: Sequence[Path], output: Path) -> None:
+    """Write `history.html` into `output` from the reports in `dirs`; raise as `write_matrix` does."""
+    courses = courses_of(read_columns(dirs, output))
+    lines = [line for course in courses for line in course.lines]
+    text = render(
+        "history.html.j2",
+        courses=courses,
+        runs=sum(len(course.runs) for course in courses),
+        moved=sum(len(course.moved) for course in courses),
+        areas=list(dict.fromkeys(line.area for line in lines)),
+        sides=list(dict.fromkeys(course.side for course in courses)),
+        counts=[
+            (verdict, VERDICT_COLOURS[verdict], count) for verdict in VERDICTS if (count := sum(verdict.value in line.verdicts for line in lines))
+        ],
+        height=_STACK_PX,
+        colours=VERDICT_COLOURS,
+        grade_colours=GRADE_COLOURS,
+        meanings={"verdicts": VERDICTS, "goodbyes": GOODBYES, "levels": LEVELS, "grades": GRADES, "proofs": PROOFS, "truths": TRUTHS},
+    )
+    with check_folder(output):
+        write_text(output / HISTORY, text)
+
+
+def courses_of(columns: Sequence[Column]) -> list[Course]:
+    """Return each subject's course, in the order in which subjects are first named."""
+    subjects: dict[tuple[str, str], list[Column]] = {}
+    for column in columns:
+        subject = column.report["subject"]
+        subjects.setdefault((subject["side"], subject["name"]), []).append(column)
+    return [_course(side, name, sorted(found, key=_place)) for (side, name), found in subjects.items()]
+
+
+def _place(column: Column) -> tuple[bool, Version, str]:
+    """Return by what runs are ordered: by release, then by time; releases without a usual form come last, by time alone."""
+    started = str(column.report["run"]["started"])
+    try:
+        return False, Version(column.report["subject"]["version"] or ""), started
+    except InvalidVersion:
+        return True, Version("0"), started
+
+
+def _course(side: str, name: str, columns: Sequence[Column]) -> Course:
+    runs = tuple(Run(number=number, column=column) for number, column in enumerate(columns))
+    rows = rows_of(columns)
+    lines = tuple(Line(id=row.id, side=row.side, case=row.case, cells=row.cells, moves=tuple(_moves(row.cells, runs))) for row in rows)
+    return Course(side=side, name=name, runs=runs, lines=lines)
+
+
+def _moves(cells: Sequence[Cell | None], runs: Sequence[Run]) -> Iterator[Move]:
+    """Yield each run in which the case is another than in the one before; that it comes first with the first run tells nothing."""
+    for earlier, cell, run in zip(cells, cells[1:], runs[1:], strict=False):
+        before, now = (None if each is None else each.verdict for each in (earlier, cell))
+        if before is not now:
+            yield Move(run=run, before=before, now=now, observed="" if cell is None else str(cell.case["observed"]))

@@ -1,0 +1,1 @@
+"""Traces and figures as SVG."""

@@ -1,0 +1,39 @@
+"""A picture of a run: the group's states, each member's, the faults, and where a law was broken; quiet heartbeats and commits are left out."""
+
+from __future__ import annotations
+
+from groupproof.harness.reports.pictures.svg import time_label
+from groupproof.harness.reports.pictures.timeline import timeline_of
+from groupproof.harness.reports.pictures.timeline_svg import draw
+from groupproof.harness.simulation.settings import Outcome
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["picture_of"]
+
+_QUIET = frozenset({Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title, Api.OFFSET_FETCH.title})
+
+
+def picture_of(trace: Trace, outcome: Outcome) -> str:
+    """Return the run as SVG, a file that opens anywhere."""
+    simulation = outcome.simulation
+    title = f"Simulation of {simulation.members} members, seed {simulation.seed}, {simulation.profile}"
+    return draw(timeline_of(_worth_showing(trace))).alone(title=title, subtitle=_subtitle(outcome))
+
+
+def _worth_showing(trace: Trace) -> Trace:
+    refused = {seen.exchange_id for seen in trace if seen.kind == "response" and seen.error}
+    return [seen for seen in trace if not _is_quiet(seen) or seen.exchange_id in refused]
+
+
+def _is_quiet(seen: Observation) -> bool:
+    return seen.kind in ("request", "processed", "response") and seen.api in _QUIET
+
+
+def _subtitle(outcome: Outcome) -> str:
+    if outcome.violations:
+        (broken, *_) = outcome.violations
+        return f"{broken.requirement} broken at {time_label(broken.at_ms)}: {broken.what}"
+    assert outcome.converged_at_ms is not None, "without a violation the group has settled"
+    settled_ms = outcome.converged_at_ms - outcome.simulation.duration_ms
+    return f"no law broken; settled {time_label(settled_ms)} after everything was healed"

@@ -1,0 +1,1 @@
+"""Plans, scripts, frames and rebalances in words."""

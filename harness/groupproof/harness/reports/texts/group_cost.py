@@ -1,0 +1,55 @@
+"""What a scenario cost its group, for the page: why each rebalance began and what it took, and the meters. Pure.
+
+Cases that ask one question of a client show its frames; a scenario is a story, and this is how it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
+from groupproof.harness.judging.diagnosis.rebalances import Rebalance, name_of
+from groupproof.harness.judging.meters.all_meters import meters_of
+from groupproof.harness.judging.meters.table import html_table
+from groupproof.harness.reports.pictures.svg import time_label
+from groupproof.protocol.trace import Trace
+
+__all__ = ["STORIES", "Cost", "cost_of", "figures_of", "is_story"]
+
+STORIES: Final = "chaos"
+"""The area of the cases that are stories."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """A line for each rebalance, and the meters as a table."""
+
+    rebalances: tuple[str, ...]
+    meters: str
+
+
+def is_story(case: str) -> bool:
+    return case.partition("/")[0] == STORIES
+
+
+def figures_of(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
+    """Return the meters of a case's runs, by `run 1` and so on."""
+    return {f"run {number}": meters_of(trace).result() for number, trace in enumerate(traces, 1)}
+
+
+def cost_of(case: str, trace: Trace | None) -> Cost | None:
+    """Return the cost of a case's run; None for a case that is no story, or was not run."""
+    if trace is None or not is_story(case):
+        return None
+    told = tuple(" ".join(_words(each)) for each in rebalances_of(trace))
+    return Cost(rebalances=told, meters=html_table({"": meters_of(trace).result()}))
+
+
+def _words(now: Rebalance) -> Iterator[str]:
+    yield f"{time_label(now.started_ms)}, {now.cause}: {now.words}."
+    if now.join_ms is not None and not now.is_emptied:
+        yield f"Join {time_label(now.join_ms)}" + ("." if now.sync_ms is None else f", sync {time_label(now.sync_ms)}.")
+    for each in now.awaited_to_join:
+        yield f"Waited for {name_of(each.member)}: {each.why}." if each.member else f"Waited for {each.why}."

@@ -1,0 +1,133 @@
+"""Rebalances as text for people and as JSON for programs: cause, phases, who was waited for, the lines that show it, and what to do differently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from groupproof.harness.judging.diagnosis.causes import SORTED, Cause, Certainty
+from groupproof.harness.judging.diagnosis.rebalances import CONSUMER, DATALINK, Awaited, Rebalance, name_of
+from groupproof.harness.reports.pictures.svg import time_label
+from groupproof.harness.reports.texts.advice import advice_for
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["SCHEMA", "epoch_ms_of", "explanation_to_json", "tell", "tell_summary"]
+
+SCHEMA: Final = "groupproof.explanation/1"
+
+_ANSWERS: Final = {
+    ErrorCode.REBALANCE_IN_PROGRESS: "a rebalance is running",
+    ErrorCode.ILLEGAL_GENERATION: "the rebalance is over, and my generation is old",
+}
+"""What the application should understand by these errors (DIAG-29)."""
+
+_KNOWN: Final = {
+    Certainty.TOLD: "as the coordinator says",
+    Certainty.SEEN: "as the requests and log lines show",
+    Certainty.INFERRED: "inferred",
+}
+
+_NAMED: Final = {CONSUMER: (" of the consumer protocol", "epoch"), DATALINK: (" of DataLink's workers", "generation")}
+
+
+def epoch_ms_of(trace: Trace) -> int | None:
+    """Return when the trace's time began, where it tells."""
+    clocks = (seen.body.get("epoch_ms") for seen in trace if seen.kind == "event" and seen.body.get("name") == "clock")
+    return next((int(each) for each in clocks if each is not None), None)
+
+
+def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
+    """Yield the lines that explain one rebalance."""
+    to = "?" if now.generation is None else str(now.generation)
+    before = "none" if now.generation_before < 0 else str(now.generation_before)
+    where = f", broker {now.node}" if now.node is not None else ""
+    of, what = _NAMED.get(now.protocol, ("", "generation"))
+    yield f"group {now.group}{of}, rebalance {now.number}: {what} {before} → {to}, began at {_moment(now.started_ms, epoch_ms)}{where}"
+    kind = f", {now.kind.value}" if now.kind else ""
+    yield f"  cause    {now.cause} ({now.branch.value}{kind}), {_KNOWN[now.certainty]}"
+    said = f"; it said: {now.client_reason}" if now.client_reason else ""
+    yield f"           {now.words}{said}"
+    if now.also:
+        yield f"           or {', '.join(now.also)}: they would look the same here"
+    yield f"  phases   {_phases(now)}"
+    for waited in (*_shortened(now.awaited_to_join, "join"), *_shortened(now.awaited_to_sync, "sync" if now.protocol != CONSUMER else "reconcile")):
+        yield f"  waited   {waited}"
+    for code, count in sorted(now.answers.items()):
+        yield f"  answers  {ErrorCode(code).name} ({code}) ×{count}: {_ANSWERS[ErrorCode(code)]}"
+    for each in now.shown:
+        yield f"  shown by {f'{each.marks} ' if each.marks else ''}at {_moment(each.at_ms, epoch_ms)}: {each.text}"
+    for advice in advice_for(now):
+        yield f"  advice   {advice.id} {f'{advice.about}: ' if advice.about else ''}{advice.text}"
+
+
+def _moment(ms: float, epoch_ms: int | None) -> str:
+    if epoch_ms is None:
+        return f"{ms / 1000:.3f} s"
+    return datetime.fromtimestamp((epoch_ms + ms) / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def _phases(now: Rebalance) -> str:
+    if now.protocol == CONSUMER:
+        return _epochs(now)
+    if now.join_ms is None:
+        return f"join: {now.ended}"
+    if now.is_emptied:
+        return f"over at once: {now.ended}"
+    if now.sync_ms is None:
+        return f"join {time_label(now.join_ms)}, sync: {now.ended}"
+    return f"join {time_label(now.join_ms)}, sync {time_label(now.sync_ms)}; {time_label(now.join_ms + now.sync_ms)} in all"
+
+
+def _epochs(now: Rebalance) -> str:
+    """Say what is known of an epoch: nobody stops for it, each member comes to it when it has given up what it must."""
+    if now.is_emptied:
+        return f"over at once: {now.ended}"
+    assigned = "assignment not told" if now.join_ms is None else f"assigned after {time_label(now.join_ms)}"
+    if now.sync_ms is None:
+        return f"{assigned}; all members at the epoch: {now.ended}"
+    return f"{assigned}, all members at the epoch {time_label(now.sync_ms)} later"
+
+
+def _shortened(awaited: Sequence[Awaited], phase: str) -> list[str]:
+    return [
+        f"{time_label(each.ms)} to {phase} for {name_of(each.member)}: {each.why}" if each.member else f"{time_label(each.ms)}: {each.why}"
+        for each in awaited
+    ]
+
+
+_FREQUENT: Final = (Cause.POLL_INTERVAL, *(each for each in Cause if each is not Cause.POLL_INTERVAL))
+"""The most frequent cause in the field comes first (DIAG-30)."""
+
+
+def tell_summary(rebalances: Sequence[Rebalance]) -> Iterator[str]:
+    """Yield how often each cause was met and what it cost, the most frequent first."""
+    if not rebalances:
+        yield "no rebalance began in this trace"
+        return
+    groups = len({each.group for each in rebalances})
+    yield f"{len(rebalances)} rebalance{'s' if len(rebalances) != 1 else ''} in {groups} group{'s' if groups != 1 else ''}:"
+    for cause, mine in _by_cause(rebalances):
+        lasted = sum(each.lasted_ms or 0.0 for each in mine)
+        yield f"  {len(mine):5} × {cause.value:22} {time_label(lasted):>9} in all   {SORTED[cause].branch.value}"
+
+
+def _by_cause(rebalances: Sequence[Rebalance]) -> list[tuple[Cause, list[Rebalance]]]:
+    met: dict[Cause, list[Rebalance]] = {}
+    for each in rebalances:
+        met.setdefault(each.cause, []).append(each)
+    return sorted(met.items(), key=lambda one: (-len(one[1]), _FREQUENT.index(one[0])))
+
+
+def explanation_to_json(rebalances: Sequence[Rebalance], epoch_ms: int | None = None) -> dict[str, Any]:
+    """Return everything as one document; its times count from the trace's begin, which was `epoch_ms` after 1970."""
+    return {
+        "schema": SCHEMA,
+        "epoch_ms": epoch_ms,
+        "causes": {cause.value: len(mine) for cause, mine in _by_cause(rebalances)},
+        "rebalances": [
+            {**each.to_json(), "advice": [{"id": advice.id, "about": advice.about or None, "text": advice.text} for advice in advice_for(each)]}
+            for each in rebalances
+        ],
+    }

@@ -1,0 +1,86 @@
+"""Two canaries: this process's own loop, and a child process. Where they are late, the machine is, and no lateness is laid at the subject.
+
+The child only sleeps and tells when it woke late; it ends by itself when its parent does.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from subprocess import DEVNULL, PIPE
+
+import trio
+
+from groupproof.harness.subjects.shims.shim_process import lines_of
+
+__all__ = ["Canary"]
+
+PERIOD_S = 0.025
+# Smaller lags are told as well, so that whoever starts processes can hold back before the limit is reached.
+TOLD_MS = 30.0
+
+_CHILD = """
+import os, sys, time
+parent, period, told = os.getppid(), float(sys.argv[1]), float(sys.argv[2])
+while os.getppid() == parent:
+    slept = time.monotonic()
+    time.sleep(period)
+    lag = (time.monotonic() - slept - period) * 1000
+    if lag >= told:
+        print(round(lag, 1), flush=True)
+"""
+
+OnLag = Callable[[str, float], None]
+
+
+class Canary:
+    """Tells its listeners each lag above `TOLD_MS` with its source, loop or child.
+
+    `worst_ms` is the longest so far, `last_at` when the newest was told, on trio's clock.
+    """
+
+    def __init__(self) -> None:
+        self.worst_ms = 0.0
+        self.last_at = -math.inf
+        self._listeners: list[OnLag] = []
+
+    def listen(self, listener: OnLag) -> Callable[[], None]:
+        """Call `listener` with each lag; return the function that ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def tell(self, source: str, lag_ms: float) -> None:
+        self.worst_ms = max(self.worst_ms, lag_ms)
+        self.last_at = trio.current_time()
+        for listener in tuple(self._listeners):
+            listener(source, lag_ms)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch_loop)
+            nursery.start_soon(self._watch_child)
+
+    async def _watch_loop(self) -> None:
+        while True:
+            slept = trio.current_time()
+            await trio.sleep(PERIOD_S)
+            lag_ms = (trio.current_time() - slept - PERIOD_S) * 1000
+            if lag_ms >= TOLD_MS:
+                self.tell("loop", lag_ms)
+
+    async def _watch_child(self) -> None:
+        argv = [sys.executable, "-I", "-S", "-c", _CHILD, str(PERIOD_S), str(TOLD_MS)]
+        child = await trio.lowlevel.open_process(argv, stdout=PIPE, stderr=DEVNULL, stdin=DEVNULL)
+        assert child.stdout is not None
+        try:
+            async for line in lines_of(child.stdout):
+                self.tell("child", float(line))
+        finally:
+            with suppress(ProcessLookupError):
+                child.kill()
+            with trio.CancelScope(shield=True):
+                await child.wait()
+                await child.stdout.aclose()

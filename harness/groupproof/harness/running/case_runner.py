@@ -1,0 +1,159 @@
+"""Runs cases side by side and rules on each; repetition, blame and interruption are settled here.
+
+A case of which a process shared with others died is run again with processes of its own, for the death may not be its doing; so is one that was
+late while the kit itself was. Absence and lateness are looked for again, in parallel and under the same schedule. Nothing is retried until it is green.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from enum import Enum
+from typing import Protocol
+
+import trio
+
+from groupproof.harness.judging.case_result import CaseResult, Play, unfinished
+from groupproof.harness.judging.ruling import RUNS, Judgement, rule_on
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_length import length_ms
+from groupproof.harness.model.errors import Trouble
+from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.running.pace import Pace
+from groupproof.protocol.trace import Trace
+
+__all__ = ["BLURRED_MAX", "Progress", "Runner", "Staged"]
+
+
+BLURRED_MAX = 2
+"""How often a run that says nothing about the subject is had again."""
+
+
+class Progress(Enum):
+    """What is told of a case while the run goes on."""
+
+    STARTED = "started"
+    REPEATED = "repeated"
+    DONE = "done"
+
+
+Say = Callable[[Progress, Case, CaseResult | None], None]
+
+
+class Staged(Protocol):
+    """Runs a case once, and judges what that leaves behind."""
+
+    @property
+    def is_virtual(self) -> bool: ...
+
+    @property
+    def canary(self) -> Canary | None: ...
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play: ...
+
+    def judge(self, case: Case, trace: Trace) -> Judgement: ...
+
+
+class Runner:
+    """One run over one stage. `results` fills as cases end, so that an interrupted run keeps what it reached.
+
+    With `is_eager` as many cases as `jobs` allows begin at once, where each costs little but its waits.
+    """
+
+    def __init__(self, stage: Staged, *, jobs: int, say: Say, is_eager: bool = False) -> None:
+        self.results: list[CaseResult] = []
+        self._stage = stage
+        self._pace = Pace(jobs, stage.canary, is_eager=is_eager)
+        self._say = say
+        self._numbers = itertools.count(1)
+
+    async def run(self, cases: Sequence[Case]) -> None:
+        """Run every case, the longest first, and return when all are ruled on; the kit's own failures are among the results."""
+        async with self.paced():
+            await self.rule(cases)
+
+    @asynccontextmanager
+    async def paced(self) -> AsyncIterator[None]:
+        """Keep the pace for as long as the context lasts: several sets of cases can be ruled on in it, one after the other or at once."""
+        async with trio.open_nursery() as keeper:
+            keeper.start_soon(self._pace.run)
+            yield
+            keeper.cancel_scope.cancel()
+
+    def slot(self) -> AbstractAsyncContextManager[None]:
+        """Return a context in which something else than a case runs, in its turn."""
+        return self._pace.slot()
+
+    async def rule(self, cases: Sequence[Case]) -> None:
+        """Run the cases, the longest first, and return when they are ruled on."""
+        async with trio.open_nursery() as nursery:
+            for case in sorted(cases, key=length_ms, reverse=True):
+                await self._pace.enter()
+                nursery.start_soon(self._rule, case)
+
+    def give_up(self, cases: Sequence[Case], trouble: Trouble) -> None:
+        """Take down that the cases cannot be run at all."""
+        for case in cases:
+            self.results.append(unfinished(case, [], trouble))
+            self._say(Progress.DONE, case, self.results[-1])
+
+    async def _rule(self, case: Case) -> None:
+        self._say(Progress.STARTED, case, None)
+        began = trio.current_time()
+        plays: list[Play] = []
+        try:
+            judgements = await self._judged(case, plays)
+            result = CaseResult(case=case, ruling=rule_on(case, judgements), plays=plays)
+        except Exception as error:
+            result = unfinished(case, plays, trouble_in(error, case))
+        result.duration_s = trio.current_time() - began
+        self.results.append(result)
+        self._say(Progress.DONE, case, result)
+
+    async def _judged(self, case: Case, plays: list[Play]) -> list[Judgement]:
+        """Run the case as often as its verdict needs; the slot for its first run is taken already."""
+        try:
+            first = await self._once(case, plays)
+        finally:
+            self._pace.leave()
+        if not first.wants_repetition:
+            return [first]
+        self._say(Progress.REPEATED, case, None)
+        judgements = [first]
+
+        async def again() -> None:
+            async with self._pace.slot():
+                judgements.append(await self._once(case, plays))
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(RUNS - 1):
+                nursery.start_soon(again)
+        return judgements
+
+    async def _once(self, case: Case, plays: list[Play]) -> Judgement:
+        play, judgement = await self._played(case, alone=False)
+        blurs: list[str] = []
+        shared_ends: list[str] = []
+        for _ in range(BLURRED_MAX):
+            if judgement is None or not judgement.is_blurred:
+                break
+            blurs.append(judgement.reason)
+            shared_ends += judgement.shared_ends
+            play, judgement = await self._played(case, alone=True)
+        plays.append(play)
+        if judgement is None:
+            assert play.trouble is not None
+            raise play.trouble
+        return replace(judgement, blurs=tuple(blurs), shared_ends=(*shared_ends, *judgement.shared_ends)) if blurs else judgement
+
+    async def _played(self, case: Case, *, alone: bool) -> tuple[Play, Judgement | None]:
+        play = await self._stage.play(case, key=f"c{next(self._numbers)}", alone=alone)
+        if play.trouble is not None:
+            return play, None
+        if self._stage.is_virtual:
+            return play, self._stage.judge(case, play.trace)
+        # In real time the cases beside it go on while a long trace is judged.
+        return play, await trio.to_thread.run_sync(self._stage.judge, case, play.trace)

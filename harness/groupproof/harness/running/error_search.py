@@ -1,0 +1,33 @@
+"""The trouble inside an error, whatever groups of errors stand around it: what a run ends with is told by it."""
+
+from __future__ import annotations
+
+import trio
+
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import KitFailure, Trouble
+from groupproof.harness.running.extras import absence
+
+__all__ = ["trouble_in"]
+
+
+def trouble_in(error: BaseException, case: Case | None = None) -> Trouble:
+    """Return the trouble inside `error`, looking into groups; a package that is missing is the environment's, anything else the kit's own failure."""
+    found = list(_leaves(error))
+    for leaf in found:
+        if isinstance(leaf, Trouble):
+            return leaf
+    if (absent := absence(found)) is not None:
+        absent.__cause__ = error
+        return absent
+    first = found[0] if found else error
+    where = f" in {case.id}" if case is not None else ""
+    failure = KitFailure(f"groupproof itself failed{where}: {type(first).__name__}: {first}")
+    failure.__cause__ = error
+    return failure
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for each in error.exceptions for leaf in _leaves(each)]
+    return [] if isinstance(error, trio.Cancelled) else [error]

@@ -1,0 +1,59 @@
+"""Packages that only some commands need: which extra each comes with, and the command that brings it where it is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import Final
+
+from groupproof.harness.model.errors import BrokenEnvironment
+
+__all__ = ["EXTRAS", "absence", "absent", "cure", "need"]
+
+EXTRAS: Final = {
+    "fuzz": ("hypothesis",),
+    "chaos": ("docker", "toxiproxy", "requests"),
+    "spark": ("pyspark", "pyarrow", "pandas", "numpy", "py4j"),
+    "zookeeper": ("kazoo",),
+    "pytest": ("pytest",),
+}
+"""What each extra brings, by the names that are imported; of what its packages bring in their turn, what we import ourselves."""
+
+
+def cure(*extras: str) -> str:
+    """Return the command that installs the extras into this Python; the `pip` on PATH may belong to another."""
+    package = f"'groupproof[{','.join(extras)}]'"
+    python = shlex.quote(sys.executable)
+    if importlib.util.find_spec("pip") is None and shutil.which("uv") is not None:
+        return f"uv pip install {package} --python {python}"
+    return f"{python} -m pip install {package}"
+
+
+def absent(extra: str) -> tuple[str, ...]:
+    """Return the extra's packages that are not installed."""
+    return _missing(EXTRAS[extra])
+
+
+def need(what: str, *packages: str) -> None:
+    """Raise `BrokenEnvironment` with the cure where one of these packages is missing; `what` says who needs them."""
+    if missing := _missing(packages):
+        extras = dict.fromkeys(extra for each in packages for extra, names in EXTRAS.items() if each in names)
+        raise BrokenEnvironment(f"{what} needs {missing[0]}, which is not installed; get it with: {cure(*extras)}")
+
+
+def absence(errors: Iterable[BaseException]) -> BrokenEnvironment | None:
+    """Return what to tell where one of the errors is an import of a package that comes with an extra; None for every other error."""
+    for error in errors:
+        if isinstance(error, ModuleNotFoundError) and error.name is not None:
+            package = error.name.partition(".")[0]
+            for extra, packages in EXTRAS.items():
+                if package in packages:
+                    return BrokenEnvironment(f"this needs {package}, which is not installed; get it with: {cure(extra)}")
+    return None
+
+
+def _missing(packages: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in packages if importlib.util.find_spec(name) is None)

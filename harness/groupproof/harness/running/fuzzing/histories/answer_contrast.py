@@ -1,0 +1,107 @@
+"""Two traces of one script side by side: what each subject answered, with ids and times taken out, and the first answer that differs. Pure.
+
+Ids of members and groups are replaced by names in the order of their appearance; what no rule fixes (throttle times, messages, hosts) is left out, as are times.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from groupproof.harness.judging.oracle.answer_diff import as_told
+from groupproof.harness.model.common_versions import common_versions
+from groupproof.harness.model.script import Ask, Script
+from groupproof.harness.running.fuzzing.histories.model_state import Ranges
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import api_named, error_named
+from groupproof.protocol.wire.error_responses import error_of
+
+__all__ = ["Contrast", "contrast", "leveled", "overlap", "said_by"]
+
+_IDS = ("member_id", "leader", "group_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """The first exchange of a script that two subjects do not answer alike: what each said, in short and in full."""
+
+    label: str
+    first: str
+    second: str
+    bodies: tuple[Any, Any] = (None, None)
+
+
+def overlap(first: Ranges, second: Ranges) -> Ranges:
+    """Return the versions that both subjects speak, so that both can be sent the same requests."""
+    return {
+        api: (low, high)
+        for api in first
+        if api in second and (low := max(first[api][0], second[api][0])) <= (high := min(first[api][1], second[api][1]))
+    }
+
+
+def leveled(script: Script, ranges: Ranges) -> Script:
+    """Return the script with each request that goes out in the newest version put in the newest of `ranges`."""
+    return replace(script, steps=tuple(_leveled(step, ranges) if isinstance(step, Ask) else step for step in script.steps))
+
+
+def _leveled(ask: Ask, ranges: Ranges) -> Ask:
+    common = common_versions(ask.api, ranges)
+    return ask if common is None or ask.version is not None else replace(ask, version=common[1])
+
+
+def contrast(first: Trace, second: Trace) -> Contrast | None:
+    """Return the first exchange that was answered in two ways, in the order in which the first subject was asked; None where all were alike."""
+    mine, theirs = dict(said_by(first)), dict(said_by(second))
+    for label in dict.fromkeys([*mine, *theirs]):
+        one, other = mine.get(label, "not asked"), theirs.get(label, "not asked")
+        if one != other:
+            return Contrast(label=label, first=_short(one), second=_short(other), bodies=(one, other))
+    return None
+
+
+def said_by(trace: Trace) -> Iterator[tuple[str, Any]]:
+    """Yield each exchange's label, and its answer normalised, or what came in place of one."""
+    answers = {seen.exchange_id: seen for seen in trace if seen.kind == "response" and seen.who == "member"}
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for seen in trace:
+        if seen.who == "kit" and seen.body.get("name") in ("unimplemented", "unmet"):
+            yield str(seen.body["name"]), str(seen.body["why"])
+        if seen.kind != "request" or seen.who != "member":
+            continue
+        label = seen.detail or f"{seen.api} of {seen.client}"
+        counts[label] = counts.get(label, 0) + 1
+        yield f"{label} ({counts[label]})" if counts[label] > 1 else label, _normal(seen, answers.get(seen.exchange_id), names)
+
+
+def _normal(request: Observation, answer: Observation | None, names: dict[str, str]) -> Any:
+    if answer is None:
+        return "no answer"
+    body = as_told(api_named(request.api or ""), request.version or 0, answer.body)
+    code = error_of(api_named(request.api or ""), body)
+    return {"code": code, "body": _named(body, request.group or "", names)}
+
+
+def _named(value: Any, group: str, names: dict[str, str]) -> Any:
+    """Return the value with names for ids, bytes as hex, lists in an order of their own; of a list of groups what is about this one."""
+    if isinstance(value, Mapping):
+        return {name: _id_of(each, names) if name in _IDS else _named(each, group, names) for name, each in value.items()}
+    if isinstance(value, list):
+        own = [each for each in value if not isinstance(each, Mapping) or not group or each.get("group_id") in (None, "", group)]
+        return sorted((_named(each, group, names) for each in own), key=lambda each: json.dumps(each, sort_keys=True, default=str))
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _id_of(member_id: Any, names: dict[str, str]) -> str:
+    return names.setdefault(str(member_id), f"id {len(names) + 1}") if member_id else ""
+
+
+def _short(said: Any) -> str:
+    if isinstance(said, str):
+        return said
+    code = said["code"]
+    told = {name: each for name, each in said["body"].items() if name not in ("error_code",) and each not in (None, "", [], -1)}
+    return f"{code} {error_named(code)}" if code else f"0 {json.dumps(told, default=str)}"

@@ -1,0 +1,274 @@
+"""One fuzzing run of a coordinator: batches of drawn histories side by side on one cluster, until so many requests are answered or one diverges."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+import trio
+
+from groupproof.coordinator.machine.settings import Settings, UnknownSetting
+from groupproof.harness.judging.case_result import CaseResult, Play
+from groupproof.harness.judging.ruling import Judgement, Ruling, rule_on
+from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.judging.summary.run_summary import SubjectInfo
+from groupproof.harness.model.case import Case, script_of, seed_of
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.model.script import Ask, Script
+from groupproof.harness.model.verdicts import Level, Verdict
+from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.case_runner import Runner
+from groupproof.harness.running.fuzzing.histories.divergence import Met, answered_count, excused, met_in
+from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
+from groupproof.harness.running.fuzzing.histories.shrink_history import shrunk, size_of
+from groupproof.harness.running.runs.whole_run import Campaign, Order
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Ground, World, opened
+from groupproof.harness.running.scripts.script_runner import STEPS_S
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+from groupproof.harness.subjects.brokers.known_settings import values_of
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.wire.message_codec import warm
+
+__all__ = ["KINDS", "Diverged", "Fuzzing", "Steps", "drawn_case", "kinds_of"]
+
+ATTEMPTS: Final = 5
+"""How often a divergence is looked for again before it is shrunk: some show only now and then."""
+
+SHRINK_S: Final = 120.0
+"""How long a history is shrunk; the smallest that was found by then is taken."""
+
+KINDS: Final[tuple[Mapping[str, Any], ...]] = (
+    {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100},
+    {
+        "group.initial.rebalance.delay.ms": 1_000,
+        "group.min.session.timeout.ms": 100,
+        "group.max.size": 3,
+        "transaction.partition.verification.enable": "false",
+    },
+)
+"""The settings under which histories are drawn: half of the steps under each. Without verification offsets are taken in transactions that nobody began (KIP-890)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diverged:
+    """A history that the rules do not explain, as it was shrunk, with the trace that shows it; `is_fleeting`: it did not show again."""
+
+    case: Case
+    met: Met
+    trace: Trace
+    ruling: Ruling
+    is_fleeting: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stage:
+    """The stage of a batch: judges strictly, and remembers what diverged."""
+
+    inner: BrokerStage
+    met: dict[str, tuple[Met, Trace]] = field(default_factory=dict)
+
+    @property
+    def is_virtual(self) -> bool:
+        return self.inner.is_virtual
+
+    @property
+    def canary(self) -> Canary | None:
+        return self.inner.canary
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+        return await self.inner.play(case, key=key)
+
+    def judge(self, case: Case, trace: Trace) -> Judgement:
+        judgement = self.inner.judge(case, trace)
+        if all(each.verdict is Verdict.OK for each in judgement.findings):
+            return judgement
+        if met := met_in(trace):
+            self.met[case.id] = (met[0], trace)
+            return judgement
+        return excused(judgement, trace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """How much is to be done: at least `steps` requests answered, in histories of `length` requests; with `goes_on` beyond the first divergence."""
+
+    steps: int
+    length: int = 25
+    goes_on: bool = False
+
+
+def kinds_of(profile: str) -> list[dict[str, Any]]:
+    """Return the settings under which histories are drawn, as far as the release has them."""
+    return [{name: value for name, value in kind.items() if _is_known(name, value, profile)} for kind in KINDS]
+
+
+def _is_known(name: str, value: Any, profile: str) -> bool:
+    try:
+        Settings.of({name: value}, profile)
+    except UnknownSetting:
+        return False
+    return True
+
+
+class Fuzzing(Campaign):
+    """One run; `found` is told of the first divergence of each sort.
+
+    `answered` counts the requests, `diverged` is what `found` was told, `more` how many further histories diverged in each way, of which nothing else is kept;
+    `undecided` are the histories that came to no verdict.
+    """
+
+    def __init__(
+        self, subject: BrokerSubject, order: Order, steps: Steps, *, say: Callable[[str], None], found: Callable[[Diverged], None], prefix: str
+    ) -> None:
+        super().__init__(order, (), say=lambda *_: None, is_virtual=subject.is_virtual)
+        self.answered = 0
+        self.diverged: list[Diverged] = []
+        self.more: Counter[tuple[str, str]] = Counter()
+        self.undecided: list[CaseResult] = []
+        self._subject = subject
+        self._steps = steps
+        self._line = say
+        self._found = found
+        self._prefix = prefix
+        self._token = "" if subject.is_virtual else f"{random.SystemRandom().getrandbits(24):06x}-"
+        self._numbers = itertools.count(1)
+        self._ruled: list[CaseResult] = []
+
+    @property
+    def release(self) -> str:
+        return self._subject.release or self._subject.version or ""
+
+    def subject_info(self) -> SubjectInfo | None:
+        spec = self._subject.spec
+        return SubjectInfo(name=self._subject.name, version=self.release or None, language=None, capabilities=[], spec=spec, side="coordinator")
+
+    async def work(self) -> None:
+        self.results = self._ruled
+        if not self.is_virtual:
+            await trio.to_thread.run_sync(warm)
+        kinds = kinds_of(self.order.profile)
+        for number, settings in enumerate(kinds):
+            if not self._is_over:
+                await self._under(settings, number, goal=self._steps.steps * (number + 1) // len(kinds))
+
+    @property
+    def divergences(self) -> int:
+        """Return how many histories diverged in all."""
+        return len(self.diverged) + self.more.total()
+
+    @property
+    def _is_over(self) -> bool:
+        return bool(self.diverged) and not self._steps.goes_on
+
+    async def _under(self, settings: Mapping[str, Any], number: int, *, goal: int) -> None:
+        """Fuzz a cluster with these settings until so many requests are answered in all."""
+        world = World(settings=tuple(sorted(settings.items())), brokers=1)
+        async with opened(self._subject, world, [drawn_case("none", Script(steps=()))], self._prefix) as ground:
+            stage = self._stage(world, ground)
+            held = {**{name: value for name, value in settings.items() if name not in ground.unmet}, **values_of(ground.where.cluster.known)}
+            kind = Kind(profile=self.order.profile, settings=held, ranges=ground.where.readable, steps=self._steps.length)
+            for batch in itertools.count():
+                if self.answered >= goal or self._is_over:
+                    return
+                await self._batch(stage, kind, seed=seed_of(self.order.seed, f"{number}/{batch}"))
+
+    def _stage(self, world: World, ground: Ground) -> _Stage:
+        return _Stage(
+            inner=BrokerStage(
+                subject=self._subject,
+                world=world,
+                ground=ground,
+                profile=self.order.profile,
+                seed=self.order.seed,
+                token=self._token,
+                prefix=self._prefix,
+                steps_s=self.order.timeout_s or STEPS_S,
+                canary=None if self.is_virtual else self.canary,
+            )
+        )
+
+    async def _batch(self, stage: _Stage, kind: Kind, *, seed: int) -> None:
+        draw = partial(histories, kind, seed=seed, count=self.order.jobs)
+        scripts = draw() if self.is_virtual else await trio.to_thread.run_sync(draw)
+        cases = [drawn_case(f"{self.order.seed:x}-{next(self._numbers)}", script) for script in scripts]
+        runner = Runner(stage, jobs=self.order.jobs, say=self.told, is_eager=True)
+        async with runner.paced():
+            await runner.rule(cases)
+        before = self.answered
+        for result in runner.results:
+            await self._settle(result, stage)
+        self._line(f"{self.answered} requests answered, {self.divergences} divergences, {len(self.undecided)} histories undecided")
+        if self.answered == before:
+            raise BrokenEnvironment(f"{self._subject.spec} answered none of the requests of {len(cases)} histories{_why(runner.results)}")
+
+    async def _settle(self, result: CaseResult, stage: _Stage) -> None:
+        """Count what was answered; shrink what diverged, unless that was found before or nobody wants more."""
+        self._ruled.append(result)
+        self.answered += sum(answered_count(play.trace) for play in result.plays[:1])
+        verdict, found = result.ruling.verdict, stage.met.pop(result.case.id, None)
+        result.plays.clear()
+        if verdict in (Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.UNIMPLEMENTED):
+            self.undecided.append(result)
+            self._line(f"{result.case.id} undecided: {result.ruling.observed}")
+        elif found is not None and (self._is_over or any(found[0].sort == each.met.sort for each in self.diverged)):
+            self.more[found[0].sort] += 1
+        elif found is not None:
+            self._line(f"{result.case.id}: {found[0].finding.observed}")
+            first = Diverged(case=result.case, met=found[0], trace=found[1], ruling=result.ruling)
+            self.diverged.append(first)
+            try:
+                self.diverged[-1] = await self._shrunk(first, stage)
+            finally:
+                self._found(self.diverged[-1])
+
+    async def _shrunk(self, first: Diverged, stage: _Stage) -> Diverged:
+        """Return the smallest history that shows the same; the one that was met, where it does not show again."""
+        case, met = first.case, first.met
+        limit = trio.CapacityLimiter(self.order.jobs)
+        kept: dict[str, Diverged] = {}
+
+        async def attempt(scripts: Sequence[Script]) -> list[bool]:
+            self._line(f"{case.id}: {sum(isinstance(step, Ask) for step in scripts[0].steps)} requests and fewer, {len(scripts)} attempts")
+            shows = [False] * len(scripts)
+
+            async def one(index: int) -> None:
+                async with limit:
+                    found = await self._tried(replace(case, plan=scripts[index]), met, stage)
+                if found is not None:
+                    shows[index] = True
+                    kept[repr(scripts[index])] = found
+
+            async with trio.open_nursery() as nursery:
+                for index in range(len(scripts)):
+                    nursery.start_soon(one, index)
+            return shows
+
+        whole = script_of(case)
+        if not any(await attempt([whole] * ATTEMPTS)):
+            return replace(first, is_fleeting=True)
+        with trio.move_on_after(SHRINK_S):
+            await shrunk(whole, attempt)
+        return min(kept.values(), key=lambda each: size_of(script_of(each.case)))
+
+    async def _tried(self, case: Case, met: Met, stage: _Stage) -> Diverged | None:
+        """Run a smaller history; None unless it shows the same divergence."""
+        play = await stage.play(case, key=f"s{next(self._numbers)}")
+        if play.trouble is not None:
+            return None
+        again = [each for each in met_in(play.trace) if each.sort == met.sort]
+        ruling = rule_on(case, [judge_script_run(case, play.trace)])
+        return Diverged(case=case, met=again[0], trace=play.trace, ruling=ruling) if again else None
+
+
+def drawn_case(name: str, script: Script) -> Case:
+    """Return a drawn history as a case, which the oracle judges."""
+    return Case(id=f"fuzz/classic/{name}", title="A drawn history.", requirements=(), level=Level.MUST, plan=script, judges=(), side="coordinator")
+
+
+def _why(results: Sequence[CaseResult]) -> str:
+    return next((f": {each.ruling.observed}" for each in results if each.ruling.observed), "")

@@ -1,0 +1,152 @@
+"""Histories drawn by Hypothesis: scripts over one group, most steps sensible as the group probably stands, some wild.
+
+The same seed gives the same histories, for the same release's rules and the same versions. Hypothesis comes with the extra `fuzz`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from groupproof.harness.judging.oracle.predictions import settings_of
+from groupproof.harness.model.common_versions import common_versions
+from groupproof.harness.model.script import Answered, Ask, Cut, Pass, Script, ScriptStep
+from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.histories.malformed import gone_wild
+from groupproof.harness.running.fuzzing.histories.model_state import Outlook, Ranges
+from groupproof.harness.running.fuzzing.histories.moves import Actor, asked
+from groupproof.protocol.rules import profile
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Kind", "histories"]
+
+APART_MS: Final = 1_000
+"""What keeps the passing of time away from a deadline, in milliseconds."""
+
+_PASSES_MS_MAX: Final = 20_000
+_WITHIN_MS: Final = 5_000
+_WILD = 9
+_OLD = 4
+_HASTY = 14
+_CUT = 30
+_PASS = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What the histories are for: a release's rules, the broker's settings and the versions that it speaks; `steps` is how many requests each has."""
+
+    profile: str
+    settings: Mapping[str, Any]
+    ranges: Ranges
+    steps: int = 25
+
+
+def histories(kind: Kind, *, seed: int, count: int) -> list[Script]:
+    """Return so many scripts; the same seed gives the same ones."""
+    # Not at the top: cases are compared without the extra too.
+    from groupproof.harness.running.fuzzing.hypothesis_source import drawn
+
+    return drawn(lambda drawer: _Author(drawer, kind).history(), seed=seed, count=count)
+
+
+@dataclass(slots=True)
+class _Author:
+    """Writes one history, step by step."""
+
+    drawer: Drawer
+    kind: Kind
+    steps: list[ScriptStep] = field(default_factory=list)
+    owed: list[str] = field(default_factory=list)
+    passed_ms: int = 0
+    outlook: Outlook = field(init=False)
+    actors: list[Actor] = field(init=False)
+    oldest_join: int = field(init=False)
+    is_dynamic: bool = field(init=False)
+    """Where a release breaks on lists of instances to leaders by old versions, a history has the one or the other: no old JoinGroup, or no instance."""
+
+    def __post_init__(self) -> None:
+        kind, drawer = self.kind, self.drawer
+        settings = settings_of(kind.settings, kind.profile)
+        self.outlook = Outlook(profile=kind.profile, settings=settings, ranges=kind.ranges, random=random.Random(0))
+        self.actors = [Actor(name=f"m{number}", instance=f"i{number}" if drawer.chance(3) else None) for number in range(drawer.number(1, 4))]
+        for actor in self.actors:
+            actor.others = [each for each in self.actors if each is not actor]
+        if len(self.actors) > 1 and drawer.chance(6):
+            self.actors[-1].instance = self.actors[0].instance
+        since = profile(kind.profile).table.fields["join_lists_instances_since"]
+        self.oldest_join = since if any(actor.instance for actor in self.actors) else 0
+        self.is_dynamic = bool(since) and not self.oldest_join
+
+    def history(self) -> Script:
+        while sum(isinstance(step, Ask) for step in self.steps) < self.kind.steps:
+            if self.drawer.chance(_CUT) and self.outlook.connections:
+                self._cut()
+            elif self.drawer.chance(_PASS) and self.passed_ms < _PASSES_MS_MAX:
+                self._pass()
+            else:
+                self._request()
+        self._settle_debts()
+        return Script(steps=tuple(self.steps), settings=dict(self.kind.settings), topics={"t": 2})
+
+    def _request(self) -> None:
+        ask = asked(self.drawer, self.outlook, self.actors)
+        if self.drawer.chance(_WILD):
+            ask = self._gone_wild(ask)
+        over = self.outlook.free_connection(ask.member)
+        label = f"{len(self.steps)} {ask.api.title} {ask.member}"
+        ask = replace(ask, label=label, over=None if over == ask.member else over, within_ms=_WITHIN_MS, version=self._version(ask))
+        taken = self.outlook.ask(ask)
+        if taken is None:
+            ask = replace(ask, version=None)
+            taken = self.outlook.ask(ask)
+        if taken is None:
+            return
+        is_hasty = self.drawer.chance(_HASTY)
+        self.steps.append(replace(ask, wait=not is_hasty and not taken.is_parked, settles=not is_hasty))
+        if is_hasty and not taken.is_parked:
+            self.owed.append(label)
+        else:
+            self._settle_debts()
+        self._await(taken.released)
+
+    def _gone_wild(self, ask: Ask) -> Ask:
+        wild = gone_wild(self.drawer, ask, next(each for each in self.actors if each.name == ask.member))
+        return ask if self.is_dynamic and wild.api is Api.JOIN_GROUP and wild.fields["group_instance_id"] else wild
+
+    def _version(self, ask: Ask) -> int | None:
+        common = common_versions(ask.api, self.kind.ranges)
+        assert common is not None
+        oldest = min(max(common[0], self.oldest_join), common[1]) if ask.api is Api.JOIN_GROUP else common[0]
+        return self.drawer.number(oldest, common[1]) if self.drawer.chance(_OLD) else None
+
+    def _await(self, labels: Sequence[str]) -> None:
+        """Wait for what the machine answers now."""
+        self.steps += [Answered(label=label, within_ms=_WITHIN_MS) for label in labels]
+
+    def _settle_debts(self) -> None:
+        self._await(self.owed)
+        self.owed.clear()
+
+    def _cut(self) -> None:
+        self._settle_debts()
+        connection = self.drawer.one_of(sorted(self.outlook.connections))
+        self.steps.append(Cut(connection=connection, resets=self.drawer.chance(2)))
+        self.outlook.cut(connection)
+
+    def _pass(self) -> None:
+        """Let a little time pass, well before the next deadline, or go well beyond it."""
+        self._settle_debts()
+        due_ms = self.outlook.due_in_ms()
+        goes_beyond = due_ms is not None and 0 <= due_ms <= _PASSES_MS_MAX - self.passed_ms and self.drawer.chance(2)
+        if due_ms is not None and goes_beyond:
+            ms = due_ms + APART_MS
+        elif due_ms is None or due_ms > 2 * APART_MS:
+            ms = self.drawer.number(1, 20) * 50
+        else:
+            return
+        self.passed_ms += ms
+        self.steps.append(Pass(ms=ms))
+        self._await(self.outlook.elapse(ms))

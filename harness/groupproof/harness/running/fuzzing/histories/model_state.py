@@ -1,0 +1,146 @@
+"""How a group probably stands in the middle of a history that is being drawn: the reference machine, stepped with what was drawn so far. Pure.
+
+It is there so that most of what is drawn makes sense: who has an id, who is parked, what time may pass before the next deadline. Whether the
+broker then does the same is the oracle's business, not this module's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupproof.coordinator.machine.choices import RandomBits
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings
+from groupproof.harness.model.common_versions import common_versions
+from groupproof.harness.model.script import Ask, Ref
+from groupproof.harness.model.script_bindings import Memory, Names
+from groupproof.protocol.rules.cells import State
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_codec import WireError, message_of, read_request, write_request
+from groupproof.protocol.wire.message_conversion import body_of
+from groupproof.protocol.wire.messages import JoinGroupResponse
+
+__all__ = ["STEP_MS", "Outlook", "Ranges", "Taken"]
+
+Ranges = Mapping[Api, tuple[int, int]]
+
+STEP_MS: Final = 40
+"""About how long a step takes on a real broker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What came of a request: whether it is parked, and which earlier requests it let go, by their labels."""
+
+    is_parked: bool
+    released: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Parked:
+    member: str
+    connection: str
+
+
+@dataclass(slots=True)
+class Outlook:
+    """The group of a history so far; `ranges` are the versions that the broker speaks."""
+
+    profile: str
+    settings: Settings
+    ranges: Ranges
+    random: RandomBits
+    now_ms: int = 0
+    parked: dict[str, _Parked] = field(default_factory=dict)
+    connections: set[str] = field(default_factory=set)
+    memory: Memory = field(default_factory=lambda: Memory(names=Names(case="drawn", key="", topics={"t": 2})))
+    _machine: Coordinator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._machine = Coordinator(profile=self.profile, settings=self.settings, random=self.random)
+
+    @property
+    def view(self) -> GroupView | None:
+        return self._machine.view(self.memory.names.group("g"))
+
+    @property
+    def state(self) -> State:
+        view = self.view
+        return None if view is None else view.state
+
+    def speaks(self, api: Api) -> bool:
+        return common_versions(api, self.ranges) is not None
+
+    def version(self, ask: Ask) -> int:
+        """Return the version in which the request goes out: its own, or else the newest."""
+        common = common_versions(ask.api, self.ranges)
+        assert common is not None
+        return common[1] if ask.version is None else ask.version
+
+    def id_of(self, member: str) -> str:
+        return str(self.memory.resolved(Ref(member, "member_id")))
+
+    def is_in(self, member: str) -> bool:
+        view = self.view
+        return view is not None and any(each.member_id == self.id_of(member) for each in view.members)
+
+    def is_pending(self, member: str) -> bool:
+        view = self.view
+        return view is not None and self.id_of(member) in view.pending
+
+    def leads(self, member: str) -> bool:
+        view = self.view
+        return view is not None and view.leader is not None and view.leader == self.id_of(member)
+
+    def is_parked(self, member: str) -> bool:
+        return any(each.member == member for each in self.parked.values())
+
+    def is_mute(self, connection: str) -> bool:
+        """Tell whether what is sent on the connection is not taken up yet: an earlier request there is parked."""
+        return any(each.connection == connection for each in self.parked.values())
+
+    def free_connection(self, member: str) -> str:
+        """Return the member's connection, or another where that is mute."""
+        return next(name for number in range(len(self.parked) + 1) if not self.is_mute(name := member + "+" * number))
+
+    def due_in_ms(self) -> int | None:
+        """Return when the next timer goes off, None where there is none."""
+        due_ms = self._machine.next_deadline_ms()
+        return None if due_ms is None else due_ms - self.now_ms
+
+    def ask(self, ask: Ask) -> Taken | None:
+        """Take the request up; None, and nothing is done, where its version cannot say it."""
+        version = self.version(ask)
+        try:
+            frame = write_request(ask.api, version, 0, ask.member, self.memory.resolved(ask.fields))
+            message = message_of(read_request(frame))
+        except (ValueError, WireError):
+            return None
+        connection = ask.over or ask.member
+        self.connections.add(connection)
+        self.parked[ask.label] = _Parked(ask.member, connection)
+        arrival = Arrival(token=ask.label, api_version=version, client_id=ask.member, client_host="/127.0.0.1")
+        released = self._let_go(lambda: self._machine.handle(message, arrival, self.now_ms))
+        self.now_ms += STEP_MS
+        return Taken(is_parked=ask.label in self.parked, released=tuple(each for each in released if each != ask.label))
+
+    def elapse(self, ms: int) -> tuple[str, ...]:
+        """Let time pass and return which parked requests that answers."""
+        self.now_ms += ms
+        return self._let_go(lambda: self._machine.advance(self.now_ms))
+
+    def cut(self, connection: str) -> None:
+        """Forget what is parked on a connection: nobody will see the answers."""
+        self.connections.discard(connection)
+        self.parked = {label: each for label, each in self.parked.items() if each.connection != connection}
+
+    def _let_go(self, stepped: Callable[[], list[Output]]) -> tuple[str, ...]:
+        released = []
+        for output in stepped():
+            parked = self.parked.pop(str(output.token), None) if isinstance(output, Reply) else None
+            if parked is not None and isinstance(output, Reply):
+                released.append(str(output.token))
+                if isinstance(output.message, JoinGroupResponse):
+                    self.memory.joined(parked.member, body_of(output.message))
+        return tuple(released)

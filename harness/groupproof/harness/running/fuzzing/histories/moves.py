@@ -1,0 +1,214 @@
+"""What a member may do next in a history that is being drawn, each with its weight: likely what makes sense as the group stands, seldom what does not.
+
+Transactions are begun by their first commit and never end, each producer keeping to its first epoch: that is all of them that a group's coordinator is asked about.
+A coordinator never moves: a move takes a broker away, and with it the groups of all histories that run beside this one. The cases move theirs one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from groupproof.harness.model.script import Ask, Group, Ref, Subscribed, Topic
+from groupproof.harness.model.script_builders import beat, commit, delete_groups, describe, fetch, join, leave, list_groups, sync
+from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.histories.model_state import Outlook
+from groupproof.protocol.vocabulary import Api, GroupState
+
+__all__ = ["MOVES", "NOBODY", "Actor", "Move", "asked"]
+
+NOBODY: Final = "nobody-7f3c"
+"""A member id that no coordinator gave out."""
+
+_PROTOCOLS: Final = (("range",), ("range", "sticky"), ("sticky", "range"), ("sticky",))
+# No two are alike, so that no two timers that begin together end together: which of them goes off first is the broker's chance.
+_SESSIONS_MS: Final = (6_000, 9_000, 3_500)
+_REBALANCES_MS: Final = (11_000, 4_500, 2_000)
+_METADATA: Final = ("", "m", "long " * 1_000)
+_PARTITIONS: Final = (("t", 0), ("t", 1), ("t", 7), ("nowhere", 0))
+
+
+@dataclass(slots=True, kw_only=True)
+class Actor:
+    """A member of the history: `instance` where it is static, and how it joins."""
+
+    name: str
+    instance: str | None = None
+    protocols: tuple[str, ...] = ("range",)
+    user_data: bytes = b""
+    session_ms: int = _SESSIONS_MS[0]
+    rebalance_ms: int = _REBALANCES_MS[0]
+    others: list[Actor] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Something to do: `weigh` how likely it is now, and `make` the request."""
+
+    api: Api
+    weigh: Any
+    make: Any
+
+
+def asked(drawer: Drawer, outlook: Outlook, actors: Sequence[Actor]) -> Ask:
+    """Return a request that one of the actors might send now, its fields as they should be."""
+    options = list(_options(outlook, actors))
+    total = sum(weight for weight, *_ in options)
+    drawn = drawer.number(0, total - 1)
+    for weight, move, actor in options:
+        drawn -= weight
+        if drawn < 0:
+            made: Ask = move.make(drawer, outlook, actor)
+            return made
+    raise AssertionError("the weights add up")
+
+
+def _options(outlook: Outlook, actors: Sequence[Actor]) -> Iterator[tuple[int, Move, Actor]]:
+    for actor in actors:
+        for move in MOVES:
+            if outlook.speaks(move.api) and (weight := move.weigh(outlook, actor)) > 0:
+                yield weight, move, actor
+
+
+# Joins -----------------------------------------------------------------------------------------------------------------------------------
+
+
+def _newly(outlook: Outlook, actor: Actor) -> int:
+    if outlook.is_parked(actor.name):
+        return 0
+    return 1 if outlook.is_in(actor.name) else 8 if not outlook.id_of(actor.name) else 2
+
+
+def _again(outlook: Outlook, actor: Actor) -> int:
+    if not outlook.id_of(actor.name) or outlook.is_parked(actor.name):
+        return 0
+    if not outlook.is_in(actor.name):
+        return 8 if outlook.is_pending(actor.name) else 1
+    return 24 if outlook.state is GroupState.PREPARING_REBALANCE else 3
+
+
+def _join(drawer: Drawer, actor: Actor, **given: Any) -> Ask:
+    if drawer.chance(4):
+        actor.user_data = bytes([drawer.number(0, 3)])
+    if drawer.chance(8):
+        actor.protocols = drawer.one_of(_PROTOCOLS)
+    return join(
+        actor.name, instance=actor.instance, protocols=actor.protocols, metadata=Subscribed(user_data=actor.user_data),
+        session_timeout_ms=actor.session_ms, rebalance_timeout_ms=actor.rebalance_ms, **given,
+    )  # fmt: skip
+
+
+def _join_newly(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    actor.session_ms, actor.rebalance_ms = drawer.one_of(_SESSIONS_MS), drawer.one_of(_REBALANCES_MS)
+    return _join(drawer, actor, member_id="")
+
+
+def _join_again(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    return _join(drawer, actor)
+
+
+# Syncs and Heartbeats --------------------------------------------------------------------------------------------------------------------
+
+
+def _member(weight: int, *, stray: int = 1) -> Any:
+    """Return the weight of a member that is in the group and has nothing parked; `stray` that of anyone else."""
+    return lambda outlook, actor: weight if outlook.is_in(actor.name) and not outlook.is_parked(actor.name) else stray
+
+
+def _syncing(outlook: Outlook, actor: Actor) -> int:
+    """Followers sync sooner than leaders, so that they park."""
+    if outlook.state is not GroupState.COMPLETING_REBALANCE or not outlook.is_in(actor.name) or outlook.is_parked(actor.name):
+        return 1
+    return 20 if outlook.leads(actor.name) else 30
+
+
+def _sync(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    if not outlook.leads(actor.name) and not drawer.chance(16):
+        return sync(actor.name, instance=actor.instance)
+    names = [actor.name, *(each.name for each in actor.others)]
+    told = names if drawer.chance(2) else [name for name in names if outlook.is_in(name)]
+    return sync(actor.name, {name: [("t", index)] for index, name in enumerate(told)}, instance=actor.instance)
+
+
+def _beat(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    return beat(actor.name, instance=actor.instance)
+
+
+# Leaves ----------------------------------------------------------------------------------------------------------------------------------
+
+
+def _leave(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    return leave(actor.name, members=[_leaving(actor)] if drawer.chance(2) else None)
+
+
+def _leave_together(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    """Let several leave at once: each actor, or none of them, by id or by instance, and somebody unknown."""
+    gone = [_leaving(each, by_id=not drawer.chance(3)) for each in (actor, *actor.others) if drawer.chance(2)]
+    if drawer.chance(4):
+        gone.append({"member_id": NOBODY, "group_instance_id": drawer.one_of((None, "i9"))})
+    return leave(actor.name, members=gone)
+
+
+def _leaving(actor: Actor, *, by_id: bool = True) -> dict[str, Any]:
+    return {"member_id": Ref(actor.name, "member_id") if by_id or actor.instance is None else "", "group_instance_id": actor.instance}
+
+
+# Offsets and questions -------------------------------------------------------------------------------------------------------------------
+
+
+def _commit(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    offsets = {drawer.one_of(_PARTITIONS): drawer.number(0, 100) for _ in range(drawer.number(1, 3))}
+    metadata = drawer.one_of(_METADATA) if drawer.chance(6) else ""
+    if drawer.chance(5):
+        return commit(actor.name, offsets, metadata=metadata, generation_id=-1, member_id="")
+    return commit(actor.name, offsets, metadata=metadata, instance=actor.instance)
+
+
+def _commit_in_transaction(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    ask, producer = (
+        _commit(drawer, outlook, actor),
+        {"transactional_id": f"transactions-of-{actor.name}", "producer_id": Ref(actor.name, "producer_id")},
+    )
+    return replace(ask, api=Api.TXN_OFFSET_COMMIT, fields={**ask.fields, **producer})
+
+
+def _fetch(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    if drawer.chance(4):
+        ask = fetch(actor.name, everything=True)
+    else:
+        ask = fetch(actor.name, {"t": tuple(range(drawer.number(1, 2)))} if drawer.chance(2) else {"t": (0, 7), "nowhere": (0,)})
+    return replace(ask, fields={**ask.fields, "require_stable": drawer.chance(2)})
+
+
+def _delete_offsets(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+    topics = ({"name": Topic("t"), "partitions": ({"partition_index": drawer.number(0, 1)},)},)
+    return Ask(member=actor.name, api=Api.OFFSET_DELETE, fields={"group_id": Group(), "topics": topics})
+
+
+def _flat(weight: int) -> Any:
+    return lambda outlook, actor: weight
+
+
+MOVES: Final = (
+    Move(api=Api.JOIN_GROUP, weigh=_newly, make=_join_newly),
+    Move(api=Api.JOIN_GROUP, weigh=_again, make=_join_again),
+    Move(api=Api.SYNC_GROUP, weigh=_syncing, make=_sync),
+    Move(api=Api.HEARTBEAT, weigh=_member(4), make=_beat),
+    Move(api=Api.LEAVE_GROUP, weigh=_member(2), make=_leave),
+    Move(api=Api.LEAVE_GROUP, weigh=_member(1, stray=0), make=_leave_together),
+    Move(api=Api.OFFSET_COMMIT, weigh=_member(2), make=_commit),
+    Move(api=Api.TXN_OFFSET_COMMIT, weigh=_member(1), make=_commit_in_transaction),
+    Move(api=Api.OFFSET_FETCH, weigh=_flat(1), make=_fetch),
+    Move(api=Api.DESCRIBE_GROUPS, weigh=_flat(1), make=lambda drawer, outlook, actor: describe(actor.name)),
+    Move(
+        api=Api.LIST_GROUPS, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=lambda drawer, outlook, actor: list_groups(actor.name)
+    ),
+    Move(
+        api=Api.DELETE_GROUPS,
+        weigh=lambda outlook, actor: (4 if outlook.state is GroupState.EMPTY else 1) if actor.name == "m0" else 0,
+        make=lambda drawer, outlook, actor: delete_groups(actor.name),
+    ),
+    Move(api=Api.OFFSET_DELETE, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=_delete_offsets),
+)
+"""All that a member may do, offered to each member in turn."""

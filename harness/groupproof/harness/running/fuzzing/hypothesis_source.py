@@ -1,0 +1,53 @@
+"""Hypothesis as the one who draws: the same seed draws the same. It comes with the extra `fuzz`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import hypothesis
+import hypothesis.strategies as st
+
+from groupproof.harness.running.fuzzing.choice_source import Drawer
+
+__all__ = ["drawn"]
+
+Chosen = TypeVar("Chosen")
+Made = TypeVar("Made")
+
+# In a worker thread Hypothesis takes its own generator, which lives as long as the thread, for one that somebody forgot to keep.
+warnings.filterwarnings("ignore", message="It looks like `register_random` was passed", category=hypothesis.errors.HypothesisWarning)
+
+
+def drawn(make: Callable[[Drawer], Made], *, seed: int, count: int) -> list[Made]:
+    """Return `count` things that `make` drew, the same ones for the same seed; fewer only where there are no more that differ."""
+    made: list[Made] = []
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=count, phases=(hypothesis.Phase.generate,), database=None, deadline=None, derandomize=False,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )  # fmt: skip
+    @hypothesis.given(st.data())
+    def collect(data: st.DataObject) -> None:
+        made.append(make(_Hypothesis(data)))
+
+    collect()
+    return made
+
+
+class _Hypothesis:
+    """Hypothesis as the `Drawer`; its data's own notes are not wanted."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self._draw = data.conjecture_data.draw_integer
+
+    def number(self, low: int, high: int) -> int:
+        return int(self._draw(low, high))
+
+    def chance(self, of: int) -> bool:
+        return self.number(0, of - 1) == of - 1
+
+    def one_of(self, options: Sequence[Chosen]) -> Chosen:
+        return options[self.number(0, len(options) - 1)]

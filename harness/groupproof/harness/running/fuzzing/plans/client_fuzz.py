@@ -1,0 +1,257 @@
+"""One fuzzing run of a client: drawn plans side by side until the time is over or a new kind of failure is met; then each find is shrunk and tried again."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+import trio
+
+from groupproof.harness.cases.drawn_case import drawn_case
+from groupproof.harness.judging.case_result import CaseResult, Play
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.judging.summary.run_summary import SubjectInfo
+from groupproof.harness.model.case import Case, plan_of, seed_of
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.case_runner import Runner
+from groupproof.harness.running.fuzzing.hypothesis_source import drawn
+from groupproof.harness.running.fuzzing.plans.find_proof import Played, Prover
+from groupproof.harness.running.fuzzing.plans.finds import Find, Finds, kinds_in
+from groupproof.harness.running.fuzzing.plans.plan_source import Traits, plan_drawn
+from groupproof.harness.running.fuzzing.plans.shrink_plan import count_of_faults
+from groupproof.harness.running.fuzzing.plans.themes import Theme, theme_of, themes_of
+from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.plans.plan_runner import Limits
+from groupproof.harness.running.runs.whole_run import Campaign, Order, info_of
+from groupproof.harness.subjects.client_registry import Candidate, company
+from groupproof.harness.subjects.shims.contract_lines import Hello
+from groupproof.harness.subjects.subject import Subject
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.wire.message_codec import warm
+
+__all__ = ["ClientFuzzing", "Effort", "plan_numbered"]
+
+TOLD_S: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much is to be done: plans for so long (s of the wall clock) or so many of them, each of at most `members` members; `goes_on` beyond the first
+    find; `shrink_s` for making the finds small."""
+
+    max_time_s: float
+    plans: int | None = None
+    members: int = 3
+    goes_on: bool = False
+    shrink_s: float = 600.0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Stage:
+    """The stage of a run: plays as certify does, and looks twice only at what is new. `seen` has what the runs of a case showed, each kind with the first
+    trace that shows it, and `last` the trace of its last run."""
+
+    inner: Stage
+    finds: Finds
+    seen: dict[str, dict[str, tuple[Finding, Trace]]] = field(default_factory=dict)
+    last: dict[str, Trace] = field(default_factory=dict)
+    requests: int = 0
+
+    @property
+    def is_virtual(self) -> bool:
+        return self.inner.is_virtual
+
+    @property
+    def canary(self) -> Canary | None:
+        return self.inner.canary
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+        return await self.inner.play(case, key=key, alone=alone)
+
+    def judge(self, case: Case, trace: Trace) -> Judgement:
+        judgement = self.inner.judge(case, trace)
+        shown = self.seen.setdefault(case.id, {})
+        shown |= {kind: (finding, trace) for kind, finding in kinds_in(judgement).items() if kind not in shown}
+        self.last[case.id] = trace
+        self.requests += sum(seen.kind == "request" for seen in trace)
+        return self.finds.unmet(judgement)
+
+
+class ClientFuzzing(Campaign):
+    """One run; `found` is told of each find when it is shrunk. `finds` hold what was met, `plans` and `requests` count; `undecided` are the plans
+    that came to no verdict, by why."""
+
+    def __init__(self, candidate: Candidate, order: Order, effort: Effort, *, say: Callable[[str], None], found: Callable[[Find], None]) -> None:
+        super().__init__(order, (), say=lambda *_: None, is_virtual=candidate.subject.is_virtual)
+        self.finds = Finds(())
+        self.plans = 0
+        self.faults = 0
+        self.undecided: list[CaseResult] = []
+        self.took_s = 0.0
+        self._candidate = candidate
+        self._effort = effort
+        self._line = say
+        self._found = found
+        self._hello: Hello | None = None
+        self._numbers = itertools.count(1)
+        self._drawing = trio.CapacityLimiter(1)
+        self._themes: dict[str, Theme] = {}
+        self._struck: set[Theme] = set()
+        self._began = 0.0
+        self._hunt = trio.CancelScope()
+        self._stage: _Stage | None = None
+
+    @property
+    def requests(self) -> int:
+        return 0 if self._stage is None else self._stage.requests
+
+    @property
+    def release(self) -> str:
+        info = self.subject_info()
+        return "" if info is None else info.version or ""
+
+    def subject_info(self) -> SubjectInfo | None:
+        return None if self._hello is None else info_of(self._candidate, self._hello)
+
+    async def work(self) -> None:
+        subject, others = self._candidate.subject, company(is_virtual=self.is_virtual)
+        if not self.is_virtual:
+            await trio.to_thread.run_sync(warm)
+        async with subject.opened(), others.opened():
+            self._hello = subject.hello
+            self.finds = Finds(self._known())
+            self._stage = _Stage(inner=self._inner(subject, others), finds=self.finds)
+            runner = Runner(self._stage, jobs=self.order.jobs, say=self.told)
+            self.results = runner.results
+            self._began = time.monotonic()
+            async with runner.paced():
+                await self._hunted(runner, self._stage)
+                self.took_s = time.monotonic() - self._began
+                await self._prove(runner, self._stage.inner, others)
+
+    def _inner(self, subject: Subject, others: Subject) -> Stage:
+        order = self.order
+        return Stage(
+            subject=subject,
+            company=others,
+            profile=order.profile,
+            seed=order.seed,
+            bind=order.bind,
+            advertise=order.advertise,
+            limits=Limits() if order.timeout_s is None else Limits(steps_s=order.timeout_s),
+            canary=None if self.is_virtual else self.canary,
+        )
+
+    # The hunt.
+
+    async def _hunted(self, runner: Runner, stage: _Stage) -> None:
+        with self._hunt:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._tell_now_and_then)
+                async with trio.open_nursery() as workers:
+                    for _ in range(self.order.jobs):
+                        workers.start_soon(self._worker, runner, stage)
+                nursery.cancel_scope.cancel()
+
+    async def _tell_now_and_then(self) -> None:
+        while not self.is_virtual:
+            await trio.sleep(TOLD_S)
+            self._line(self.state())
+            if self._is_late:
+                self._hunt.cancel()
+        await trio.sleep_forever()
+
+    @property
+    def _is_late(self) -> bool:
+        return time.monotonic() - self._began >= self._effort.max_time_s
+
+    async def _worker(self, runner: Runner, stage: _Stage) -> None:
+        while not self._is_late and (case := await self._next()) is not None:
+            before = len(runner.results)
+            await runner.rule([case])
+            result = next(each for each in reversed(runner.results[before:]) if each.case is case)
+            self._settle(result, stage)
+
+    async def _next(self) -> Case | None:
+        number = next(self._numbers)
+        if self._effort.plans is not None and number > self._effort.plans:
+            return None
+        assert self._hello is not None
+        traits = Traits(capabilities=self._hello.capabilities, profile=self.order.profile, members_max=self._effort.members)
+        draw = partial(plan_numbered, number, traits, seed=self.order.seed)
+        theme, plan = draw() if self.is_virtual else await trio.to_thread.run_sync(draw, limiter=self._drawing)
+        case = drawn_case(f"{self.order.seed:x}-{number}", plan)
+        if theme is not None:
+            self._themes[case.id] = theme
+        return case
+
+    def _settle(self, result: CaseResult, stage: _Stage) -> None:
+        """Count what a plan came to, and take down what is new in it."""
+        case, ruling = result.case, result.ruling
+        shown, trace = stage.seen.pop(case.id, {}), stage.last.pop(case.id, [])
+        result.plays.clear()
+        self.plans += 1
+        self.faults += count_of_faults(plan_of(case))
+        self.finds.count(shown, case)
+        theme = self._themes.pop(case.id, None)
+        if theme is not None and theme.is_struck(plan_of(case), trace):
+            self._struck.add(theme)
+        if ruling.verdict in (Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.UNIMPLEMENTED):
+            self.undecided.append(result)
+        for kind, finding in kinds_in_ruling(result).items():
+            if kind not in self.finds.found and self.finds.reason(kind) is None:
+                find = self.finds.add(kind, finding, case, shown[kind][1] if kind in shown else trace, time.monotonic() - self._began)
+                self._line(f"after {find.after_s:.0f} s, {case.id}: {finding.verdict.value} {finding.requirement}: {finding.observed}")
+        if self.finds.found and not self._effort.goes_on:
+            self._hunt.cancel()
+
+    def state(self) -> str:
+        """Return how far the run is, in a line."""
+        seconds = time.monotonic() - self._began if self.took_s == 0 else self.took_s
+        kinds = f"{len(self.finds.found)} kinds of failure found, {len(self.finds.excused)} known ones met"
+        themes = f"{len(self._struck)} of {len(themes_of(self.order.profile))} themes struck"
+        done = f"{self.plans} plans, {themes}, {self.faults} faults, {self.requests} requests"
+        return f"{done}, {kinds}, {len(self.undecided)} plans undecided, {seconds:.0f} s"
+
+    # The proof.
+
+    async def _prove(self, runner: Runner, stage: Stage, others: Subject) -> None:
+        """Shrink all finds at once, each in its share of the same machine."""
+        keys = itertools.count(1)
+
+        async def play(on: Stage, case: Case) -> Played:
+            async with runner.slot():
+                played = await on.play(case, key=f"s{next(keys)}")
+            if played.trouble is not None:
+                return Played(judgement=None, trace=played.trace)
+            judgement = on.judge(case, played.trace) if self.is_virtual else await trio.to_thread.run_sync(on.judge, case, played.trace)
+            return Played(judgement=judgement, trace=played.trace)
+
+        prover = Prover(partial(play, stage), partial(play, replace(stage, subject=others)), say=self._line)
+        async with trio.open_nursery() as nursery:
+            for find in self.finds.found.values():
+                nursery.start_soon(self._prove_one, prover, find)
+
+    async def _prove_one(self, prover: Prover, find: Find) -> None:
+        await prover.prove(find, self._effort.shrink_s)
+        self._found(find)
+
+
+def plan_numbered(number: int, traits: Traits, *, seed: int) -> tuple[Theme | None, Plan]:
+    """Return what the plan of that number (from 1) in a run is about, and the plan: each has a seed of its own."""
+    theme = theme_of(number - 1, profile_name=traits.profile, seed=seed)
+    # Hypothesis' first is its simplest one, and the same for all seeds.
+    return theme, drawn(lambda drawer: plan_drawn(drawer, traits, theme), seed=seed_of(seed, f"plan/{number}"), count=2)[-1]
+
+
+def kinds_in_ruling(result: CaseResult) -> dict[str, Finding]:
+    """Return what the runs of a plan prove against its subject: what is on the wire, and what was absent each time."""
+    if result.ruling.verdict not in (Verdict.FAILED, Verdict.NON_STRICT):
+        return {}
+    return kinds_in(Judgement(verdict=result.ruling.verdict, findings=result.ruling.findings))

@@ -1,0 +1,117 @@
+"""A find shrunk and tried again: the same failure in a smaller plan, how often of five times, and whether the kit's own member shows it too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import trio
+
+from groupproof.harness.cases.drawn_case import drawn_case
+from groupproof.harness.judging.ruling import Judgement, Ruling, rule_on
+from groupproof.harness.model.case import Case, plan_of
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.harness.running.fuzzing.plans.finds import Find, Steadiness, kinds_in
+from groupproof.harness.running.fuzzing.plans.shrink_plan import lessened, relevant, size_of
+from groupproof.protocol.trace import Trace
+
+__all__ = ["CONFIRMATIONS", "SHRINKING", "Played", "Prover"]
+
+CONFIRMATIONS: Final = 5
+
+SHRINKING: Final = 0.75
+"""The share of its time in which a find is made small; the rest is for trying what is left again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """One run of a plan: what it shows, and its trace; `judgement` None where something came between."""
+
+    judgement: Judgement | None
+    trace: Trace
+
+    def found(self, kind: str) -> Finding | None:
+        """Return the finding of that kind; None where the run does not show it."""
+        return None if self.judgement is None else kinds_in(self.judgement).get(kind)
+
+
+Play = Callable[[Case], Awaitable[Played]]
+"""Runs a case once."""
+
+
+class Prover:
+    """Shrinks and confirms the finds of one run, several plans at once: `play` runs them with the subject, `reference` with the kit's own member in its
+    place; `say` is told of the progress."""
+
+    def __init__(self, play: Play, reference: Play, *, say: Callable[[str], None]) -> None:
+        self._play = play
+        self._reference = reference
+        self._say = say
+
+    async def prove(self, find: Find, within_s: float) -> None:
+        """Make the find's plan as small as can be in most of that time (s), and find out how surely it shows; the smallest is tried again in any case."""
+        began, shown = trio.current_time(), {repr(find.case): (find.case, find.trace)}
+        with trio.move_on_after(within_s * SHRINKING):
+            await self._attempt(find, [relevant(plan_of(find.case), find.trace, find.finding)] * 2, shown)
+            await lessened(plan_of(find.case), lambda plans: self._attempt(find, plans, shown))
+        find.shrunk_s = trio.current_time() - began
+        await self._confirm(find, sorted(shown.values(), key=lambda each: size_of(plan_of(each[0]))), until=began + within_s)
+
+    async def _attempt(self, find: Find, plans: Sequence[Plan], shown: dict[str, tuple[Case, Trace]]) -> list[bool]:
+        self._say(f"{find.kind}: {_size(plan_of(find.case))} and less, {len(plans)} attempts")
+        cases = [drawn_case(find.case.id, plan) for plan in plans]
+        played = await _all(self._play, cases)
+        for case, each in zip(cases, played, strict=True):
+            if (finding := each.found(find.kind)) is not None:
+                shown[repr(case)] = (case, each.trace)
+                find.show(finding, case, each.trace)
+        return [each.found(find.kind) is not None for each in played]
+
+    async def _confirm(self, find: Find, smallest: Sequence[tuple[Case, Trace]], *, until: float) -> None:
+        """Try the smallest plan again, and ever larger ones until one shows the failure most of the time, or time is up; else keep the best."""
+        best = -1
+        for case, trace in (smallest[index] for index in _ever_further(len(smallest))):
+            played = await _all(self._play, [case] * CONFIRMATIONS)
+            again = [each for each in played if each.found(find.kind) is not None]
+            if len(again) > best:
+                best = len(again)
+                find.case, find.trace = case, again[0].trace if again else trace
+                find.ruling, find.shown = _ruling(case, again), (best, CONFIRMATIONS)
+            if 2 * best > CONFIRMATIONS or trio.current_time() >= until:
+                break
+        find.steadiness = Steadiness.STABLE if best == CONFIRMATIONS else Steadiness.TIMING if best > 0 else Steadiness.FLEETING
+        if any(each.found(find.kind) is not None for each in await _all(self._reference, [find.case] * 2)):
+            find.steadiness = Steadiness.OURS
+
+
+def _ever_further(count: int) -> list[int]:
+    """Return 0, 1, 3, 7 and so on as far as there are so many, and the last."""
+    return sorted({min(2**step - 1, count - 1) for step in range(count.bit_length() + 1)})
+
+
+async def _all(play: Play, cases: Sequence[Case]) -> list[Played]:
+    """Run the cases side by side."""
+    results: dict[int, Played] = {}
+
+    async def one(index: int) -> None:
+        results[index] = await play(cases[index])
+
+    async with trio.open_nursery() as nursery:
+        for index in range(len(cases)):
+            nursery.start_soon(one, index)
+    return [results[index] for index in range(len(cases))]
+
+
+def _ruling(case: Case, played: Sequence[Played]) -> Ruling | None:
+    """Return the verdict that the runs have most in common, as a replay is to have it again."""
+    rulings = [rule_on(case, [each.judgement]) for each in played if each.judgement is not None]
+    common = Counter((each.verdict, each.fingerprint) for each in rulings).most_common(1)
+    return next((each for each in rulings if (each.verdict, each.fingerprint) == common[0][0] and each.verdict is not Verdict.INCONCLUSIVE), None)
+
+
+def _size(plan: Plan) -> str:
+    faults, members, steps, *_ = size_of(plan)
+    return f"{faults} faults, {members} members, {steps} steps"

@@ -1,0 +1,110 @@
+"""What fuzzing a client found: each kind of failure once, by what was broken and how, with the smallest plan that showed it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from groupproof.harness.judging.ruling import Judgement, Ruling
+from groupproof.harness.judging.summary.expectations import Known
+from groupproof.harness.model.case import Case, plan_of
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict, fingerprint, worst
+from groupproof.harness.running.fuzzing.plans.shrink_plan import size_of
+from groupproof.protocol.trace import Trace
+
+__all__ = ["Find", "Finds", "Steadiness", "kind_of", "kinds_in"]
+
+ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT)
+
+
+class Steadiness(Enum):
+    """How surely a failure shows again; `OURS`: the kit's own member shows it too, so that it says nothing of the subject."""
+
+    UNPROVEN = "not tried again"
+    STABLE = "stable"
+    TIMING = "timing-dependent"
+    FLEETING = "fleeting"
+    OURS = "ours"
+
+
+@dataclass(slots=True, kw_only=True)
+class Find:
+    """One kind of failure: the finding, the plan and the trace that show it, when it was met first (s), and in how many plans so far."""
+
+    kind: str
+    finding: Finding
+    case: Case
+    trace: Trace
+    after_s: float
+    ruling: Ruling | None = None
+    met: int = 1
+    steadiness: Steadiness = Steadiness.UNPROVEN
+    shown: tuple[int, int] = (1, 1)
+    shrunk_s: float | None = None
+
+    @property
+    def label(self) -> str:
+        """Return how it showed again, with the counts where it was tried."""
+        shown, of = self.shown
+        return self.steadiness.value if self.steadiness is Steadiness.UNPROVEN else f"{self.steadiness.value} {shown}/{of}"
+
+    @property
+    def counts(self) -> bool:
+        """Whether the subject is to blame: it showed again, or it was proven on the wire while the kit was in time."""
+        if self.steadiness is Steadiness.FLEETING:
+            was_late = any(seen.who == "kit" and seen.body.get("name") == "lag" for seen in self.trace)
+            return self.finding.proof is Proof.SAFETY and not was_late
+        return self.steadiness is not Steadiness.OURS
+
+    def show(self, finding: Finding, case: Case, trace: Trace) -> None:
+        """Keep the plan where it is smaller than the one that was kept."""
+        if size_of(plan_of(case)) < size_of(plan_of(self.case)):
+            self.finding, self.case, self.trace = finding, case, trace
+
+
+def kind_of(finding: Finding) -> str:
+    """Return what makes two failures the same: the requirement and what was observed, as an expectation recognises them."""
+    return fingerprint([Finding(verdict=Verdict.FAILED, requirement=finding.requirement, expected="", observed=finding.observed)])
+
+
+def kinds_in(judgement: Judgement) -> dict[str, Finding]:
+    """Return what a run shows against its subject, by kind."""
+    return {kind_of(each): each for each in judgement.findings if each.verdict in ADVERSE}
+
+
+@dataclass(slots=True)
+class Finds:
+    """All that is found in a run; `known` are the failures that the subject's expectations excuse, in whatever case they expect them."""
+
+    known: Iterable[Known]
+    found: dict[str, Find] = field(default_factory=dict)
+    met: dict[str, Finding] = field(default_factory=dict)
+    excused: Counter[str] = field(default_factory=Counter)
+
+    def reason(self, kind: str) -> str | None:
+        """Return why a kind is known, with where to read of it; None where it is not."""
+        return next((f"{each.reason} ({each.source})" for each in self.known if each.fails_as(kind)), None)
+
+    def unmet(self, judgement: Judgement) -> Judgement:
+        """Return the judgement with what it shows anew alone: the rest needs no second look."""
+        fresh = {kind for kind in kinds_in(judgement) if kind not in self.found and self.reason(kind) is None}
+        left = tuple(each for each in judgement.findings if each.verdict not in ADVERSE or kind_of(each) in fresh)
+        if len(left) == len(judgement.findings) or judgement.verdict not in ADVERSE:
+            return judgement
+        return Judgement(verdict=worst([Verdict.OK, *(each.verdict for each in left)]), findings=left, receipts=judgement.receipts)
+
+    def count(self, shown: Mapping[str, tuple[Finding, Trace]], case: Case) -> None:
+        """Count what a plan shows of what is known or found, by kind, with the trace that shows it."""
+        for kind, (finding, trace) in shown.items():
+            if kind in self.found:
+                self.found[kind].met += 1
+                self.found[kind].show(finding, case, trace)
+            elif self.reason(kind) is not None:
+                self.met[kind] = finding
+                self.excused[kind] += 1
+
+    def add(self, kind: str, finding: Finding, case: Case, trace: Trace, after_s: float) -> Find:
+        self.found[kind] = Find(kind=kind, finding=finding, case=case, trace=trace, after_s=after_s)
+        return self.found[kind]

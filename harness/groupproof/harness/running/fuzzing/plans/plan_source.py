@@ -1,0 +1,376 @@
+"""Plans drawn for a client: members with drawn settings, mishaps on the frames of each phase, and an application that does things meanwhile. Pure.
+
+A plan is a course of turns. Most arm a mishap, bring about the request that it waits for (a rebalance, a commit, a goodbye), and half of the time do
+something while it lasts: what goes wrong in clients goes wrong when two things meet. A plan with a theme begins with that. Kinds of mishaps and of doings
+are left out of each plan at random (swarm testing: Groce et al., ISSTA 2012), so that each is also met alone and in quantity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupproof.harness.cases.drawn_case import with_healing
+from groupproof.harness.model.plan import Arm, Member, Plan, Step
+from groupproof.harness.model.plan_builders import (
+    answers,
+    breaks,
+    close,
+    command,
+    commit,
+    delivered,
+    freeze,
+    grow,
+    holds,
+    kill,
+    mend,
+    move,
+    passing,
+    stable,
+    start,
+    thaw,
+)  # fmt: skip
+from groupproof.harness.running.fuzzing.choice_source import Drawer, weighed
+from groupproof.harness.running.fuzzing.plans.app_actions import ALONE, MEANWHILE, NEEDS, STIRS, Doing
+from groupproof.harness.running.fuzzing.plans.random_faults import Kind, Setting, mishap
+from groupproof.harness.running.fuzzing.plans.themes import Phase, Theme
+from groupproof.protocol.faults import Fault, Hold
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, ErrorCode
+
+__all__ = ["Traits", "plan_drawn"]
+
+TIME_MS_MAX: Final = 12_000
+"""How long the holds and pauses of a plan may be together, in milliseconds."""
+
+_SETTLED_MS: Final = 12_000
+_TAKEN_UP_MS: Final = 200
+_STRUCK_MS: Final = 2_500
+_POLL_MS: Final = 10_000
+_SHORT_MS: Final = 3_000
+_TOPIC: Final = "t"
+_ROUGH: Final = 6
+_BROKEN: Final = "b"
+
+
+_STRUCK: Final = {
+    Api.JOIN_GROUP: 4, Api.SYNC_GROUP: 4, Api.HEARTBEAT: 4, Api.OFFSET_COMMIT: 4, Api.OFFSET_FETCH: 2, Api.FIND_COORDINATOR: 1, Api.LEAVE_GROUP: 1,
+}  # fmt: skip
+_OF_REBALANCES: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.OFFSET_FETCH)
+_KEPT_BACK: Final = {Phase.JOINING: Api.JOIN_GROUP, Phase.SYNCING: Api.SYNC_GROUP}
+_KEPT_MS: Final = (800, 1_500, 2_500)
+_COMING: Final = {Api.FIND_COORDINATOR: 1, Api.JOIN_GROUP: 2, Api.SYNC_GROUP: 2, Api.OFFSET_FETCH: 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """Whom plans are drawn for: what its shim can do, the release that its coordinators play, and how many members a plan has at most."""
+
+    capabilities: Collection[str]
+    profile: str
+    members_max: int = 3
+
+
+def plan_drawn(drawer: Drawer, traits: Traits, theme: Theme | None = None) -> Plan:
+    """Return a plan, about the theme if there is one, healed at its end."""
+    return _Author(drawer, traits, theme).plan()
+
+
+@dataclass(slots=True)
+class _Author:
+    """Writes one plan, turn by turn."""
+
+    drawer: Drawer
+    traits: Traits
+    theme: Theme | None
+    steps: list[Step] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
+    started: list[str] = field(default_factory=list)
+    closed: set[str] = field(default_factory=set)
+    busy: set[str] = field(default_factory=set)
+    paused: set[str] = field(default_factory=set)
+    partitions: int = 0
+    is_resubscribed: bool = False
+    faults: int = 0
+    time_ms: int = 0
+    setting: Setting = field(init=False)
+    doings: frozenset[Doing] = field(init=False)
+
+    def plan(self) -> Plan:
+        self._choose()
+        topics = {_TOPIC: self.partitions, "u": 2}
+        coordinator = {"group.initial.rebalance.delay.ms": weighed(self.drawer, {300: 3, 0: 1, 1_000: 1})}
+        self._begin()
+        if self.theme is not None and self.theme.api is not Api.OFFSET_FETCH:  # which is met at the beginning
+            self._about(self.theme.api, self.theme.phase)
+        for _ in range(self.drawer.number(1, 4) if self.theme is None else self.drawer.number(0, 2)):
+            if self.time_ms < TIME_MS_MAX:
+                self._turn()
+        return with_healing(Plan(members=tuple(self.members), steps=tuple(self.steps), topics=topics, coordinator=coordinator))
+
+    # What the plan is like.
+
+    def _choose(self) -> None:
+        drawer = self.drawer
+        is_fenced = self.theme is not None and self.theme.code == ErrorCode.FENCED_INSTANCE_ID
+        is_short, is_static = drawer.chance(3), self._can("static") and (is_fenced or drawer.chance(4))
+        settings = self._settings(is_short=is_short)
+        is_of_two = self._is_about(Api.LEAVE_GROUP)
+        count = min(weighed(drawer, {2: 3, 3: 1} if is_of_two else {1: 2, 2: 3, 3: 1}), self.traits.members_max)
+        for number in range(count):
+            own = {**settings, "instance_id": f"i{number}"} if is_static else settings
+            is_company = number == count - 1 > is_of_two and drawer.chance(5)
+            self.members.append(Member(name="z0" if is_company else f"m{number}", kind="reference" if is_company else "subject", settings=own))
+        self.partitions = drawer.number(1, 4)
+        kinds = [kind for kind in Kind if drawer.chance(2)] or [Kind.ANSWER]
+        left_out = frozenset() if drawer.chance(_ROUGH) else ALONE
+        self.doings = frozenset(doing for doing in Doing if self._can(NEEDS.get(doing)) and drawer.number(0, 2)) - left_out
+        self.setting = Setting(
+            profile=self.traits.profile,
+            kinds=kinds,
+            session_ms=settings["session_timeout_ms"],
+            heartbeat_ms=settings["heartbeat_interval_ms"],
+            is_static=is_static,
+            is_final=drawer.chance(5),
+        )
+
+    def _can(self, capability: str | None) -> bool:
+        return capability is None or capability in self.traits.capabilities
+
+    def _settings(self, *, is_short: bool) -> dict[str, Any]:
+        """Return what all members are told; a short session goes with a deadline for polls that an application can miss."""
+        drawer = self.drawer
+        assignors = ("range", "roundrobin", *((COOPERATIVE_STICKY,) * 2 if self._can("cooperative") else ()))
+        settings: dict[str, Any] = {
+            "assignors": [drawer.one_of(assignors)],
+            "session_timeout_ms": _SHORT_MS if is_short else 2 * _SHORT_MS,
+            "heartbeat_interval_ms": weighed(drawer, {300: 4, 900: 1}),
+            "max_poll_interval_ms": _SHORT_MS if is_short and drawer.chance(2) else _POLL_MS,
+        }
+        if self._can("auto-commit") and drawer.chance(4):
+            settings |= {"auto_commit": True, "auto_commit_interval_ms": 500}
+        if self._can("on-revoked") and drawer.chance(4):
+            settings["on_revoked"] = {"sleep_ms": drawer.one_of((0, 500, 1_500)), "commit": self._can("commit") and drawer.chance(2)}
+        if drawer.chance(3):
+            settings["metadata_max_age_ms"] = 2_000
+        if drawer.chance(3):
+            settings["request_timeout_ms"] = 2_500
+        return settings
+
+    # The course.
+
+    def _begin(self) -> None:
+        """Start the members, at once or one by one; the last of several may stay away until later."""
+        names = [member.name for member in self.members]
+        if len(names) > 1 and self.drawer.chance(2) and not self._is_about(Api.LEAVE_GROUP):
+            names.pop()
+        if self._is_about(Api.OFFSET_FETCH):
+            self._arm_theme(names[0])
+        elif self.drawer.chance(4):
+            self._arm(self._fault(weighed(self.drawer, _COMING), names[0]))
+        is_slow = self.drawer.chance(3)
+        for name in names:
+            self._start(name)
+            if is_slow or name == names[-1]:
+                self.steps.append(stable(*self.started, within_ms=_SETTLED_MS, go_on=True))
+        self.steps.append(passing(_TAKEN_UP_MS))
+
+    def _turn(self) -> None:
+        if self.paused and self.drawer.chance(2):
+            self._resume(min(self.paused))
+        if self.drawer.chance(4):
+            self._do(MEANWHILE)
+        else:
+            self._mishap()
+        if self.drawer.chance(3):
+            self._pass()
+
+    def _mishap(self) -> None:
+        """Arm a mishap, bring its request about, and half of the time do something while it lasts."""
+        victim, api = self.drawer.one_of(self._active()), weighed(self.drawer, _STRUCK)
+        fault = self._fault(api, victim)
+        self._arm(fault)
+        self._bring_about(api, victim)
+        self.steps.append(delivered(fault.name, within_ms=_STRUCK_MS, go_on=True))
+        if self.drawer.chance(2):
+            self._do(MEANWHILE, victim)
+
+    def _bring_about(self, api: Api, victim: str) -> None:
+        if api in _OF_REBALANCES:
+            self._do(STIRS)
+        elif api is Api.OFFSET_COMMIT and self._can("commit"):
+            self._commit(victim)
+        elif api is Api.FIND_COORDINATOR:
+            self._arm_answer(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR, victim)
+        elif api is Api.LEAVE_GROUP:
+            self._close(victim)
+
+    def _do(self, weights: dict[Doing, int], who: str | None = None) -> None:
+        """Do one of the things that the weights name and this plan has; being told of a rebalance is always among what stirs."""
+        possible = {doing: weight for doing, weight in weights.items() if doing in self.doings or (doing is Doing.TOLD and weights is STIRS)}
+        if not possible:
+            return
+        name = who if who in self._active() else self.drawer.one_of(self._active())
+        _DO[weighed(self.drawer, possible)](self, name)
+
+    def _about(self, api: Api, phase: Phase) -> None:
+        """Strike what the plan is about, in its phase; often do something while it lasts, and let it show before anything else is on."""
+        victim = self.drawer.one_of([name for name in self._active() if name in self._subjects()])
+        if phase is not Phase.SETTLED:
+            hold = holds(self._fault_name(), _KEPT_BACK[phase], ms=self.drawer.one_of(_KEPT_MS), client=victim)
+            self._arm(hold.fault)
+            self._told(victim)
+            self.steps.append(delivered(hold.fault.name, within_ms=_STRUCK_MS, go_on=True))
+        fault = self._arm_theme(victim)
+        if api in _OF_REBALANCES:
+            self._stir(victim)
+        else:
+            self._bring_about(api, victim)
+        self.steps.append(delivered(fault, within_ms=_STRUCK_MS, go_on=True))
+        if self.drawer.chance(3):
+            self._do(MEANWHILE, victim)
+        elif self.drawer.chance(2):
+            self._pass()
+
+    def _arm_theme(self, client: str) -> str:
+        """Arm what the plan is about, and return the fault's name."""
+        assert self.theme is not None
+        fault = mishap(self.drawer, self._fault_name(), self.theme.api, client, self.setting, kind=self.theme.kind, code=self.theme.code)
+        self._arm(fault)
+        return fault.name
+
+    def _is_about(self, api: Api) -> bool:
+        return self.theme is not None and self.theme.api is api
+
+    def _stir(self, victim: str) -> None:
+        """Bring about that a member joins again: it is told to, or somebody new comes."""
+        if len(self.started) < len(self.members) and self.drawer.chance(2):
+            self._newcomer(victim)
+        else:
+            self._told(victim)
+
+    # What can be done.
+
+    def _subjects(self) -> set[str]:
+        return {member.name for member in self.members if member.kind == "subject"}
+
+    def _active(self) -> list[str]:
+        return [name for name in self.started if name not in self.closed]
+
+    def _start(self, name: str) -> None:
+        self.started.append(name)
+        self.steps += start(name)
+
+    def _newcomer(self, name: str) -> None:
+        away = [member.name for member in self.members if member.name not in self.started]
+        if away:
+            self._start(away[0])
+
+    def _commit(self, name: str, mode: str | None = None) -> None:
+        """Commit the positions, or offsets of the application's own."""
+        if mode is None:
+            mode = "async" if self._can("commit-async") and self.drawer.chance(2) else "sync"
+        offsets = ((_TOPIC, 0, self.drawer.number(1, 9)),) if self.drawer.chance(2) else ()
+        self.busy.add(name)
+        self.steps.append(commit(name, *offsets, mode=mode, wait=False))
+
+    def _pause(self, name: str) -> None:
+        """Stop polling; only of a member with nothing else to answer, which shows in its silence."""
+        if name not in self.busy | self.paused:
+            self.paused.add(name)
+            self.steps.append(command(name, "pause", wait=False))
+            self._pass()
+
+    def _resume(self, name: str) -> None:
+        self.paused.discard(name)
+        self.steps.append(command(name, "resume", wait=False))
+
+    def _resubscribe(self, name: str) -> None:
+        self.is_resubscribed = not self.is_resubscribed
+        self.busy.add(name)
+        self.steps.append(command(name, "resubscribe", topics=[_TOPIC, "u"] if self.is_resubscribed else [_TOPIC], wait=False))
+
+    def _close(self, name: str) -> None:
+        """Close a member; one of those under test stays."""
+        if self._subjects() & set(self._active()) - {name}:
+            self.closed.add(name)
+            self.paused.discard(name)
+            self.steps.append(close(name, wait=False))
+
+    def _told(self, name: str) -> None:
+        self._arm_answer(Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, name)
+
+    def _grow(self, name: str) -> None:
+        self.partitions += 1
+        self.steps.append(grow(_TOPIC, self.partitions))
+
+    def _move(self, name: str) -> None:
+        self.steps.append(move(state="lost" if self.drawer.chance(3) else "kept", parked="drop" if self.drawer.chance(2) else "answer"))
+
+    def _kill(self, name: str) -> None:
+        """Kill a member, and start it again before long: as a supervisor does."""
+        self.steps.append(kill(name))
+        self.paused.discard(name)
+        self.busy.discard(name)
+        self._pass()
+        self.steps += start(name)
+
+    def _freeze(self, name: str) -> None:
+        """Stop a member's process for a while, now and then for longer than its session."""
+        if name in self.paused:
+            return
+        session_ms = self.setting.session_ms
+        ms = self.drawer.one_of((800, 1_500, session_ms // 2, session_ms + 500))
+        self.time_ms += ms
+        self.steps += [freeze(name), passing(ms), thaw(name)]
+
+    def _break(self, name: str) -> None:
+        """Break the coordinator's broker, let time pass or a member commit meanwhile, and mend it."""
+        self.steps.append(breaks(_BROKEN, self.drawer.one_of(("pause", "kill", "slow-disk"))))
+        if self._can("commit") and self.drawer.chance(2):
+            self._commit(name)
+        self._pass()
+        self.steps.append(mend(_BROKEN))
+
+    def _pass(self, name: str = "") -> None:
+        ms = self.drawer.one_of((100, 300, 800, 1_500))
+        self.time_ms += ms
+        self.steps.append(passing(ms))
+
+    # Mishaps.
+
+    def _another_mishap(self, name: str) -> None:
+        self._arm(self._fault(weighed(self.drawer, _STRUCK), name))
+
+    def _fault(self, api: Api, client: str) -> Fault:
+        return mishap(self.drawer, self._fault_name(), api, client, self.setting)
+
+    def _fault_name(self) -> str:
+        self.faults += 1
+        return f"f{self.faults}"
+
+    def _arm(self, fault: Fault) -> None:
+        if isinstance(fault.action, Hold):
+            self.time_ms += fault.action.ms or 0
+        self.steps.append(Arm(fault=fault))
+
+    def _arm_answer(self, api: Api, code: int, client: str) -> None:
+        self.steps.append(answers(self._fault_name(), api, code, client=client))
+
+
+_DO: Final[dict[Doing, Any]] = {
+    Doing.COMMIT: lambda author, name: author._commit(name, "sync"),
+    Doing.COMMIT_ASYNC: lambda author, name: author._commit(name, "async"),
+    Doing.PAUSE: _Author._pause,
+    Doing.RESUBSCRIBE: _Author._resubscribe,
+    Doing.CLOSE: _Author._close,
+    Doing.NEWCOMER: _Author._newcomer,
+    Doing.TOLD: _Author._told,
+    Doing.GROW: _Author._grow,
+    Doing.MOVE: _Author._move,
+    Doing.MISHAP: _Author._another_mishap,
+    Doing.PASS: _Author._pass,
+    Doing.KILL: _Author._kill,
+    Doing.FREEZE: _Author._freeze,
+    Doing.BREAK: _Author._break,
+}

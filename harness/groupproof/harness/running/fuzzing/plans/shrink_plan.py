@@ -1,0 +1,250 @@
+"""A failing plan made small: faults, members, steps and settings are left out and times shortened, many attempts side by side, for as long as the same
+failure shows. Pure but for `attempt`.
+
+Plans run in real time and take seconds each, so that a round tries all that can be left out at once, and then what of it can be left out together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from groupproof.harness.cases.drawn_case import head_of, staying, with_healing
+from groupproof.harness.model.plan import (
+    Arm,
+    Await,
+    BreakBroker,
+    Command,
+    Freeze,
+    Heal,
+    Kill,
+    Member,
+    Mend,
+    MoveCoordinator,
+    Pass,
+    Plan,
+    Release,
+    Seen,
+    Stable,
+    Start,
+    Step,
+    Thaw,
+)  # fmt: skip
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.faults import Fault, Hold, Selector
+from groupproof.protocol.trace import Trace
+
+__all__ = ["Attempt", "count_of_faults", "faults_of", "lessened", "lesser", "relevant", "size_of"]
+
+Attempt = Callable[[Sequence[Plan]], Awaitable[Sequence[bool]]]
+"""Tells of each plan whether it still shows the failure."""
+
+_SHORTEST_MS: Final = 200
+
+
+async def lessened(plan: Plan, attempt: Attempt) -> Plan:
+    """Return the smallest plan that was found to show the failure still: first whole parts are left out, then single steps, then the rest is made plainer."""
+    tier = 0
+    while tier < len(_TIERS):
+        candidates = list(lesser(plan, tier))
+        shows = await attempt(candidates) if candidates else ()
+        found = sorted((each for each, does in zip(candidates, shows, strict=True) if does), key=size_of)
+        if not found:
+            tier += 1
+            continue
+        together = [each for each in _together(plan, found) if size_of(each) < size_of(found[0])]
+        proven = [each for each, does in zip(together, await attempt(together), strict=True) if does] if together else []
+        plan = min([*proven, found[0]], key=size_of)
+    return plan
+
+
+def relevant(plan: Plan, trace: Trace, finding: Finding) -> Plan:
+    """Return the plan without what cannot have led to a finding: faults that struck nothing before it, and steps that came after what proves it."""
+    until = len(trace) if finding.seq is None or finding.proof is not Proof.SAFETY else finding.seq
+    begun = [seen.body["index"] for seen in trace[:until] if seen.who == "kit" and seen.body.get("name") == "step"]
+    struck = {seen.fault for seen in trace[:until] if seen.kind == "fault" and seen.detail == "triggered"}
+    steps = head_of(plan).steps[: max(begun, default=-1) + 1]
+    made = _kept(head_of(plan), [step for step in steps if not isinstance(step, Arm) or step.fault.name in struck])
+    return with_healing(made) if _is_whole(made) else plan
+
+
+def size_of(plan: Plan) -> tuple[int, ...]:
+    """Return what makes one plan smaller than another: fewer faults, fewer members, fewer steps, less time, fewer settings."""
+    head = head_of(plan)
+    times = [step.ms for step in head.steps if isinstance(step, Pass)] + [
+        fault.action.ms or 0 for fault in faults_of(plan) if isinstance(fault.action, Hold)
+    ]
+    settings = sum(len(member.settings) for member in plan.members) + len(plan.coordinator) + sum(plan.topics.values())
+    counts = sum(fault.selector.nth + (fault.selector.count or 1) for fault in faults_of(plan))
+    return (count_of_faults(plan), len(plan.members), len(head.steps), sum(times), settings, counts)
+
+
+def faults_of(plan: Plan) -> list[Fault]:
+    return [step.fault for step in plan.steps if isinstance(step, Arm)]
+
+
+def count_of_faults(plan: Plan) -> int:
+    """Return how much goes wrong in a plan: faults on frames, and members, brokers and coordinators that are killed, frozen, broken and moved."""
+    return sum(isinstance(step, Arm | Kill | Freeze | BreakBroker | MoveCoordinator) for step in plan.steps)
+
+
+def lesser(plan: Plan, tier: int) -> Iterator[Plan]:
+    """Yield plans that are smaller in the way of a tier; each once, each with somebody under test who stays."""
+    head = head_of(plan)
+    seen = {repr(head)}
+    for made in _TIERS[tier](head):
+        if repr(made) not in seen and _is_whole(made) and size_of(made) < size_of(head):
+            seen.add(repr(made))
+            yield with_healing(made)
+
+
+def _is_whole(head: Plan) -> bool:
+    subjects = {member.name for member in head.members if member.kind == "subject"}
+    return bool(subjects & set(staying(head.steps)))
+
+
+# What is left out.
+
+
+def _without_parts(head: Plan) -> Iterator[Plan]:
+    """Yield the plan without each member, each fault, and each half, quarter and eighth of its steps."""
+    for member in head.members:
+        yield _kept(head, [step for step in head.steps if _who(step) != member.name])
+    for fault in faults_of(head):
+        yield _kept(head, [step for step in head.steps if not isinstance(step, Arm) or step.fault != fault])
+    for parts in (2, 4, 8):
+        length = -(-len(head.steps) // parts)
+        for start in range(0, len(head.steps), length):
+            yield _kept(head, [*head.steps[:start], *head.steps[start + length :]])
+
+
+def _without_steps(head: Plan) -> Iterator[Plan]:
+    for index in range(len(head.steps)):
+        yield _kept(head, [*head.steps[:index], *head.steps[index + 1 :]])
+
+
+def _together(plan: Plan, found: Sequence[Plan]) -> Iterator[Plan]:
+    """Yield the plan with all that could be left out by itself left out at once, and with half of it."""
+    head = head_of(plan)
+    for few in (found, found[: (len(found) + 1) // 2], found[:2]):
+        common = [step for step in head.steps if all(step in head_of(each).steps for each in few)]
+        made = _kept(head, common)
+        if len(few) > 1 and _is_whole(made):
+            yield with_healing(made)
+
+
+def _kept(head: Plan, steps: Iterable[Step]) -> Plan:
+    """Return the plan with these steps, without those that refer to what is gone, and without members who never start."""
+    left = list(_tidied(list(steps)))
+    started = {step.member for step in left if isinstance(step, Start)}
+    return replace(head, members=tuple(member for member in head.members if member.name in started), steps=tuple(left))
+
+
+def _tidied(steps: Sequence[Step]) -> Iterator[Step]:
+    starting = {step.member for step in steps if isinstance(step, Start)}
+    armed = {step.fault.name for step in steps if isinstance(step, Arm) and step.fault.selector.client in (None, *starting)}
+    broken = {step.name for step in steps if isinstance(step, BreakBroker)}
+    started: list[str] = []
+    up: set[str] = set()
+    frozen: set[str] = set()
+    for step in steps:
+        who = _who(step)
+        if _is_idle(step, armed, broken) or (who is not None and not _is_fit(step, who, up, frozen)):
+            continue
+        if isinstance(step, Start):
+            started += [] if who in started else [step.member]
+        left = _waiting(step, armed, started) if isinstance(step, Await) else step
+        if left is not None:
+            yield left
+
+
+def _is_idle(step: Step, armed: set[str], broken: set[str]) -> bool:
+    """Tell whether a step is about a fault that is gone."""
+    if isinstance(step, Arm):
+        return step.fault.name not in armed
+    return (isinstance(step, Heal | Release) and step.fault not in armed) or (isinstance(step, Mend) and step.name not in broken)
+
+
+def _is_fit(step: Step, who: str, up: set[str], frozen: set[str]) -> bool:
+    """Tell whether a member can be had the step with, and take down what it does to it: one is started where it is not up, and thawed where it is frozen."""
+    if isinstance(step, Start):
+        is_fit = who not in up
+        up.add(who)
+        return is_fit
+    if who not in up or (isinstance(step, Thaw) and who not in frozen):
+        return False
+    if isinstance(step, Kill) or (isinstance(step, Command) and step.command == "close"):
+        up.discard(who)
+    if isinstance(step, Freeze):
+        frozen.add(who)
+    elif isinstance(step, Thaw | Kill):
+        frozen.discard(who)
+    return True
+
+
+def _who(step: Step) -> str | None:
+    """Return the member that a step is about; None where it is about no single one."""
+    if isinstance(step, Await) and isinstance(step.until, Seen):
+        return step.until.client
+    if isinstance(step, Arm):
+        return None
+    return getattr(step, "member", None)
+
+
+def _waiting(step: Await, armed: set[str], started: Sequence[str]) -> Await | None:
+    """Return the wait as far as what it waits for is still there."""
+    until = step.until
+    if isinstance(until, Seen):
+        return None if until.fault is not None and until.fault not in armed else step
+    members = tuple(name for name in until.members if name in started) if isinstance(until, Stable) else ()
+    return replace(step, until=replace(until, members=members)) if members else None
+
+
+# What is made plainer.
+
+
+def _plainer(head: Plan) -> Iterator[Plan]:
+    """Yield the plan with one thing put plainer, and with all settings but the assignors as they usually are."""
+    plain = tuple(
+        replace(member, settings={name: value for name, value in member.settings.items() if name == "assignors"}) for member in head.members
+    )
+    yield replace(head, members=plain, coordinator={}, topics={"t": 2})
+    for index, step in enumerate(head.steps):
+        for plainer in _plainer_step(step):
+            yield replace(head, steps=(*head.steps[:index], plainer, *head.steps[index + 1 :]))
+    for name in sorted({name for member in head.members for name in member.settings}):
+        yield replace(head, members=tuple(_without_setting(member, name) for member in head.members))
+    for name in head.coordinator:
+        yield replace(head, coordinator={other: value for other, value in head.coordinator.items() if other != name})
+    for topic, partitions in head.topics.items():
+        yield replace(head, topics={**head.topics, topic: 1} if partitions > 1 else head.topics)
+        yield replace(head, topics={other: count for other, count in head.topics.items() if other != topic or topic == "t"})
+
+
+def _without_setting(member: Member, name: str) -> Member:
+    return replace(member, settings={other: value for other, value in member.settings.items() if other != name})
+
+
+def _plainer_step(step: Step) -> Iterator[Step]:
+    if isinstance(step, Pass) and step.ms > _SHORTEST_MS:
+        yield replace(step, ms=max(_SHORTEST_MS, step.ms // 2))
+    elif isinstance(step, Arm):
+        yield from (replace(step, fault=fault) for fault in _plainer_faults(step.fault))
+
+
+def _plainer_faults(fault: Fault) -> Iterator[Fault]:
+    selector, action = fault.selector, fault.action
+    if isinstance(action, Hold) and (action.ms or 0) > _SHORTEST_MS:
+        yield replace(fault, action=Hold(ms=max(_SHORTEST_MS, (action.ms or 0) // 2)))
+    plain: dict[str, Any] = {"count": 1, "nth": 1, "state": None}
+    for name, value in plain.items():
+        if getattr(selector, name) != value:
+            yield replace(fault, selector=_with(selector, name, value))
+
+
+def _with(selector: Selector, name: str, value: Any) -> Selector:
+    return replace(selector, **{name: value})
+
+
+_TIERS: Final[tuple[Callable[[Plan], Iterator[Plan]], ...]] = (_without_parts, _without_steps, _plainer)

@@ -1,0 +1,99 @@
+"""What drawn plans are about: a mishap that strikes one request in one phase of a membership. A run goes through all of them before any comes again, so
+that none is left to luck: errors first, what hinders the frames later, each in an order that the seed shuffles. Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Final
+
+from groupproof.harness.model.plan import Arm, Plan
+from groupproof.harness.running.fuzzing.plans.random_faults import Kind, codes_of, ends
+from groupproof.protocol.faults import Action, Answer
+from groupproof.protocol.rules import profile
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Phase", "Theme", "theme_of", "themes_of"]
+
+
+class Phase(Enum):
+    """Where in a membership a request is struck: nothing else on, or while the answer to the member's JoinGroup or SyncGroup is kept back."""
+
+    SETTLED = "settled"
+    JOINING = "joining"
+    SYNCING = "syncing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theme:
+    """One mishap of one request in one phase; `code` is the error where the mishap is an answer."""
+
+    api: Api
+    phase: Phase
+    kind: Kind
+    code: int | None = None
+
+    def is_struck(self, plan: Plan, trace: Trace) -> bool:
+        """Tell whether the mishap befell its request when the plan was carried out."""
+        faults = [step.fault for step in plan.steps if isinstance(step, Arm)]
+        struck = {fault.name for fault in faults if fault.selector.api == self.api.title and self._does(fault.action)}
+        return any(seen.kind == "fault" and seen.detail == "delivered" and seen.fault in struck for seen in trace)
+
+    def _does(self, action: Action) -> bool:
+        return action.kind == self.kind.value and (not isinstance(action, Answer) or action.error_code == self.code)
+
+
+_SETTLED: Final = (Phase.SETTLED,)
+_STRUCK: Final = {
+    Api.JOIN_GROUP: _SETTLED,
+    Api.SYNC_GROUP: _SETTLED,
+    Api.HEARTBEAT: tuple(Phase),
+    Api.OFFSET_COMMIT: tuple(Phase),
+    Api.OFFSET_FETCH: _SETTLED,
+    Api.FIND_COORDINATOR: _SETTLED,
+    Api.LEAVE_GROUP: (Phase.SETTLED, Phase.JOINING),
+}
+"""The requests that a member may send, and the phases in which it may send them."""
+
+_FREE: Final = 3
+
+
+def theme_of(number: int, *, profile_name: str, seed: int) -> Theme | None:
+    """Return what the plan of that number (from 0) is about; None for one of three, which are about nothing and drawn freely."""
+    if number % _FREE == _FREE - 1:
+        return None
+    at = number - number // _FREE
+    themes = themes_of(profile_name)
+    return _shuffled(profile_name, f"{seed}/{at // len(themes)}")[at % len(themes)]
+
+
+@cache
+def themes_of(profile_name: str) -> tuple[Theme, ...]:
+    """Return all themes under a release's rules; what may end a client is struck in settled members alone."""
+    return tuple(_themes(profile_name))
+
+
+def _themes(profile_name: str) -> Iterator[Theme]:
+    for api, phases in _STRUCK.items():
+        for phase in phases:
+            for code in codes_of(api, profile(profile_name)):
+                if phase is Phase.SETTLED or not ends(api, code):
+                    yield Theme(api=api, phase=phase, kind=Kind.ANSWER, code=code)
+            yield from (Theme(api=api, phase=phase, kind=kind) for kind in Kind if kind is not Kind.ANSWER)
+
+
+@cache
+def _shuffled(profile_name: str, key: str) -> tuple[Theme, ...]:
+    return tuple(sorted(themes_of(profile_name), key=lambda theme: (_rank(theme), hashlib.sha256(f"{key}/{theme}".encode()).digest())))
+
+
+def _rank(theme: Theme) -> int:
+    """Return how early a theme comes: clients differ most in what they make of errors, above all those that they are to go on after."""
+    if theme.code is None or ends(theme.api, theme.code):
+        return 2
+    return 0 if theme.phase is Phase.SETTLED else 1

@@ -1,0 +1,74 @@
+"""A broker's server log as a trace: what its group coordinators said, as transitions and events. Pure.
+
+A transition carries what the coordinator gave as its reason in `detail`, and each observation the line itself as `body["line"]`, the marker that an
+operator finds with grep, with the id of the requirement that asks for it (`body["marks"]`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from groupproof.harness.running.importing.broker_messages import WORDINGS, Wording, may_tell, spoken_by
+from groupproof.harness.running.importing.imported_event import Told
+from groupproof.harness.running.importing.log_lines import LogLine, log_lines
+
+__all__ = ["LINE_CHARS_MAX", "read_broker_log"]
+
+LINE_CHARS_MAX: Final = 400
+"""So much of a line is kept; some lines of DEBUG list every member."""
+
+_KEPT: Final = ("reason", "members", "state", "replaced", "client", "elected", "topic", "partition", "timeout")
+_SEVERAL: Final = re.compile(r"[^\s,{}()\[\]]+")
+
+
+def read_broker_log(lines: Iterable[str]) -> Iterator[Told]:
+    """Yield what the lines tell of groups; lines that tell nothing of them are passed over."""
+    for line in log_lines(each for each in lines if may_tell(each)):
+        told = _told(line)
+        if told is not None:
+            yield told
+
+
+def _told(line: LogLine) -> Told | None:
+    node, offsets, message = spoken_by(line.message)
+    if "request.logger" in line.logger or message.startswith("Completed request:"):
+        return None
+    for wording in WORDINGS:
+        found = wording.pattern.search(message)
+        if found is not None:
+            return _meant(line, node, offsets, wording, found.groupdict())
+    return None
+
+
+def _meant(line: LogLine, node: int | None, offsets: int | None, wording: Wording, parts: dict[str, str | None]) -> Told:
+    named = parts.get("offsets")
+    body: dict[str, Any] = {"name": wording.name, "line": line.message[:LINE_CHARS_MAX], "level": line.level}
+    body |= {"marks": wording.marks} if wording.marks else {}
+    body |= {name: value for name in _KEPT if (value := parts.get(name)) is not None}
+    if offsets is not None or named is not None:
+        body["offsets_partition"] = offsets if named is None else int(named)
+    if (several := parts.get("several")) is not None:
+        body["several"] = _members(several)
+    generation = parts.get("generation")
+    columns: dict[str, Any] = {
+        "who": "coordinator", "node": node, "group": parts.get("group"), "member": parts.get("member") or parts.get("bracketed"),
+        "instance": _instance(parts), "generation": int(generation) if generation is not None else None, "body": body,
+    }  # fmt: skip
+    if wording.after is None:
+        return Told(at_ms=line.at_ms, is_dated=line.is_dated, kind="event", columns=columns)
+    columns |= {"state_before": wording.before.value if wording.before else None, "state_after": wording.after.value, "detail": parts.get("reason")}
+    return Told(at_ms=line.at_ms, is_dated=line.is_dated, kind="transition", columns=columns)
+
+
+def _instance(parts: dict[str, str | None]) -> str | None:
+    found = next((value for name in ("instance", "known", "older") if (value := parts.get(name))), None)
+    return None if found in (None, "None", "null") else found
+
+
+def _members(several: str) -> list[str]:
+    """Return the ids in what Scala or Java prints of a collection: a Set, or a Map by id."""
+    if "MemberMetadata(memberId=" in several:
+        return re.findall(r"MemberMetadata\(memberId=(.+?), ", several)
+    return [each for each in _SEVERAL.findall(several) if each not in ("->", "Set", "Map")]

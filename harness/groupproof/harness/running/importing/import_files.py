@@ -1,0 +1,127 @@
+"""Files of any kind as traces: the kit's own traces, logs of brokers and clients, captures of packets; each compressed by gzip or not."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.running.importing.broker_log import read_broker_log
+from groupproof.harness.running.importing.capture_file import CAPTURE_MAGIC, CaptureError
+from groupproof.harness.running.importing.client_log import read_client_log
+from groupproof.harness.running.importing.imported_event import Told, merged
+from groupproof.harness.running.importing.packet_trace import read_capture
+from groupproof.harness.running.importing.request_log import read_request_log
+from groupproof.harness.running.rejudge import split
+from groupproof.harness.running.trace_files import is_parquet, stream, traces_in
+from groupproof.protocol.trace import Trace, read_trace
+
+__all__ = ["PORTS", "FileKind", "import_files", "kind_of", "read_any"]
+
+PORTS: Final = (9092,)
+"""Where brokers listen, unless somebody says otherwise."""
+
+_GZIP: Final = b"\x1f\x8b"
+_HEAD_BYTES: Final = 4_096
+
+
+class FileKind(Enum):
+    """What a file holds."""
+
+    TRACE = "trace"
+    LOG = "log"
+    CAPTURE = "capture"
+
+
+def kind_of(file: Path) -> FileKind:
+    """Tell what a file holds by how it begins; raise `WrongUsage` where it can't be read."""
+    with _reading(file):
+        head = _bytes(file, _HEAD_BYTES)
+    if head[:4] == b"PAR1":
+        return FileKind.TRACE
+    if head[:4] in CAPTURE_MAGIC:
+        return FileKind.CAPTURE
+    begins = head.lstrip()[:200]
+    return FileKind.TRACE if begins.startswith(b"{") and b'"seq"' in begins else FileKind.LOG
+
+
+def read_any(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> list[Trace]:
+    """Return the traces in `files` (or in folders of them), one for each run and case; all logs and captures together are one. Raise `WrongUsage`."""
+    files = [file for path in files for file in (traces_in(path) if path.is_dir() else [path])]
+    kinds = {file: FileKind.TRACE if file.is_dir() else kind_of(file) for file in files}
+    own = [trace for file in files if kinds[file] is FileKind.TRACE for trace in split(_trace(file))]
+    others = [file for file in files if kinds[file] is not FileKind.TRACE]
+    return [*own, *([import_files(others, ports=ports)] if others else [])]
+
+
+def import_files(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> Trace:
+    """Return one trace of logs and captures; raise `WrongUsage` for a file that tells nothing of groups, or is none of them."""
+    told = [_told(file, ports) for file in files]
+    return merged(told, run=" ".join(file.name for file in files))
+
+
+def _told(file: Path, ports: Sequence[int]) -> list[Told]:
+    kind = kind_of(file)
+    if kind is FileKind.TRACE:
+        raise WrongUsage(f"{file} is a trace already: groupproof trace explain reads it as it is")
+    with _reading(file):
+        found = _from_capture(file, ports) if kind is FileKind.CAPTURE else _from_log(file)
+    if not found:
+        what = (
+            f"no requests to port {' or '.join(map(str, ports))}; name the brokers' with --port"
+            if kind is FileKind.CAPTURE
+            else "no line of a group coordinator, of a request log or of a client"
+        )
+        raise WrongUsage(f"{file} tells nothing of groups: it holds {what}")
+    return found
+
+
+def _from_capture(file: Path, ports: Sequence[int]) -> list[Told]:
+    try:
+        return list(read_capture(_bytes(file), ports=ports))
+    except CaptureError as error:
+        raise WrongUsage(f"{file} can't be read as a capture: {error}") from error
+
+
+def _from_log(file: Path) -> list[Told]:
+    return [told for reader in (read_broker_log, read_request_log, read_client_log) for told in reader(_lines(file))]
+
+
+def _trace(file: Path) -> Trace:
+    if is_parquet(file):
+        return list(stream(file))
+    try:
+        with _reading(file):
+            return list(read_trace(_lines(file)))
+    except ValueError as error:
+        raise WrongUsage(f"{file} is no trace in NDJSON: {error}") from error
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Turn what reading a file meets into one line for who named it."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise WrongUsage(f"{file} is no whole gzip file: {error}") from error
+    except OSError as error:
+        raise WrongUsage(f"{file} can't be read: {error.strerror or error}") from error
+
+
+def _bytes(file: Path, size: int = -1) -> bytes:
+    with file.open("rb") as opened:
+        is_packed = opened.read(2) == _GZIP
+    with gzip.open(file) if is_packed else file.open("rb") as data:
+        return data.read(size)
+
+
+def _lines(file: Path) -> Iterator[str]:
+    with file.open("rb") as opened:
+        is_packed = opened.read(2) == _GZIP
+    with gzip.open(file, "rt", encoding="utf-8", errors="replace") if is_packed else file.open(encoding="utf-8", errors="replace") as lines:
+        yield from lines

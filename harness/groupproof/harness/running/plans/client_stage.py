@@ -1,0 +1,162 @@
+"""One run of one case: a cluster and a network of its own, the plan carried out, and what is left of it: the trace and the shims' stderr."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import trio
+
+from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.case_judgement import judge_run
+from groupproof.harness.judging.case_result import Play
+from groupproof.harness.judging.lag import LAG_MS_MAX
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.model.case import Case, plan_of, seed_of
+from groupproof.harness.model.case_names import NAMES, drawn
+from groupproof.harness.model.plan import Impair
+from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.plans.member_control import Actor
+from groupproof.harness.running.plans.plan_runner import Driver, Limits
+from groupproof.harness.running.plans.receipts import watch_receipts
+from groupproof.harness.running.plans.retry_rhythm import Rhythm
+from groupproof.harness.subjects.networks.impairments import Impairments
+from groupproof.harness.subjects.networks.network import InProcessNetwork, LoopbackNetwork, MemoryNetwork, Network
+from groupproof.harness.subjects.reference_control import DrivenReference
+from groupproof.harness.subjects.subject import Subject
+from groupproof.protocol.trace import Recorder, Trace
+
+__all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Stage", "record_origin", "watch_lags"]
+
+COORDINATOR_DEFAULTS: Mapping[str, Any] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
+"""What every case's coordinator has, unless its plan says otherwise: real time is dear."""
+
+FLOOD = 2_000
+"""From this many observations on a run is slowed down: the longest case of a client that pauses between its requests has a quarter of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What all cases of a run share. `company` plays the members that are not under test; `rhythm` is the subject's, where it was measured.
+
+    With `draws_names` no client can tell a case by its group, its topics or its unheard-of error code: they are drawn from the seed.
+    """
+
+    subject: Subject
+    company: Subject
+    profile: str
+    seed: int
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    canary: Canary | None = None
+    on_started: Callable[[Case, Actor], Awaitable[None]] | None = None
+    rhythm: Rhythm | None = None
+    draws_names: bool = False
+
+    @property
+    def is_virtual(self) -> bool:
+        return self.subject.is_virtual
+
+    def judge(self, case: Case, trace: Trace) -> Judgement:
+        """Judge one run by the case's judges and those of every case."""
+        return judge_run(case, trace, UNIVERSAL)
+
+    def network(self, recorder: Recorder, case: Case) -> InProcessNetwork:
+        if self.is_virtual:
+            is_impaired = any(isinstance(step, Impair) for step in plan_of(case).steps)
+            return MemoryNetwork(Impairments(random.Random(seed_of(self.seed, case.id))) if is_impaired else None)
+        network = LoopbackNetwork(self.bind, self.advertise)
+        network.is_flooded = lambda: len(recorder.trace) > FLOOD
+        return network
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+        """Run `case` once; `key` is unique in the run and names its members to shims that host many.
+
+        `BrokenEnvironment` and the kit's own errors come out, possibly in an exception group.
+        """
+        began = trio.current_time()
+        recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
+        record_origin(case, recorder)
+        case = self._named(case, recorder)
+        if self.rhythm is not None:
+            recorder.record("event", who="kit", body={"name": "rhythm", "react_ms": round(self.rhythm.react_ms), **asdict(self.rhythm)})
+        cluster = self._cluster(case, recorder)
+        network = self.network(recorder, case)
+        driver = self._driver(case, cluster, network, recorder, key=key, alone=alone)
+        stop = watch_lags(self.canary, recorder)
+        try:
+            async with trio.open_nursery() as nursery:
+                await nursery.start(cluster.run)
+                await nursery.start(partial(watch_receipts, recorder, cluster.interception.told))
+                async with network.opened(cluster):
+                    await driver.run()
+                nursery.cancel_scope.cancel()
+        finally:
+            stop()
+        return Play(trace=list(recorder.trace), stderr=driver.stderr, duration_s=trio.current_time() - began)
+
+    def _named(self, case: Case, recorder: Recorder) -> Case:
+        """Return the case with drawn names in its plan, and record what they stand for; the case as it is where none are to be drawn."""
+        if not self.draws_names:
+            return case
+        names = drawn(plan_of(case), seed_of(self.seed, case.id))
+        recorder.record("event", who="kit", body={"name": NAMES, **names.to_json()})
+        return replace(case, plan=names.plan(plan_of(case)))
+
+    def _columns(self, case: Case, key: str) -> dict[str, Any]:
+        clock = "virtual" if self.subject.is_virtual else "wall"
+        return {"run": f"{self.seed:x}.{key}", "case": case.id, "seed": self.seed, "clock": clock}
+
+    def _cluster(self, case: Case, recorder: Recorder) -> Cluster:
+        plan = plan_of(case)
+        return Cluster(
+            profile=self.profile,
+            settings={**COORDINATOR_DEFAULTS, **plan.coordinator},
+            brokers=plan.brokers,
+            topics=plan.topics,
+            records=plan.records,
+            seed=seed_of(self.seed, case.id),
+            recorder=recorder,
+        )
+
+    def _driver(self, case: Case, cluster: Cluster, network: Network, recorder: Recorder, *, key: str, alone: bool) -> Driver:
+        async def started(actor: Actor) -> None:
+            if self.on_started is not None:
+                await self.on_started(case, actor)
+
+        return Driver(
+            plan_of(case),
+            DrivenReference(cluster),
+            network,
+            recorder,
+            subject_of=lambda kind: self.subject if kind == "subject" else self.company,
+            key=key,
+            seed=seed_of(self.seed, case.id),
+            profile=self.profile,
+            is_isolated=case.isolated or alone,
+            limits=self.limits,
+            on_started=started,
+        )
+
+
+def record_origin(case: Case, recorder: Recorder) -> None:
+    """Record what the case is made of, where that is needed to judge the trace again."""
+    if case.origin is not None:
+        recorder.record("event", who="kit", body={"name": "origin", **case.origin})
+
+
+def watch_lags(canary: Canary | None, recorder: Recorder) -> Callable[[], None]:
+    """Record the canary's lags that matter; return the function that ends it."""
+    if canary is None:
+        return lambda: None
+
+    def record(source: str, lag_ms: float) -> None:
+        if lag_ms >= LAG_MS_MAX:
+            recorder.record("event", who="kit", body={"name": "lag", "source": source, "lag_ms": round(lag_ms, 1)})
+
+    return canary.listen(record)

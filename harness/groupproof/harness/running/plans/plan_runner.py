@@ -1,0 +1,375 @@
+"""Carries one plan out against a subject and a fresh cluster; what happens goes into one trace, which the judges then read alone.
+
+After the steps an `end` event is recorded, every fault is healed, and the members that are left are closed in order: what a member says
+between its `close` and its end is its goodbye.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from groupproof.harness.judging.conditions import describe, watch
+from groupproof.harness.model.client_timeouts import TermsReader, stall_ms
+from groupproof.harness.model.errors import BrokenShim, KitFailure
+from groupproof.harness.model.plan import (
+    Append,
+    Arm,
+    Await,
+    BreakBroker,
+    Command,
+    Condition,
+    Freeze,
+    Grow,
+    Heal,
+    Impair,
+    Kill,
+    Mark,
+    Mend,
+    MoveCoordinator,
+    Pass,
+    Plan,
+    Release,
+    Start,
+    Step,
+    Thaw,
+)  # fmt: skip
+from groupproof.harness.running.plans.active_faults import Damage
+from groupproof.harness.running.plans.member_control import DEFAULTS, Actor, subscription_of
+from groupproof.harness.subjects.cluster_control import DrivenCluster
+from groupproof.harness.subjects.networks.broker_address import bootstrap_of
+from groupproof.harness.subjects.networks.network import Network
+from groupproof.harness.subjects.shims.contract_lines import Answer
+from groupproof.harness.subjects.shims.conversation import ShimGone
+from groupproof.harness.subjects.subject import Subject
+from groupproof.protocol.faults import Move
+from groupproof.protocol.trace import Observation, Recorder
+
+__all__ = ["Driver", "Limits"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long the driver waits for what no plan names, in seconds; and how long a trace may become before the steps are ended.
+
+    A client that asks again without a pause fills a trace with thousands of frames a second, which say nothing new.
+    """
+
+    subscribe_s: float = 30.0
+    close_s: float = 10.0
+    mend_s: float = 60.0
+    steps_s: float = 120.0
+    observations_max: int = 10_000
+
+
+class _Stop(Exception):
+    """The plan can't or need not go on: its end follows."""
+
+
+class Driver:
+    """One plan's run. `subject_of` says who plays a member of a kind; `key_of` names it to a shim that hosts many; `profile` is what the brokers play."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        cluster: DrivenCluster,
+        network: Network,
+        recorder: Recorder,
+        *,
+        subject_of: Callable[[str], Subject],
+        key: str,
+        seed: int,
+        profile: str = "",
+        is_isolated: bool = False,
+        limits: Limits | None = None,
+        on_started: Callable[[Actor], Awaitable[None]] | None = None,
+    ) -> None:
+        self._plan = plan
+        self._cluster = cluster
+        self._network = network
+        self._recorder = recorder
+        self._subject_of = subject_of
+        self._key = key
+        self._seed = seed
+        self._profile = profile
+        self._is_isolated = is_isolated
+        self._limits = limits or Limits()
+        self._on_started = on_started
+        self._actors: dict[str, Actor] = {}
+        self._former: list[Actor] = []
+        self._damage = Damage(cluster, network, recorder, group=_group_of(plan), mend_s=self._limits.mend_s)
+        self._members: trio.Nursery | None = None
+        self._terms = TermsReader()
+        self._over = trio.Event()
+        self._stopped = trio.CancelScope()
+        self._is_flooded = False
+
+    async def run(self) -> None:
+        """Carry the plan out; `BrokenEnvironment` and the kit's own errors come out, all else is in the trace."""
+        try:
+            async with trio.open_nursery() as self._members:
+                await self._go()
+                self._over.set()
+                self._members.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._damage.mend_all()
+
+    @property
+    def stderr(self) -> dict[str, list[str]]:
+        """Return what each member's shim has logged since it took the member on."""
+        said: dict[str, list[str]] = {}
+        for actor in (*self._former, *self._actors.values()):
+            if actor.handle is not None:
+                said.setdefault(actor.name, []).extend(actor.handle.stderr())
+        return said
+
+    async def _go(self) -> None:
+        for seen in self._recorder.trace:
+            self._terms.feed(seen)
+        ends = [self._recorder.listen(self._heed_floods), self._recorder.listen(self._terms.feed)]
+        with trio.move_on_after(self._limits.steps_s * self._terms.stretch) as limit, self._stopped:
+            await self._steps()
+        for end in ends:
+            end()
+        if limit.cancelled_caught:
+            self._note("timeout", waiting=f"the end of the steps, for {self._limits.steps_s:.0f} s in all")
+        elif self._is_flooded:
+            self._note("timeout", waiting=f"the end of a flood of more than {self._limits.observations_max} observations")
+        self._note("end")
+        for step in self._plan.steps:
+            if isinstance(step, Arm):
+                self._cluster.heal(step.fault.name)
+        await self._damage.mend_all()
+        for actor in self._actors.values():
+            await self._dismiss(actor)
+        self._note("closed")
+
+    async def _steps(self) -> None:
+        try:
+            for index, step in enumerate(self._plan.steps):
+                self._note("step", step=step.kind, index=index)
+                await _DO[type(step)](self, step)
+        except (_Stop, ShimGone):
+            return
+
+    def _heed_floods(self, seen: Observation) -> None:
+        if seen.seq >= self._limits.observations_max:
+            self._is_flooded = True
+            self._stopped.cancel()
+
+    def _note(self, name: str, **body: Any) -> None:
+        self._recorder.record("event", who="kit", body={"name": name, **body})
+
+    # The steps.
+
+    async def _start(self, step: Start) -> None:
+        member = next(each for each in self._plan.members if each.name == step.member)
+        await self._part_from(self._actors.get(member.name))
+        actor = self._actors[member.name] = Actor(member, self._recorder)
+        await self._admit(actor)
+        if self._on_started is not None:
+            await self._on_started(actor)
+        fields = subscription_of(member, bootstrap_of((await self._network.entrance(member.name)).addresses), self._profile)
+        with trio.move_on_after(self._limits.subscribe_s):
+            answer = await actor.ask("subscribe", fields)
+            if not answer.ok:
+                said = answer.unimplemented if answer.unimplemented is not None else f"{answer.error} {answer.body.get('message', '')}".strip()
+                actor.note("refused", command="subscribe", unimplemented=answer.unimplemented is not None, reason=said)
+                raise _Stop
+            return
+        actor.note("broken", reason=f"subscribe was not answered within {self._limits.subscribe_s:.0f} s", stderr=[])
+        raise _Stop
+
+    async def _part_from(self, former: Actor | None) -> None:
+        """Let a member go whose name is to be used again: it was killed or closed, or has ended by itself."""
+        if former is None:
+            return
+        if not (former.is_dismissed or former.ended.is_set()):
+            raise KitFailure(f"the plan starts {former.name} again, which it has neither killed nor closed")
+        if former.handle is not None and not former.ended.is_set():
+            await former.handle.depart(self._limits.close_s)
+        self._former.append(former)
+        former.hosting.cancel()
+        await former.gone.wait()
+
+    async def _admit(self, actor: Actor) -> None:
+        assert self._members is not None
+        try:
+            await self._members.start(self._host, actor)
+        except BrokenShim as error:
+            actor.note("broken", reason=str(error), stderr=[])
+            raise _Stop from error
+
+    async def _host(self, actor: Actor, task_status: trio.TaskStatus[None]) -> None:
+        """Keep a member for as long as the plan runs; a crash of its shim stops the plan, since nothing it waits for can come."""
+        subject = self._subject_of(actor.member.kind)
+        starts = len(self._actors) + len(self._former)
+        again = sum(1 for former in self._former if former.name == actor.name)
+        key = f"{self._key}.{actor.name}{f'.{again + 1}' if again else ''}"
+        entrance = await self._network.entrance(actor.name)
+        try:
+            with actor.hosting:
+                async with subject.member(key, actor, entrance, alone=self._is_isolated, seed=self._seed + starts) as handle:
+                    actor.greet(handle)
+                    task_status.started()
+                    await actor.ended.wait()
+                    if actor.has_crashed:
+                        self._stopped.cancel()
+                    await self._over.wait()
+        finally:
+            actor.gone.set()
+
+    async def _await(self, step: Await) -> None:
+        if not await self._holds(step.until, step.within_ms):
+            self._note("timeout", waiting=describe(step.until), within_ms=step.within_ms)
+            if not step.go_on:
+                raise _Stop
+
+    async def _holds(self, condition: Condition, within_ms: int) -> bool:
+        watcher = watch(condition, frozenset(member.name for member in self._plan.members))
+        reached = trio.Event()
+        for seen in tuple(self._recorder.trace):
+            if watcher.feed(seen):
+                return True
+
+        with trio.move_on_after(self._patience_s(within_ms)) as patience:
+
+            def feed(seen: Observation) -> None:
+                patience.deadline += stall_ms(seen) / 1000
+                if watcher.feed(seen):
+                    reached.set()
+
+            stop = self._recorder.listen(feed)
+            try:
+                await reached.wait()
+            finally:
+                stop()
+        return reached.is_set()
+
+    def _patience_s(self, within_ms: float) -> float:
+        """Return how long to wait, in seconds: as long as the plan says, by the client's own rhythm, and until ghosts of its longer sessions are gone."""
+        return (within_ms * self._terms.stretch + self._terms.session_surplus_ms()) / 1000
+
+    async def _command(self, step: Command) -> None:
+        actor = self._actors[step.member]
+        if not step.wait:
+            assert self._members is not None
+            self._members.start_soon(self._ask_and_forget, actor, step)
+            await trio.lowlevel.checkpoint()
+            return
+        with trio.move_on_after(self._patience_s(step.within_ms)):
+            self._check(actor, step, await actor.ask(step.command, step.fields))
+            return
+        self._note("timeout", waiting=f"the answer of {step.member} to {step.command}", within_ms=step.within_ms)
+        raise _Stop
+
+    async def _ask_and_forget(self, actor: Actor, step: Command) -> None:
+        try:
+            self._check(actor, step, await actor.ask(step.command, step.fields))
+        except ShimGone:
+            return
+        except _Stop:
+            self._stopped.cancel()
+
+    def _check(self, actor: Actor, step: Command, answer: Answer) -> None:
+        if answer.unimplemented is not None:
+            actor.note("refused", command=step.command, unimplemented=True, reason=answer.unimplemented)
+            raise _Stop
+
+    async def _arm(self, step: Arm) -> None:
+        self._cluster.arm(step.fault)
+
+    async def _release(self, step: Release) -> None:
+        self._cluster.release(step.fault)
+
+    async def _heal(self, step: Heal) -> None:
+        self._cluster.heal(step.fault)
+
+    async def _kill(self, step: Kill) -> None:
+        self._actors[step.member].kill()
+
+    async def _freeze(self, step: Freeze) -> None:
+        self._actors[step.member].freeze()
+
+    async def _thaw(self, step: Thaw) -> None:
+        self._actors[step.member].thaw()
+
+    async def _move(self, step: MoveCoordinator) -> None:
+        await self._cluster.move(Move(to=step.to, parked=step.parked, state=step.state))
+
+    async def _grow(self, step: Grow) -> None:
+        await self._cluster.grow(step.topic, step.partitions)
+
+    async def _append(self, step: Append) -> None:
+        await self._cluster.append(step.topic, step.partitions, step.records)
+
+    async def _impair(self, step: Impair) -> None:
+        await self._damage.impair(step)
+
+    async def _break(self, step: BreakBroker) -> None:
+        await self._damage.break_broker(step)
+
+    async def _mend(self, step: Mend) -> None:
+        await self._damage.mend(step.name)
+
+    async def _pass(self, step: Pass) -> None:
+        await trio.sleep(step.ms / 1000)
+
+    async def _mark(self, step: Mark) -> None:
+        self._note("mark", mark=step.name)
+
+    # The goodbye.
+
+    async def _dismiss(self, actor: Actor) -> None:
+        """Close a member that is still there, and its process with it; who does not go in time is killed, which the trace tells."""
+        handle = actor.handle
+        if handle is None or actor.ended.is_set():
+            return
+        if not handle.shared:
+            handle.thaw()
+        if not (await self._close(actor) and await handle.depart(self._limits.close_s)):
+            actor.note("overdue", within_ms=int(self._limits.close_s * 1000))
+            handle.abandon()
+
+    async def _close(self, actor: Actor) -> bool:
+        """Tell whether the member closed in order and in time; one that the plan has closed already is only waited for."""
+        with trio.move_on_after(self._limits.close_s):
+            if actor.is_dismissed:
+                await actor.farewell.wait()
+                return True
+            try:
+                answer = await actor.ask("close", {})
+            except ShimGone as gone:
+                return gone.ending.broken is None
+            return answer.ok
+        return False
+
+
+def _group_of(plan: Plan) -> str:
+    """Return the plan's group: that of the first member which names one."""
+    return str(next((each.settings["group"] for each in plan.members if "group" in each.settings), DEFAULTS["group"]))
+
+
+_DO: Mapping[type[Step], Callable[[Driver, Any], Awaitable[None]]] = {
+    Start: Driver._start,
+    Await: Driver._await,
+    Command: Driver._command,
+    Arm: Driver._arm,
+    Release: Driver._release,
+    Heal: Driver._heal,
+    Kill: Driver._kill,
+    Freeze: Driver._freeze,
+    Thaw: Driver._thaw,
+    MoveCoordinator: Driver._move,
+    Grow: Driver._grow,
+    Append: Driver._append,
+    Impair: Driver._impair,
+    BreakBroker: Driver._break,
+    Mend: Driver._mend,
+    Pass: Driver._pass,
+    Mark: Driver._mark,
+}

@@ -1,0 +1,101 @@
+"""A client's own rhythm, measured in a run before all others: how long it takes from something that went wrong to its next try.
+
+Backoffs and rejoin pauses are the client's choice (CLIENT-06, CLIENT-14, CLIENT-75). The slowest of four reactions says how much longer than others
+this client may take, in every plan's waits and in every judge's deadlines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.client_timeouts import REACT_MS
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.plan_builders import answers, cuts, delivered, passing, plan, requested, stable, start, subject
+from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["MEASURING", "Rhythm", "rhythm_of"]
+
+_WAIT_MS: Final = 35_000
+"""How long the measuring waits for one reaction: the longest backoff of known clients is 30 s (kafkajs)."""
+
+_MARGIN: Final = 3.0
+"""How many times as long as the slowest reaction seen the next one may take: backoffs grow, and have jitter."""
+
+_BEATS = frozenset({Api.HEARTBEAT, Api.JOIN_GROUP})
+_AFTER: Final = {
+    "lookup": frozenset({Api.FIND_COORDINATOR}),
+    "join": frozenset({Api.FIND_COORDINATOR, Api.JOIN_GROUP}),
+    "rebalance": frozenset({Api.JOIN_GROUP}),
+    "connection": _BEATS | {Api.FIND_COORDINATOR},
+}
+"""What shows the reaction to each of the faults, by its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rhythm:
+    """The slowest reaction (ms), and to what it was; `react_ms` is within which this client has reacted."""
+
+    slowest_ms: float
+    after: str
+
+    @property
+    def react_ms(self) -> float:
+        return max(REACT_MS, _MARGIN * self.slowest_ms)
+
+
+def _measuring() -> Plan:
+    find, join, beat = Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.HEARTBEAT
+    return plan(
+        subject(),
+        steps=[
+            answers("lookup", find, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+            answers("join", join, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+            *start("m0"),
+            delivered("lookup", within_ms=_WAIT_MS),
+            delivered("join", within_ms=_WAIT_MS),
+            stable("m0", after="join", within_ms=2 * _WAIT_MS),
+            passing(500),
+            answers("rebalance", beat, ErrorCode.REBALANCE_IN_PROGRESS),
+            delivered("rebalance", within_ms=_WAIT_MS),
+            requested("m0", join, after="rebalance", within_ms=_WAIT_MS, go_on=True),
+            stable("m0", after="rebalance", within_ms=_WAIT_MS, go_on=True),
+            cuts("connection", beat, reset=True, direction="request"),
+            delivered("connection", within_ms=_WAIT_MS),
+            requested("m0", beat, after="connection", within_ms=_WAIT_MS, go_on=True),
+        ],
+    )
+
+
+MEASURING: Final = Case(
+    id="rhythm/classic/measured",
+    title="How long the client takes to its next try.",
+    requirements=("CLIENT-06",),
+    level=Level.INFO,
+    plan=_measuring(),
+    judges=(),
+    required=False,
+)
+
+
+def rhythm_of(trace: Trace) -> Rhythm:
+    """Return what the trace of `MEASURING` shows; a reaction that never came shows nothing."""
+    reactions = {name: ms for name in _AFTER if (ms := _reaction_ms(trace, name)) is not None}
+    slowest = max(reactions, key=reactions.__getitem__, default="")
+    return Rhythm(slowest_ms=reactions.get(slowest, 0.0), after=slowest)
+
+
+def _reaction_ms(trace: Trace, fault: str) -> float | None:
+    struck = next((seen for seen in trace if seen.kind == "fault" and seen.fault == fault and seen.detail == "delivered"), None)
+    if struck is None:
+        return None
+    titles = {api.title for api in _AFTER[fault]}
+    reaction = next((seen for seen in trace[struck.seq + 1 :] if _shows(seen, titles)), None)
+    return None if reaction is None else reaction.at_ms - struck.at_ms
+
+
+def _shows(seen: Observation, titles: set[str]) -> bool:
+    return seen.kind == "request" and seen.client == "m0" and seen.api in titles

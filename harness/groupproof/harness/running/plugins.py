@@ -1,0 +1,47 @@
+"""What packages above this one add to it, by the entry points of their distributions: commands, kinds of recorded cases, replays, check engines.
+
+Nothing below the command line imports them by name, so that an installation can do without one of them.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from groupproof.harness.model.errors import BrokenEnvironment
+
+__all__ = ["CHECK_ENGINES", "COMMANDS", "RECORDED_CASES", "REPLAYS", "TRACE_COMMANDS", "plugin", "plugin_names"]
+
+COMMANDS: Final = "groupproof.commands"
+"""Commands of `groupproof`, by their names."""
+
+TRACE_COMMANDS: Final = "groupproof.trace_commands"
+"""Commands of `groupproof trace`, by their names."""
+
+RECORDED_CASES: Final = "groupproof.recorded_cases"
+"""Functions from a case's id and its origin to the case, by the origin's `kind`."""
+
+REPLAYS: Final = "groupproof.replays"
+"""Functions that run a schedule again, by the first part of its case's id."""
+
+CHECK_ENGINES: Final = "groupproof.check_engines"
+"""Functions that judge files of traces, by the name that `trace check --engine` takes."""
+
+
+def plugin_names(group: str) -> frozenset[str]:
+    """Return the names that are registered in a group, without an import of what they stand for."""
+    return frozenset(_points(group))
+
+
+def plugin(group: str, name: str) -> Any:
+    """Return what is registered, imported; raise `BrokenEnvironment` where this installation does not have it."""
+    point = _points(group).get(name)
+    if point is None:
+        raise BrokenEnvironment(
+            f"this installation of groupproof has no {name!r} among its {group}; in a work tree, make setup registers what is new"
+        )
+    return point.load()
+
+
+def _points(group: str) -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=group)}

@@ -1,0 +1,110 @@
+"""One whole run of a client: opened, and its selected cases run against the reference coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.judging.summary.run_summary import SubjectInfo
+from groupproof.harness.judging.unsupported import lack_of, unimplemented
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import Trouble
+from groupproof.harness.running.case_runner import Progress, Runner, Staged
+from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.plans.plan_runner import Limits
+from groupproof.harness.running.plans.retry_rhythm import MEASURING, rhythm_of
+from groupproof.harness.running.runs.whole_run import BROKEN_MAX, Campaign, Order, Outcome, Say, info_of
+from groupproof.harness.subjects.client_registry import Candidate, company
+from groupproof.harness.subjects.shims.contract_lines import Hello
+from groupproof.harness.subjects.subject import jobs_of, warnings_of
+
+__all__ = ["BROKEN_MAX", "Order", "Outcome", "Run"]
+
+OnHello = Callable[[Hello], None]
+
+
+class Run(Campaign):
+    """One run; `say` is told of each case, `on_hello` of the subject before the first."""
+
+    hint_where_broken = "; try the shim with: groupproof shim check"
+
+    def __init__(self, candidate: Candidate, order: Order, *, say: Say, on_hello: OnHello, catalogue: Sequence[Case] = CASES) -> None:
+        super().__init__(order, catalogue, say=say, is_virtual=candidate.subject.is_virtual)
+        self._candidate = candidate
+        self._on_hello = on_hello
+        self._hello: Hello | None = None
+
+    async def work(self) -> None:
+        subject = self._candidate.subject
+        others = company(is_virtual=subject.is_virtual)
+        async with subject.opened(), others.opened():
+            self._hello = subject.hello
+            self._on_hello(subject.hello)
+            async with self.staged() as stage:
+                await self.rule(stage)
+
+    async def measured(self, stage: Stage) -> Stage:
+        """Return the stage that knows the client's own rhythm. In virtual time the reference's is known, and a person at a debugger has none."""
+        if stage.is_virtual or self.order.hold is not None or "classic" not in self._candidate.subject.hello.capabilities:
+            return stage
+        try:
+            play = await stage.play(MEASURING, key="rhythm")
+        except (Trouble, ExceptionGroup):
+            return stage  # whatever is wrong, the first case says it better
+        return replace(stage, rhythm=rhythm_of(play.trace))
+
+    @asynccontextmanager
+    async def staged(self) -> AsyncIterator[Staged]:
+        """Have what the cases are run on."""
+        yield await self.measured(self._stage())
+
+    def lack(self, case: Case) -> str:
+        """Return why the subject can't be put through the case; empty where it can."""
+        return lack_of(case, self._candidate.subject.hello.capabilities, self.order.profile)
+
+    def _stage(self) -> Stage:
+        order, subject = self.order, self._candidate.subject
+        return Stage(
+            subject=subject,
+            company=company(is_virtual=subject.is_virtual),
+            profile=order.profile,
+            seed=order.seed,
+            bind=order.bind,
+            advertise=order.advertise,
+            limits=Limits() if order.timeout_s is None else Limits(steps_s=order.timeout_s),
+            canary=None if subject.is_virtual else self.canary,
+            on_started=None if order.hold is None else order.hold.on_started,
+            draws_names=True,
+        )
+
+    async def rule(self, stage: Staged) -> None:
+        """Run the cases that the subject can be put through."""
+        runner = Runner(stage, jobs=self._jobs(), say=self.told)
+        self.results = runner.results
+        for case in self.order.cases:
+            if lack := self.lack(case):
+                runner.results.append(unimplemented(case, lack))
+                self.told(Progress.DONE, case, runner.results[-1])
+        await runner.run([case for case in self.order.cases if not self.lack(case)])
+
+    def notes(self) -> tuple[str, ...]:
+        return tuple(f"the shim wrote {warning}; it was ignored" for warning in warnings_of(self._candidate.subject))
+
+    def environment(self) -> dict[str, Any]:
+        warnings = warnings_of(self._candidate.subject)
+        return {**super().environment(), **({"shim_warnings": warnings} if warnings else {})}
+
+    def _jobs(self) -> int:
+        """Return how many cases run at once: as many as the user said, or as the machine bears."""
+        return self.order.jobs if self._candidate.jobs_given else jobs_of(self._candidate.subject, self.order.jobs)
+
+    @property
+    def release(self) -> str:
+        info = self.subject_info()
+        return "" if info is None else info.version or ""
+
+    def subject_info(self) -> SubjectInfo | None:
+        return None if self._hello is None else info_of(self._candidate, self._hello)

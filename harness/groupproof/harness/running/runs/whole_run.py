@@ -1,0 +1,252 @@
+"""One whole run, of whichever side: its selected cases run and ruled on, the known failures settled, and summed up for the report.
+
+An interruption ends it early and keeps what was reached. A subject of which none of the first cases can be had, or that is gone in the
+middle, is not asked for more: the rest would say the same.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import trio
+
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.summary.baseline import Baseline, Wanted
+from groupproof.harness.judging.summary.exit_codes import ending_of, held_against
+from groupproof.harness.judging.summary.expectations import Expectations, Known, Observed, settle
+from groupproof.harness.judging.summary.grade import grade_of, required_of
+from groupproof.harness.judging.summary.run_summary import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
+from groupproof.harness.judging.summary.shards import Share
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.version import release
+from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.case_runner import Progress
+from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.running.gc_pauses import set_aside, short_pauses
+from groupproof.harness.running.hold import Hold
+from groupproof.harness.running.signals import mind_signals
+from groupproof.harness.subjects.client_registry import Candidate
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.harness.subjects.shims.contract_lines import Hello
+
+__all__ = ["BROKEN_MAX", "GONE_MAX", "Campaign", "Order", "Outcome", "Say", "info_of"]
+
+BROKEN_MAX = 8
+"""How many cases in a row, from the first on, may be BROKEN, or fail by the environment, before the run is given up."""
+
+GONE_MAX = 16
+"""How many cases in a row may end by the environment, later on, before the run is given up with what was reached."""
+
+Say = Callable[[Progress, Case, CaseReport | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be run, and how; of a shard `elsewhere` are the cases that the others run, and against a baseline `wanted` what was asked for."""
+
+    cases: Sequence[Case]
+    profile: str
+    level: str
+    seed: int
+    jobs: int
+    command: Sequence[str]
+    timeout_s: float | None = None
+    bind: str = "127.0.0.1"
+    advertise: str | None = None
+    fail_on: frozenset[str] = frozenset()
+    expectations: Expectations = field(default_factory=Expectations)
+    hold: Hold | None = None
+    shard: Share | None = None
+    elsewhere: frozenset[str] = frozenset()
+    baseline: Baseline | None = None
+    wanted: Wanted = field(default_factory=Wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted;
+    `left_out` how many cases the grade lacks because they were not selected; `notes` are told beside the verdicts."""
+
+    summary: RunSummary
+    exit_code: int
+    gave_up: str | None = None
+    left_out: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Campaign(ABC):
+    """One run; `say` is told of each case. A side says how its cases are run, and what its subject is called."""
+
+    hint_where_broken = ""
+    """What to try where every case is BROKEN."""
+
+    def __init__(self, order: Order, catalogue: Sequence[Case], *, say: Say, is_virtual: bool) -> None:
+        self.order = order
+        self.canary = Canary()
+        self.is_virtual = is_virtual
+        self.results: Sequence[CaseResult] = ()
+        self._catalogue = catalogue
+        self._say = say
+        self._scope = trio.CancelScope()
+        self._is_interrupted = False
+        self._gave_up: str | None = None
+
+    @abstractmethod
+    async def work(self) -> None:
+        """Run the cases; `results` is to hold what is reached."""
+
+    @abstractmethod
+    def subject_info(self) -> SubjectInfo | None:
+        """Return what the report says of the subject; None where nothing is known of it yet, and nothing can be reported."""
+
+    @property
+    @abstractmethod
+    def release(self) -> str:
+        """The subject's release, for expectations."""
+
+    def go(self) -> Outcome:
+        """Block until the run is over. Raise `Trouble` when the subject can't be had at all; what goes wrong in a case is in its result.
+
+        `KeyboardInterrupt` comes out where there is nothing yet to report.
+        """
+        started, began = datetime.now(UTC), time.monotonic()
+        try:
+            with short_pauses():
+                self._run()
+        except ExceptionGroup as error:
+            raise trouble_in(error) from error
+        subject = self.subject_info()
+        if subject is None:
+            raise KeyboardInterrupt
+        return self._outcome(subject, started, time.monotonic() - began)
+
+    def _run(self) -> None:
+        if self.is_virtual:
+            run_virtually(self._main, seed=self.order.seed)
+        else:
+            trio.run(self._main, clock=None if self.order.hold is None else self.order.hold.clock)
+
+    async def _main(self) -> None:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(mind_signals, self._interrupted)
+            if not self.is_virtual:
+                nursery.start_soon(self.canary.run)
+            if self.order.hold is not None:
+                nursery.start_soon(self.order.hold.mind_keyboard)
+            with self._scope:
+                await self.work()
+            nursery.cancel_scope.cancel()
+
+    def _interrupted(self) -> None:
+        self._is_interrupted = True
+        self._scope.cancel()
+
+    def told(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
+        """Tell of a case, and give the run up where it is in vain; after that there is nothing to tell."""
+        if self._gave_up is not None:
+            return
+        self._say(progress, case, None if result is None else CaseReport(result=result, excuse=self._excuse(result)))
+        if progress is Progress.DONE:
+            set_aside()
+        ran = [each for each in self.results if each.ruling.verdict is not Verdict.UNIMPLEMENTED]
+        if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_is_in_vain(each) for each in ran):
+            self._gave_up = self._why_in_vain(ran)
+            self._scope.cancel()
+        last = [each.trouble for each in self.results[-GONE_MAX:] if isinstance(each.trouble, BrokenEnvironment)]
+        if progress is Progress.DONE and len(last) == GONE_MAX and self._gave_up is None:
+            self._gave_up = f"the last {GONE_MAX} cases could not be carried through: {last[0]}"
+            self._scope.cancel()
+
+    def _known(self) -> tuple[Known, ...]:
+        return self.order.expectations.about(self.release, self.order.profile)
+
+    def _excuse(self, result: CaseResult) -> Known | None:
+        # Whether an entry over several cases stands is known at the end alone.
+        known = [each for each in self._known() if each.case == result.case.id]
+        return settle(known, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
+
+    def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> Outcome:
+        order, results = self.order, list(self.results)
+        settled = settle(self._known(), [_observed(each) for each in results], datetime.now(UTC).date())
+        summary = RunSummary(
+            suite=SuiteInfo(version=release(), profile=order.profile),
+            subject=subject,
+            run=self._run_info(started, duration_s),
+            results=results,
+            grade="NO_VERDICT",
+            selected=order.cases,
+            settled=settled,
+        )
+        summary = replace(summary, grade=grade_of(summary.counted, self._catalogue, order.level))
+        if order.baseline is not None:
+            summary = held_against(summary, order.baseline, order.wanted, self._catalogue)
+        code = ending_of(summary, self._catalogue)
+        return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up, left_out=self._left_out(summary.grade), notes=self.notes())
+
+    def _left_out(self, grade: str) -> int:
+        selected = {case.id for case in self.order.cases} | self.order.elsewhere
+        missing = sum(1 for case in required_of(self._catalogue, self.order.level) if case.id not in selected)
+        return missing if grade.startswith("PARTIAL") else 0
+
+    def _run_info(self, started: datetime, duration_s: float) -> RunInfo:
+        order = self.order
+        return RunInfo(
+            seed=order.seed,
+            started=started.isoformat(timespec="seconds"),
+            duration_s=duration_s,
+            jobs=order.jobs,
+            command=list(order.command),
+            environment=self.environment(),
+            clock="virtual" if self.is_virtual else "wall",
+            level=order.level,
+            fail_on=order.fail_on,
+            interrupted=self._is_interrupted,
+            shard=order.shard,
+        )
+
+    def environment(self) -> dict[str, Any]:
+        """Return what the report says of where it ran."""
+        return {
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "cpus": os.cpu_count() or 1,
+            "lag_ms_worst": round(self.canary.worst_ms, 1),
+        }
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is worth a line at the end and is no verdict."""
+        return ()
+
+    def _why_in_vain(self, ran: Sequence[CaseResult]) -> str:
+        troubles = [each.trouble for each in ran if each.trouble is not None]
+        if troubles:
+            return f"none of the first {BROKEN_MAX} cases could be carried through: {troubles[0]}"
+        return f"the first {BROKEN_MAX} cases are all BROKEN{self.hint_where_broken}"
+
+
+def info_of(candidate: Candidate, hello: Hello) -> SubjectInfo:
+    """Return what reports say of a client: what it is registered as, else what its shim says of it."""
+    return SubjectInfo(
+        name=candidate.name if candidate.release else hello.client,
+        version=candidate.release or hello.version,
+        language=hello.language,
+        capabilities=sorted(hello.capabilities),
+        spec=candidate.spec,
+    )
+
+
+def _is_in_vain(result: CaseResult) -> bool:
+    return result.trouble is not None or result.ruling.verdict is Verdict.BROKEN
+
+
+def _observed(result: CaseResult) -> Observed:
+    return Observed(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)

@@ -1,0 +1,1 @@
+"""Coordinator cases: a script is carried out against a running cluster."""

@@ -1,0 +1,189 @@
+"""The ground that coordinator cases stand on: clusters, one for each set of settings that they need, and what is known of each.
+
+Groups are independent, so that all cases of a set run side by side on one cluster; a case that stops brokers has clusters of its own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from groupproof.harness.model.case import Case, script_of
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.model.script import Ask, MoveGroup, Script
+from groupproof.harness.model.script_bindings import GROUP_PREFIX, topics_of
+from groupproof.harness.subjects.brokers.broker_lag import Pulse
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.known_settings import values_of
+from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
+from groupproof.harness.subjects.brokers.reported_settings import settings_told
+from groupproof.harness.subjects.brokers.version_probe import unreadable
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["DEATHS_MAX", "Ground", "GroundKeeper", "World", "opened", "world_of", "worlds_of"]
+
+MAX_SIZE = "group.max.size"
+
+_LOOK_S = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What a cluster must be like for a set of cases; `only` names the case that it is for alone."""
+
+    settings: tuple[tuple[str, Any], ...]
+    brokers: int
+    only: str | None = None
+
+
+def world_of(case: Case) -> World:
+    """Return the cluster that the case needs; one that stops brokers would end the others' connections."""
+    script = script_of(case)
+    stops = any(isinstance(step, MoveGroup) for step in script.steps)
+    return World(settings=tuple(sorted(script.settings.items())), brokers=script.brokers, only=case.id if stops else None)
+
+
+def worlds_of(cases: Iterable[Case]) -> dict[World, list[Case]]:
+    """Return the cases by the cluster that they need."""
+    worlds: dict[World, list[Case]] = {}
+    for case in cases:
+        worlds.setdefault(world_of(case), []).append(case)
+    return worlds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A running cluster with what is known of it: the `settings` that hold, and of those asked for which do not, and why."""
+
+    where: Whereabouts
+    settings: Mapping[str, Any]
+    unmet: Mapping[str, str]
+
+    @property
+    def deaths(self) -> list[str]:
+        """The last words of its brokers that ended uncalled."""
+        return self.where.cluster.deaths()
+
+    async def dies(self, within_s: float) -> bool:
+        """Tell whether a broker of it has ended uncalled, or does so in the time given: its connections end before it does."""
+        until = trio.current_time() + within_s
+        while True:
+            is_dead = bool(self.deaths)
+            if is_dead or trio.current_time() >= until:
+                return is_dead
+            await trio.sleep(_LOOK_S)
+
+    def hindrances(self, script: Script) -> list[str]:
+        """Return why the script makes no sense here, a line for each setting.
+
+        A broker that waits before its first rebalance only takes longer; session timeouts that no member asks for need not be allowed, nor
+        need a group be bounded that has no more members.
+        """
+        named = {name: why for name, why in self.unmet.items() if name in script.settings and not self._is_bearable(name, script)}
+        return [f"{name}={script.settings[name]}: {why}" for name, why in named.items()]
+
+    def _is_bearable(self, name: str, script: Script) -> bool:
+        known = self.settings.get(name)
+        if name == MAX_SIZE:
+            return len({step.member for step in _joins(script)}) <= int(script.settings[name])
+        if name == INITIAL_DELAY:
+            return known is not None and int(script.settings[name]) == 0
+        return name == MIN_SESSION and known is not None and all(session >= int(known) for session in _sessions(script))
+
+
+def _joins(script: Script) -> list[Ask]:
+    return [step for step in script.steps if isinstance(step, Ask) and step.api is Api.JOIN_GROUP]
+
+
+def _sessions(script: Script) -> list[int]:
+    return [int(step.fields["session_timeout_ms"]) for step in _joins(script) if "session_timeout_ms" in step.fields]
+
+
+@asynccontextmanager
+async def opened(subject: BrokerSubject, world: World, cases: Iterable[Case], prefix: str = GROUP_PREFIX) -> AsyncIterator[Ground]:
+    """Start the cluster of a world and get to know it; raise `BrokenEnvironment`."""
+    topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
+    async with subject.cluster(settings=dict(world.settings), brokers=world.brokers, topics=topics) as cluster:
+        where = Whereabouts(cluster)
+        try:
+            await where.learn()
+            where.unreadable = await unreadable(where, f"{prefix}versions")
+            untold = cluster.unmet.keys() - cluster.known.keys()
+            told = await settings_told(cluster.connect, cluster.addresses[0]) if untold else {}
+            held = {**_holding(dict(world.settings), cluster.unmet, told), **values_of(cluster.known)}
+            if {INITIAL_DELAY, MIN_SESSION} & (cluster.unmet.keys() - held.keys()):
+                seen = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
+                held = {**{name: value for name, value in seen.items() if name in cluster.unmet}, **held}
+            yield Ground(where=where, settings=held, unmet=cluster.unmet)
+        finally:
+            await where.close()
+
+
+def _holding(asked: dict[str, Any], unmet: Mapping[str, str], told: Mapping[str, str | None] | str) -> dict[str, Any]:
+    """Return the settings that hold: those asked for, and in place of the unmet what the broker tells, where it does."""
+    held = {name: value for name, value in asked.items() if name not in unmet}
+    known = {} if isinstance(told, str) else told
+    return {**held, **{name: _number(value) for name in unmet if (value := known.get(name)) is not None}}
+
+
+def _number(value: str) -> int | str:
+    return int(value) if value.lstrip("-").isdigit() else value
+
+
+ALONE_MAX = 2
+"""How many clusters are up at once to find out which case killed one."""
+
+DEATHS_MAX = 12
+"""How many clusters of one world may die before the rest of its cases is given up."""
+
+
+class GroundKeeper:
+    """Keeps a cluster up for the cases that share it: when it has died, another is started for those that are still to come.
+
+    Which of the cases it died under killed it, only a run of each alone can tell; that is the stage's part, `alone` limits it. Where it `feels` the cluster's
+    pulse, by Heartbeats for that group, `pulse` tells how late the brokers are.
+    """
+
+    def __init__(self, start: Callable[[], AbstractAsyncContextManager[Ground]], *, feels: str = "") -> None:
+        self.pulse: Pulse | None = None
+        self._feels = feels
+        self.alone = trio.CapacityLimiter(ALONE_MAX)
+        self._start = start
+        self._ground: Ground | None = None
+        self._up = trio.Event()
+        self._died = trio.Event()
+
+    async def run(self, task_status: trio.TaskStatus[Ground]) -> None:
+        """Keep a cluster up until cancelled; raise `BrokenEnvironment` where it cannot be started, or dies too often."""
+        for deaths in range(DEATHS_MAX):
+            async with self._start() as self._ground, trio.open_nursery() as nursery:
+                self._died = trio.Event()
+                if self._feels:
+                    self.pulse = Pulse(self._ground.where, self._feels)
+                    nursery.start_soon(self.pulse.run)
+                self._up.set()
+                if deaths == 0:
+                    task_status.started(self._ground)
+                await self._died.wait()
+                nursery.cancel_scope.cancel()
+        raise BrokenEnvironment(f"the broker died {DEATHS_MAX} times; the last: {'; '.join(self._ground.deaths) if self._ground else ''}")
+
+    async def current(self) -> Ground:
+        """Return the cluster that is up, once one is."""
+        await self._up.wait()
+        assert self._ground is not None
+        return self._ground
+
+    async def has_died(self, ground: Ground, *, within_s: float = 0.0) -> bool:
+        """Tell whether `ground` is a cluster that died, or does so in the time given; if it is the current one, another is started."""
+        is_dead = await ground.dies(within_s)
+        if is_dead and ground is self._ground and not self._died.is_set():
+            self._up = trio.Event()
+            self._died.set()
+        return is_dead

@@ -1,0 +1,180 @@
+"""How a coordinator case is run on a cluster, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import trio
+
+from groupproof.harness.judging.case_result import Play
+from groupproof.harness.judging.lag import LAG_MS_MAX
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.judging.script_judgement import has_failed, judge_script_run
+from groupproof.harness.model.case import Case, script_of, seed_of
+from groupproof.harness.model.common_versions import unspoken
+from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.prerequisites import needs_of
+from groupproof.harness.model.script_bindings import GROUP_PREFIX, Names
+from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.running.scripts.cluster_pool import Ground, GroundKeeper, World, opened, world_of, worlds_of
+from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+from groupproof.protocol.trace import Recorder, Trace
+
+__all__ = ["BrokerStage", "Ground", "Stages", "World", "called", "opened", "world_of", "worlds_of"]
+
+DYING_S = 5.0
+"""How long a broker may take from its last word on a connection to the end of its process, where a case could not go on."""
+
+CLOSING_S = 0.3
+"""The same where all that is seen is a connection that the broker closed: it may have had its reasons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerStage:
+    """Runs and judges the cases of one world: on the cluster that `keeper` keeps up, on `ground`, or else each on a cluster of its own.
+
+    `token` tells runs of the kit apart.
+    """
+
+    subject: BrokerSubject
+    world: World
+    ground: Ground | None
+    profile: str
+    seed: int
+    token: str
+    prefix: str = GROUP_PREFIX
+    steps_s: float = STEPS_S
+    canary: Canary | None = None
+    keeper: GroundKeeper | None = None
+
+    @property
+    def is_virtual(self) -> bool:
+        return self.subject.is_virtual
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+        """Run `case` once; `key` is unique in the run. What ends it from outside is the play's `trouble`, beside the trace so far.
+
+        Where the cluster died under it, it is run again alone: if that one dies as well, the case's requests did it, and the trace says so.
+        """
+        if self.keeper is None:
+            return await (self._alone(case, key) if self.ground is None else self._attempt(case, key, nullcontext(self.ground)))
+        shared = await self.keeper.current()
+        play = await self._attempt(case, key, nullcontext(shared))
+        if not await self.keeper.has_died(shared, within_s=_patience(play.trace, play.trouble)):
+            return play
+        async with self.keeper.alone:
+            return await self._alone(case, f"{key}.alone")
+
+    async def _alone(self, case: Case, key: str) -> Play:
+        return await self._attempt(case, key, opened(self.subject, self.world, [case], self.prefix), is_own=True)
+
+    async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[Ground], *, is_own: bool = False) -> Play:
+        """Run the case on a cluster; where it `is_own`, the cluster's death is told in the trace, for it is the case's doing."""
+        began = trio.current_time()
+        recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
+        stop = self._watch(recorder)
+        trouble: Trouble | None = None
+        try:
+            async with context as ground:
+                trouble = await self._performed(case, ground, recorder, key)
+                if is_own and await ground.dies(_patience(recorder.trace, trouble)):
+                    _note(recorder, "died", why="; ".join(ground.deaths))
+                    trouble = None
+        except Exception as error:
+            trouble = trouble_in(error, case)
+        finally:
+            stop()
+        return Play(trace=list(recorder.trace), stderr={}, duration_s=trio.current_time() - began, trouble=trouble)
+
+    async def _performed(self, case: Case, ground: Ground, recorder: Recorder, key: str) -> Trouble | None:
+        try:
+            await self._perform(case, ground, recorder, key)
+        except Exception as error:
+            return trouble_in(error, case)
+        return None
+
+    async def _perform(self, case: Case, ground: Ground, recorder: Recorder, key: str) -> None:
+        script = script_of(case)
+        missing = unspoken(needs_of(case), ground.where.ranges, ground.where.readable)
+        hindrances = ground.hindrances(script)
+        if missing or hindrances:
+            _note(recorder, "unimplemented" if missing else "unmet", why="; ".join(missing or hindrances))
+            return
+        names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix)
+        name, version = called(self.subject)
+        held = {"settings": dict(ground.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
+        if known := ground.where.cluster.known:
+            held["sources"] = {name: each.source for name, each in known.items()}
+
+        async def is_lost(trace: Trace) -> bool:
+            return await trio.to_thread.run_sync(has_failed, case, trace)
+
+        watch = None if self.is_virtual else is_lost
+        await perform(script, ground.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
+
+    def _columns(self, case: Case, key: str) -> dict[str, Any]:
+        clock = "virtual" if self.is_virtual else "wall"
+        return {"run": f"{self.seed:x}.{key}", "case": case.id, "seed": seed_of(self.seed, case.id), "clock": clock}
+
+    def _watch(self, recorder: Recorder) -> Callable[[], None]:
+        """Record the canary's lags that matter, and how late the brokers are where the keeper feels their pulse; return the function that ends it."""
+        ends: list[Callable[[], None]] = []
+
+        def lagged(source: str, lag_ms: float) -> None:
+            if lag_ms >= LAG_MS_MAX:
+                _note(recorder, "lag", source=source, lag_ms=round(lag_ms, 1))
+
+        def slow(slow_ms: float) -> None:
+            _note(recorder, "slow", slow_ms=round(slow_ms, 1))
+
+        if self.canary is not None:
+            ends.append(self.canary.listen(lagged))
+        if self.keeper is not None and self.keeper.pulse is not None:
+            ends.append(self.keeper.pulse.listen(slow))
+
+        def end() -> None:
+            for each in ends:
+                each()
+
+        return end
+
+    def judge(self, case: Case, trace: Trace) -> Judgement:
+        return judge_script_run(case, trace)
+
+
+@dataclass(slots=True, kw_only=True)
+class Stages:
+    """The stages of a run, each opened while its world's cases run; a case goes to that of its world."""
+
+    is_virtual: bool
+    canary: Canary | None = None
+    of: dict[World, BrokerStage] = field(default_factory=dict)
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+        return await self.of[world_of(case)].play(case, key=key)
+
+    def judge(self, case: Case, trace: Trace) -> Judgement:
+        return judge_script_run(case, trace)
+
+
+def called(subject: BrokerSubject) -> tuple[str, str | None]:
+    """Return what reports and traces call a coordinator, and its release: of an address that tells no release, the address."""
+    version = subject.release or subject.version
+    return (subject.name, version) if version else (subject.spec, None)
+
+
+def _patience(trace: Trace, trouble: Trouble | None) -> float:
+    """Return how long to look whether the cluster has died, in seconds: what it does to connections is seen before it."""
+    if trouble is not None:
+        return DYING_S
+    ended = any(seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") == "broker" for seen in trace)
+    return CLOSING_S if ended else 0.0
+
+
+def _note(recorder: Recorder, name: str, **body: Any) -> None:
+    recorder.record("event", who="kit", body={"name": name, **body})

@@ -1,0 +1,187 @@
+"""One connection of a script: requests out, answers in, each recorded as it is sent or arrives, frames included.
+
+Unlike a client's connection it knows no state: it sends what it is told, and what comes back is evidence, whatever it is.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import trio
+
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.framing import Framer, FramingError, frame
+from groupproof.protocol.wire.message_codec import WireError, read_response, write_request
+from groupproof.protocol.wire.observation_columns import request_columns, response_columns
+
+__all__ = ["BROKEN", "RAW_BYTES_MAX", "Exchange", "ScriptLink"]
+
+BROKEN = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
+"""What a stream raises whose other side is gone."""
+
+RAW_BYTES_MAX = 16 << 10
+"""Longer frames are not kept in the trace beside their decoded bodies."""
+
+_READ_BYTES = 65536
+_EXTRACTED = frozenset({Api.PRODUCE, Api.FETCH, Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE})
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """A request and, once `done`, its answer's body; None where the connection ended before it."""
+
+    member: str
+    label: str
+    api: Api
+    version: int
+    columns: Mapping[str, Any]
+    asked: Mapping[str, Any]
+    done: trio.Event = field(default_factory=trio.Event)
+    answer: dict[str, Any] | None = None
+
+
+class ScriptLink:
+    """A connection called `name` to broker `node_id`; `on_answer` is called with each exchange before anyone who waits for it goes on."""
+
+    def __init__(
+        self, name: str, number: int, node_id: int | None, stream: trio.abc.Stream, recorder: Recorder, *, on_answer: Callable[[Exchange], None]
+    ) -> None:
+        self.name = name
+        self.number = number
+        self.node_id = node_id
+        self.closed = trio.Event()
+        self._stream = stream
+        self._recorder = recorder
+        self._on_answer = on_answer
+        self._framer = Framer()
+        self._open: dict[int, Exchange] = {}
+        self._correlation = 0
+        self._is_raw = False
+        self._may_read = trio.Event()
+        self._may_read.set()
+        self._reading = trio.CancelScope()
+        self._tell("connected")
+
+    @property
+    def is_open(self) -> bool:
+        return not self.closed.is_set()
+
+    async def ask(self, *, member: str, label: str, api: Api, version: int, body: Mapping[str, Any]) -> Exchange:
+        """Send a request; raise `ValueError` for a body that the version cannot say. A connection that breaks under it is recorded as closed."""
+        self._correlation += 1
+        payload = write_request(api, version, self._correlation, member, body)
+        who, what = request_columns(api, dict(body))
+        at = {"who": "member", "node": self.node_id, "connection": self.number, "client": member, "api": api.title, "version": version}
+        columns = {**at, "correlation": self._correlation, "detail": label or None, **who}
+        exchange = Exchange(member=member, label=label, api=api, version=version, columns=columns, asked=body)
+        self._open[self._correlation] = exchange
+        self._recorder.record("request", **columns, **_whole(api, what, body), raw=_kept(payload))
+        await self._send(frame(payload))
+        return exchange
+
+    async def send_raw(self, data: bytes) -> None:
+        """Send bytes as they are; what the broker then says is recorded as it came."""
+        self._is_raw = True
+        self._tell("raw", bytes=len(data), raw=data)
+        await self._send(data)
+
+    async def _send(self, data: bytes) -> None:
+        try:
+            await self._stream.send_all(data)
+        except BROKEN as error:
+            self._over(f"the connection broke: {error.__cause__ or error}", by="broker")
+
+    async def read(self) -> None:
+        """Take answers in until the connection ends."""
+        while self.is_open:
+            if not self._may_read.is_set():
+                await self._may_read.wait()
+                continue
+            with trio.CancelScope() as self._reading:
+                await self._read_on()
+
+    async def _read_on(self) -> None:
+        try:
+            while self.is_open:
+                data = await self._stream.receive_some(_READ_BYTES)
+                if not data:
+                    self._over("the broker closed it", by="broker")
+                for payload in self._framer.feed(bytes(data)):
+                    if self.is_open:  # what was under way when the connection was cut is nobody's any more
+                        self._take(payload)
+        except BROKEN as error:
+            self._over(f"the connection broke: {error.__cause__ or error}", by="broker")
+        except (FramingError, WireError) as error:
+            self._recorder.record("event", who="kit", connection=self.number, node=self.node_id, body={"name": "garbage", "why": str(error)})
+            await self.cut()
+
+    def _take(self, payload: bytes) -> None:
+        exchange = self._open.get(int.from_bytes(payload[:4], "big", signed=True))
+        if exchange is None and self._is_raw:
+            self._tell("answered-raw", bytes=len(payload), raw=payload)
+            return
+        if exchange is None:
+            raise WireError(f"an answer that nobody asked for: {payload[:24].hex(' ')}")
+        correlation, body = read_response(exchange.api, exchange.version, payload)
+        del self._open[correlation]
+        told = response_columns(exchange.api, exchange.asked, body)
+        self._recorder.record("response", **{**exchange.columns, **_whole(exchange.api, told, body)}, raw=_kept(payload))
+        exchange.answer = body
+        self._on_answer(exchange)
+        exchange.done.set()
+
+    def stop_reading(self) -> None:
+        """Leave what comes in the kernel's buffers; what these do not hold piles up with the broker. They stay as they are: TCP never forgets a small one."""
+        self._may_read = trio.Event()
+        self._reading.cancel()
+
+    def read_again(self) -> None:
+        self._may_read.set()
+
+    async def cut(self, *, resets: bool = False) -> None:
+        """Close the connection without a word; with `resets` by a reset, where there is a socket. Closing twice is no error."""
+        if resets:
+            socket_of(self._stream, socket.SO_LINGER, _RESET)
+        self._over("the script cut it", by="client")
+        with suppress(*BROKEN):
+            await trio.aclose_forcefully(self._stream)
+        self._may_read.set()
+
+    def _over(self, reason: str, *, by: str) -> None:
+        """Record the end, once, with the requests that are still owed an answer, and let go whoever waits for one."""
+        if not self.is_open:
+            return
+        owed = [each.label or each.api.title for each in self._open.values()]
+        self._tell("closed", by=by, reason=reason, connection=self.name, owed=owed)
+        self.closed.set()
+        for exchange in self._open.values():
+            exchange.done.set()
+        self._open.clear()
+
+    def _tell(self, name: str, *, raw: bytes | None = None, **body: Any) -> None:
+        kept = None if raw is None else _kept(raw)
+        self._recorder.record("event", who="link", node=self.node_id, connection=self.number, body={"name": name, **body}, raw=kept)
+
+
+def socket_of(stream: trio.abc.Stream, option: int, value: int | bytes) -> None:
+    """Set an option of the socket under a stream, TLS or not; a stream without one has no options to set."""
+    inner = getattr(stream, "transport_stream", stream)
+    setsockopt = getattr(inner, "setsockopt", None)
+    if setsockopt is not None:
+        setsockopt(socket.SOL_SOCKET, option, value)
+
+
+def _whole(api: Api, columns: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns with the whole body, where a client's trace has but an extract."""
+    return {**columns, **({} if api in _EXTRACTED else {"body": dict(body)})}
+
+
+def _kept(payload: bytes) -> bytes | None:
+    return payload if len(payload) <= RAW_BYTES_MAX else None

@@ -1,0 +1,1 @@
+"""`groupproof shim check`: a shim is put through every command, and each problem is one line."""

@@ -1,0 +1,268 @@
+"""A dialogue with one shim that is being checked: commands asked one at a time, events waited for, and each breach told as a problem."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, Protocol
+
+import trio
+
+from groupproof.harness.model.plan import Member
+from groupproof.harness.running.plans.member_control import Actor, subscription_of
+from groupproof.harness.subjects.shims.contract_lines import Answer
+from groupproof.harness.subjects.shims.conversation import Conversation, ShimGone
+from groupproof.harness.subjects.shims.shim_memory import Connect, InProcessShim, RunShim
+from groupproof.harness.subjects.shims.shim_process import Program, ShimProcess
+from groupproof.harness.subjects.shims.stderr_log import StderrLog
+from groupproof.harness.subjects.shims.strict_lines import StrictLines
+from groupproof.protocol.trace import Observation, Recorder, Trace
+from groupproof.protocol.vocabulary import Api, error_named
+
+__all__ = ["ANSWER_S", "EVENT_S", "Stop", "Talk", "Watched", "WatchedMember", "WatchedShim", "told"]
+
+SUBSCRIBE_S: Final = 30.0
+ANSWER_S: Final = 10.0
+EXCERPT_MAX: Final = 8
+EVENT_S: Final = 15.0
+
+_NEEDS: Final = {"pause": "pause", "resume": "pause", "resubscribe": "resubscribe"}
+
+_LOOK_S: Final = 0.05
+_DULL: Final = frozenset({Api.FETCH.title, Api.METADATA.title, Api.API_VERSIONS.title, Api.LIST_OFFSETS.title})
+
+Tell = Callable[[str], None]
+
+
+class Stop(Exception):
+    """The rest of this part can't be checked; why was told."""
+
+
+class Watched(Protocol):
+    """A shim that is being checked: a program, or a member in this process."""
+
+    strict: StrictLines
+    conversation: Conversation
+    stderr: StderrLog
+    ended: trio.Event
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None: ...
+
+    async def hang_up(self) -> None:
+        """Say nothing more: the end of its stdin."""
+        ...
+
+    def terminate(self) -> None:
+        """Tell it to end by a signal."""
+        ...
+
+
+class WatchedShim(ShimProcess):
+    """A program whose every line is also read strictly."""
+
+    def __init__(self, program: Program, problem: Tell) -> None:
+        super().__init__(program)
+        self.strict = StrictLines()
+        self._problem = problem
+
+    def take(self, line: str) -> None:
+        """Take one line of stdout, strictly; one that breaks the contract is told by the dialogue's end."""
+        for problem in self.strict.problems(line):
+            self._problem(problem)
+        super().take(line)
+
+    async def hang_up(self) -> None:
+        """Close its stdin."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self.conversation.is_leaving = True
+        await self._process.stdin.aclose()
+
+    def terminate(self) -> None:
+        """Send SIGTERM to its group."""
+        self.conversation.is_leaving = True
+        self.signal(signal.SIGTERM)
+
+
+class WatchedMember(InProcessShim):
+    """A shim in this process whose every line is also read strictly; a signal reaches it as the end of its lines."""
+
+    def __init__(self, run_shim: RunShim, connect: Connect, problem: Tell, *, seed: int) -> None:
+        super().__init__(run_shim, connect, seed=seed)
+        self.strict = StrictLines()
+        self._problem = problem
+
+    async def _emit(self, line: str) -> None:
+        for problem in self.strict.problems(line.rstrip("\n")):
+            self._problem(problem)
+        await super()._emit(line)
+
+    async def hang_up(self) -> None:
+        """End its lines."""
+        self.conversation.is_leaving = True
+        self.close_stdin()
+        await trio.lowlevel.checkpoint()
+
+    def terminate(self) -> None:
+        """End its lines, as there is nobody to signal."""
+        self.conversation.is_leaving = True
+        self.close_stdin()
+
+
+class Talk:
+    """One member on one process. What is said goes into `recorder` beside what the coordinator sees; `now` and `since` are its `seq`."""
+
+    def __init__(self, shim: Watched, recorder: Recorder, problem: Tell, *, group: str, name: str = "m0") -> None:
+        self.shim = shim
+        self.ignored: tuple[str, ...] = ()
+        self._recorder = recorder
+        self._problem = problem
+        self.group = group
+        self.began = len(recorder.trace) - 1
+        self._member = Member(name=name)
+        self._actor = Actor(self._member, recorder)
+        hello = shim.conversation.hello
+        if hello is not None:
+            self._actor.note("hello", capabilities=sorted(hello.capabilities))
+        shim.conversation.attach(name, self._actor)
+
+    @property
+    def trace(self) -> Trace:
+        """Return what was seen since this dialogue began."""
+        return self._recorder.trace[self.began + 1 :]
+
+    @property
+    def now(self) -> int:
+        return len(self._recorder.trace) - 1
+
+    def can(self, capability: str) -> bool:
+        hello = self.shim.conversation.hello
+        return hello is not None and capability in hello.capabilities
+
+    async def ask(self, command: str, *, within_s: float = ANSWER_S, **fields: Any) -> Answer:
+        """Ask and return the answer; no answer in time, or the shim's end, is a problem that ends this part."""
+        self._actor.note("command", command=command, fields=fields)
+        answer = None
+        try:
+            with trio.move_on_after(within_s):
+                answer = await self.shim.conversation.ask(command, fields, self._member.name)
+        except ShimGone as gone:
+            self.stop(told(gone, f"instead of answering {command}"))
+        if answer is None:
+            self.stop(f"{command} was not answered within {within_s:.0f} s")
+        return answer
+
+    async def ask_well(self, command: str, *, within_s: float = ANSWER_S, **fields: Any) -> Answer:
+        """Ask for what this shim declares; a refusal is a problem."""
+        answer = await self.ask(command, within_s=within_s, **fields)
+        if answer.unimplemented is not None:
+            why = f"although hello declares {_NEEDS[command]}" if command in _NEEDS else "which every shim has"
+            self._problem(f"{command} is answered unimplemented ({answer.unimplemented}), {why}")
+        elif not answer.ok:
+            self._problem(f"{command} is answered with error {answer.error}: {answer.body.get('message')}")
+        return answer
+
+    async def subscribe(self, bootstrap: str, **settings: Any) -> None:
+        fields = {**subscription_of(self._member, bootstrap), "group": self.group, **settings}
+        answer = await self.ask_well("subscribe", within_s=SUBSCRIBE_S, **fields)
+        self.require(f"subscribe failed; the rest of the check needs it ({self._words()})", holds=answer.ok)
+        self.ignored = tuple(answer.body.get("ignored") or ())
+
+    async def event(
+        self, name: str, *, since: int, where: Callable[[Observation], bool] = lambda _: True, within_s: float = EVENT_S
+    ) -> Observation | None:
+        """Wait for the first event `name` after `since`; None when there is none in time."""
+
+        def is_it(seen: Observation) -> bool:
+            return seen.who == "shim" and seen.client == self._member.name and seen.body.get("name") == name and where(seen)
+
+        read = since + 1
+        with trio.move_on_after(within_s):
+            while True:
+                has_ended = self._actor.ended.is_set()
+                trace = self._recorder.trace
+                if found := next((seen for seen in trace[read:] if is_it(seen)), None):
+                    return found
+                read = len(trace)
+                if has_ended:
+                    break
+                await trio.sleep(_LOOK_S)
+        found = next((seen for seen in self._recorder.trace[since + 1 :] if is_it(seen)), None)
+        if found is None:
+            self._stop_where_it_ended(f"before {name}")
+        return found
+
+    def _stop_where_it_ended(self, when: str) -> None:
+        """Stop where there is nobody any more of whom something could come, though nobody told it to end."""
+        ending = self.shim.conversation.ending
+        if ending is not None and (ending.broken is not None or not self.shim.conversation.is_leaving):
+            self.stop(told(ShimGone(ending), when))
+
+    def requests(self, api: Api, since: int) -> list[Observation]:
+        """Return the client's requests after `since`."""
+        return [seen for seen in self._of_client(since) if seen.kind == "request" and seen.api == api.title]
+
+    def responses(self, api: Api, since: int) -> list[Observation]:
+        """Return what the client was answered after `since`."""
+        return [seen for seen in self._of_client(since) if seen.kind == "response" and seen.api == api.title]
+
+    def _of_client(self, since: int) -> list[Observation]:
+        return [seen for seen in self._recorder.trace[since + 1 :] if seen.client == self._member.name]
+
+    async def settles(self, api: Api, *, since: int, within_s: float = EVENT_S) -> bool:
+        """Wait for a request of the client after `since`; tell whether it came."""
+        with trio.move_on_after(within_s):
+            while True:
+                if self.requests(api, since):
+                    return True
+                await trio.sleep(_LOOK_S)
+        return False
+
+    def excerpt(self, since: int) -> list[str]:
+        """Return the last frames of the client after `since`, a line each."""
+        frames = [seen for seen in self._of_client(since) if seen.kind in ("request", "response") and seen.api not in _DULL]
+        return [_frame(seen) for seen in frames[-EXCERPT_MAX:]]
+
+    def answered(self, since: int) -> int:
+        """Return when the first answer after `since` came; the end where none did."""
+        answers = (seen.seq for seen in self._recorder.trace[since + 1 :] if seen.who == "shim" and seen.body.get("name") == "answer")
+        return next(answers, len(self._recorder.trace))
+
+    async def consumed(self, count: int) -> None:
+        """Wait until `count` records were reported; fewer in time are a problem."""
+        since = self.began
+        while (told_of := self._consumed()) < count:
+            seen = await self.event("records_consumed", since=since)
+            if seen is None:
+                self._problem(f"{told_of} records were reported within {EVENT_S:.0f} s, {count} were there")
+                return
+            since = seen.seq
+
+    def _consumed(self) -> int:
+        return sum(int(seen.body.get("count", 0)) for seen in self.trace if seen.who == "shim" and seen.body.get("name") == "records_consumed")
+
+    def require(self, otherwise: str, *, holds: bool) -> None:
+        if not holds:
+            self.stop(otherwise)
+
+    def stop(self, problem: str) -> NoReturn:
+        self._problem(problem)
+        raise Stop
+
+    def _words(self) -> str:
+        words = self.shim.stderr.last(2)
+        return "its last words: " + " | ".join(words) if words else "it said nothing on stderr"
+
+
+def _frame(seen: Observation) -> str:
+    error = "" if seen.kind == "request" or seen.error is None else f" {error_named(seen.error)}"
+    generation = "" if seen.generation is None else f" generation {seen.generation}"
+    return f"{seen.at_ms / 1000:8.3f} s  {'→' if seen.kind == 'request' else '←'} {seen.api}{generation}{error}"
+
+
+def told(gone: ShimGone, when: str) -> str:
+    """Return how a shim ended, in a line."""
+    if gone.ending.broken is not None:
+        return f"the dialogue ended, since the shim broke the contract: {gone.ending.broken}"
+    words = f"; its last words: {' | '.join(gone.ending.stderr[-3:])}" if gone.ending.stderr else ""
+    return f"the shim {gone.ending} {when}{words}"

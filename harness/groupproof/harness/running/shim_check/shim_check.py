@@ -1,0 +1,150 @@
+"""`groupproof shim check`: a shim is put through every command in front of the reference coordinator, and each problem is one line.
+
+It is strict where a run is lenient, and it checks the shim alone: what the client does right or wrong on the wire is for `certify`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
+from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
+from groupproof.harness.running.shim_check.dialogue import ANSWER_S, Stop, Talk, Watched, WatchedMember, WatchedShim, told
+from groupproof.harness.running.shim_check.exercises import RECORDS, TOPICS, Bench, commands, cooperates, end_of_stdin, refusals, settings, sigterm
+from groupproof.harness.subjects.networks.broker_address import bootstrap_of
+from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.harness.subjects.shims.conversation import ShimGone
+from groupproof.harness.subjects.shims.shim_memory import RunShim
+from groupproof.harness.subjects.shims.shim_process import Program
+from groupproof.harness.subjects.subject import CANNOT_RUN, HELLO_S
+from groupproof.protocol.trace import Recorder
+
+__all__ = ["ShimCheck"]
+
+_PACES: Final = (commands, refusals, settings, cooperates, end_of_stdin, sigterm)
+_WORDS_MAX: Final = 5
+
+Pace = Callable[[Bench, Talk], Awaitable[None]]
+
+
+class ShimCheck:
+    """One check of one program; `say` gets a line for each part that was gone through, and for each problem.
+
+    A shim given as `run_shim` is checked in this process and in virtual time. `theirs` are things that are the client's doing.
+    """
+
+    def __init__(self, program: Program | RunShim, *, say: Callable[[str], None], seed: int = 1) -> None:
+        self.problems: list[str] = []
+        self.theirs: list[str] = []
+        self._program = program
+        self._say = say
+        self._seed = seed
+        self._draw = random.Random(seed)
+        self._groups = itertools.count(1)
+        self._is_virtual = not isinstance(program, Program)
+        self._network = MemoryNetwork() if self._is_virtual else LoopbackNetwork()
+        self._recorder: Recorder | None = None
+
+    def run(self) -> list[str]:
+        """Return the problems; raise `BrokenEnvironment` when the program can't run here at all."""
+        try:
+            if self._is_virtual:
+                run_virtually(self._main, seed=self._seed)
+            else:
+                trio.run(self._main)
+        except ExceptionGroup as error:
+            raise trouble_in(error) from error
+        return self.problems
+
+    def write_trace(self, folder: Path) -> Path:
+        """Write what was said and seen to `folder`, and return the file."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "trace.ndjson"
+        seen = () if self._recorder is None else self._recorder.trace
+        path.write_text("".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in seen), "utf-8")
+        return path
+
+    async def _main(self) -> None:
+        began = trio.current_time()
+        recorder = self._recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9))
+        async with trio.open_nursery() as nursery:
+            cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=TOPICS, records=RECORDS, recorder=recorder)
+            await nursery.start(cluster.run)
+            async with self._network.opened(cluster) as addresses:
+                bench = Bench(cluster, self._network, bootstrap_of(addresses), self._is_virtual, self._say, self._problem, self._not_ours)
+                for pace in _PACES:
+                    if not await self._went_through(pace, bench, recorder) and pace is commands:
+                        break
+            nursery.cancel_scope.cancel()
+
+    async def _went_through(self, pace: Pace, bench: Bench, recorder: Recorder) -> bool:
+        """Tell whether a part came to its end, with or without problems; what the program left in its group is gone afterwards."""
+        shim, is_through, before = self._shim(), False, len(self.problems)
+        since = len(recorder.trace) - 1
+        async with trio.open_nursery() as nursery:
+            await nursery.start(shim.run)
+            talk: Talk | None = None
+            try:
+                await self._greeted(shim)
+                talk = Talk(shim, recorder, self._problem, group=f"g{next(self._groups)}")
+                await pace(bench, talk)
+                is_through = True
+            except* Stop:
+                pass
+            nursery.cancel_scope.cancel()
+        if len(self.problems) > before:
+            self._tell_more(shim, [] if talk is None else talk.excerpt(since))
+        return is_through
+
+    def _shim(self) -> Watched:
+        if isinstance(self._program, Program):
+            return WatchedShim(self._program, self._problem)
+        return WatchedMember(self._program, self._network.connect, self._problem, seed=self._seed)
+
+    def _tell_more(self, shim: Watched, frames: list[str]) -> None:
+        """Show what stood on stderr and on the wire where there were problems."""
+        for line in frames:
+            self._say(f"  frame: {line}")
+        for line in shim.stderr.last(_WORDS_MAX):
+            self._say(f"  stderr: {line}")
+
+    def _problem(self, text: str) -> None:
+        line = " ".join(text.split())
+        if line not in self.problems:
+            self.problems.append(line)
+            self._say(f"problem: {line}")
+
+    def _not_ours(self, text: str) -> None:
+        if text not in self.theirs:
+            self.theirs.append(text)
+            self._say(f"the client: {text}")
+
+    async def _greeted(self, shim: Watched) -> None:
+        conversation = shim.conversation
+        try:
+            with trio.move_on_after(HELLO_S):
+                await conversation.greeted()
+            with trio.move_on_after(ANSWER_S) as patience:
+                await conversation.try_made_up_command(self._draw)
+            late = f"no hello within {HELLO_S:.0f} s" if conversation.hello is None else f"a made-up command was not answered within {ANSWER_S:.0f} s"
+            if not patience.cancelled_caught:
+                return
+            self._problem(late)
+        except BrokenShim as error:
+            self._problem(str(error))
+        except ShimGone as gone:
+            if gone.ending.status == CANNOT_RUN and gone.ending.broken is None:
+                said = " | ".join(gone.ending.stderr[-3:])
+                raise BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {said}") from gone
+            self._problem(told(gone, "before it had answered a command"))
+        raise Stop

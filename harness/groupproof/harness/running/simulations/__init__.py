@@ -1,0 +1,1 @@
+"""Simulations by several processes, by the real pair, and out of files."""

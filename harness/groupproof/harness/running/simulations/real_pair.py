@@ -1,0 +1,344 @@
+"""A simulation carried out by the real pair: reference consumers in front of the reference cluster, with streams between them (trio).
+
+`in_virtual_time` joins them by streams in memory, so that a run goes the same way each time; `over_sockets` by loopback TCP with the tap
+between, in real time. Who starts when, what befalls whom and for how long is as in the simulator; the latencies of its network are not.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Any, Final
+
+import trio
+
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.policy import REFERENCE
+from groupproof.clients.planted.variants import variant_named as member_variant_named
+from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.interception import Interception
+from groupproof.coordinator.machine.variant import REFERENCE as REFERENCE_COORDINATOR
+from groupproof.coordinator.planted.variants import variant_named
+from groupproof.harness.model.plan import Impair
+from groupproof.harness.running.simulations.application import Application
+from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.faults import APPEND_ERRORS
+from groupproof.harness.simulation.random_streams import Streams
+from groupproof.harness.simulation.settings import BOUNCES, GROUP, OTHER_TOPIC, TOPIC, Simulation, settled
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.impairments import Impairments
+from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork, Network
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
+from groupproof.protocol.faults import Move
+from groupproof.protocol.rules import profile
+from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Stream, Toxic, latency, reset_peer
+from groupproof.protocol.trace import Recorder, Trace
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+
+__all__ = ["KINDS", "in_virtual_time", "over_sockets"]
+
+RECORDS: Final = 2_000
+SLACK_S: Final = 5.0
+LOOK_S: Final = 0.05
+METADATA_MS: Final = 60_000
+STEPS_MAX: Final = 20_000_000
+
+Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
+Way = tuple[list[Address], Callable[[str], Connect], Network | None]
+"""The brokers' addresses, how the member of a name reaches them, and what can impair the ways between, where anything can."""
+
+Open = Callable[[Cluster, Recorder], AbstractAsyncContextManager[Way]]
+
+
+def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
+    """Return the trace of the run; the same arguments give the same one. Raise `ValueError` for what the pair cannot carry out."""
+    _check(plan, KINDS.keys())
+    is_impaired = any(each.kind in NETWORK_KINDS for each in plan.happenings)
+    traces: list[Trace] = []
+
+    async def main() -> None:
+        clock = _clock()
+        recorder = Recorder(clock, clock="virtual")
+        traces.append(recorder.trace)
+        await _Pair(simulation, plan, recorder).run(partial(_in_memory, is_impaired=is_impaired), of_cluster=recorder)
+
+    run_virtually(main, seed=simulation.seed, steps_max=STEPS_MAX)
+    return traces[0]
+
+
+def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
+    """Return what a tap between the members and the cluster has seen; it takes as long as the simulation says.
+
+    Raise `ValueError` as above, and for happenings of the network, which sockets have only with Toxiproxy between.
+    """
+    _check(plan, KINDS.keys() - NETWORK_KINDS.keys())
+
+    async def main() -> Trace:
+        clock = _clock()
+        recorder = Recorder(clock)
+        await _Pair(simulation, plan, recorder).run(_tapped, of_cluster=Recorder(clock, keeps=False))
+        return recorder.trace
+
+    return trio.run(main)
+
+
+def _check(plan: Schedule, kinds: Collection[str]) -> None:
+    unknown = sorted({each.kind for each in plan.happenings if each.kind not in kinds})
+    if unknown:
+        raise ValueError(f"the trio pair cannot carry out {', '.join(unknown)}; it can: {', '.join(sorted(kinds))}")
+
+
+def _clock() -> Callable[[], int]:
+    origin = trio.current_time()
+    return lambda: round((trio.current_time() - origin) * 1e9)
+
+
+# Ways between members and cluster --------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _in_memory(cluster: Cluster, _: Recorder, *, is_impaired: bool) -> AsyncIterator[Way]:
+    network = MemoryNetwork(Impairments(random.Random(0)) if is_impaired else None)
+    async with network.opened(cluster) as addresses:
+        yield addresses, lambda member: partial(network.connect, member=member), network
+
+
+@asynccontextmanager
+async def _tapped(cluster: Cluster, recorder: Recorder) -> AsyncIterator[Way]:
+    network = LoopbackNetwork()
+    async with network.opened(cluster) as addresses, trio.open_nursery() as nursery:
+        hub = Hub(recorder=recorder, connect=network.connect, doors=TcpDoors(nursery=nursery), interception=Interception(recorder))
+        routes = [await hub.route_to(address, node) for node, address in enumerate(addresses)]
+        yield [route.local for route in routes], lambda _: trio.open_tcp_stream, None
+        nursery.cancel_scope.cancel()
+
+
+# A run -----------------------------------------------------------------------------------------------------------------------------
+
+
+class _Pair:
+    """One run: the cluster, the applications by name, and what is still to be healed."""
+
+    def __init__(self, simulation: Simulation, plan: Schedule, recorder: Recorder) -> None:
+        self.simulation, self.plan = settled(simulation, profile(simulation.profile).release), plan
+        self.recorder = recorder
+        self.applications: dict[str, Application] = {}
+        self.partitions = self.simulation.partitions or 0
+        self.network: Network | None = None
+        self._healings: dict[int, Happening] = {}
+
+    async def run(self, opened: Open, *, of_cluster: Recorder) -> None:
+        """Let everything happen, heal what is left, and wait until the group is whole, or for as long as that may take."""
+        simulation = self.simulation
+        variant = REFERENCE_COORDINATOR if simulation.coordinator_variant is None else variant_named(simulation.coordinator_variant)
+        self.cluster = Cluster(
+            profile=simulation.profile, settings=simulation.coordinator_settings, brokers=simulation.brokers,
+            topics={TOPIC: self.partitions, OTHER_TOPIC: 2}, records=RECORDS, seed=simulation.seed, variant=variant, recorder=of_cluster,
+        )  # fmt: skip
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self.cluster.run)
+            async with opened(self.cluster, self.recorder) as (addresses, connect, self.network), trio.open_nursery() as programs:
+                self._gather(programs, addresses, connect)
+                await self._happen()
+                await self._settle()
+                programs.cancel_scope.cancel()
+            nursery.cancel_scope.cancel()
+
+    def _gather(self, programs: trio.Nursery, addresses: list[Address], connect: Callable[[str], Connect]) -> None:
+        simulation, starts = self.simulation, Streams(self.simulation.seed).named("starts")
+        policy = REFERENCE if simulation.member_variant is None else member_variant_named(simulation.member_variant).policy
+        for number in range(simulation.members):
+            name = f"m{number}"
+            application = self.applications[name] = Application(
+                name, _settings_of(simulation, name, number), policy=policy, seed=simulation.seed, nursery=programs, recorder=self.recorder,
+                addresses=addresses, connect=connect(name),
+            )  # fmt: skip
+            programs.start_soon(_start_after, starts.randint(0, simulation.starts_within_ms) / 1000, application)
+
+    async def _happen(self) -> None:
+        """Inject and heal, each at its time; what is not healed by the end of the simulation is healed then."""
+        due = [(each.at_ms, index, True) for index, each in enumerate(self.plan.happenings)]
+        due += [(each.at_ms + each.for_ms, index, False) for index, each in enumerate(self.plan.happenings) if each.for_ms]
+        begun = trio.current_time()
+        for at_ms, index, is_begin in sorted(due):
+            await trio.sleep_until(begun + min(at_ms, self.simulation.duration_ms) / 1000)
+            happening = self.plan.happenings[index]
+            inject, heal = KINDS[happening.kind]
+            if is_begin:
+                await inject(self, happening)
+            elif heal is not None:
+                await heal(self, happening)
+        await trio.sleep_until(begun + self.simulation.duration_ms / 1000)
+
+    async def _settle(self) -> None:
+        """Wait until the group is whole, for as long as a ghost's session, a join phase and the next look at the topics may take; then see it stay so."""
+        ends_s = (_told(self.simulation.session_timeout_ms) + 2 * _told(self.simulation.max_poll_interval_ms)) / 1000 + SLACK_S
+        for _ in range(round((ends_s + self._until_topics_s()) / LOOK_S)):
+            if self._is_whole():
+                break
+            await trio.sleep(LOOK_S)
+        await trio.sleep(2 * _told(self.simulation.session_timeout_ms) / 1000)
+
+    def _until_topics_s(self) -> float:
+        return METADATA_MS / 1000 if any(each.kind == "grow" for each in self.plan.happenings) else 0.0
+
+    def _is_whole(self) -> bool:
+        view = self.cluster.view(GROUP)
+        members = [each.consumer.member for each in self.applications.values() if each.consumer is not None]
+        owned = {partition for member in members for partition in member.owned if partition[0] == TOPIC}
+        is_settled = len(members) == self.simulation.members and all(member.is_settled for member in members) and len(owned) == self.partitions
+        return is_settled and view is not None and view.state is GroupState.STABLE and len(view.members) == len(members)
+
+
+async def _start_after(delay_s: float, application: Application) -> None:
+    await trio.sleep(delay_s)
+    application.start()
+
+
+def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettings:
+    return MemberSettings(
+        group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _told(simulation.static_members) else None,
+        assignors=simulation.assignors or ("range",), session_timeout_ms=_told(simulation.session_timeout_ms),
+        heartbeat_interval_ms=_told(simulation.heartbeat_interval_ms), max_poll_interval_ms=_told(simulation.max_poll_interval_ms),
+        auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest", metadata_max_age_ms=METADATA_MS,
+    )  # fmt: skip
+
+
+def _told(value: int | None) -> int:
+    assert value is not None, "the settings are all told"
+    return value
+
+
+# What happens ----------------------------------------------------------------------------------------------------------------------
+
+Act = Callable[[_Pair, Happening], Awaitable[None]]
+
+
+def _each(act: Callable[[Application], object]) -> Act:
+    async def strike(pair: _Pair, happening: Happening) -> None:
+        for name in happening.who:
+            act(pair.applications[name])
+        await trio.lowlevel.checkpoint()
+
+    return strike
+
+
+def _callbacks(factor: int) -> Act:
+    async def strike(pair: _Pair, happening: Happening) -> None:
+        for name in happening.who:
+            pair.applications[name].callback_ms += factor * happening.how["callback_ms"]
+        await trio.lowlevel.checkpoint()
+
+    return strike
+
+
+async def _upgrade(pair: _Pair, happening: Happening) -> None:
+    for name in happening.who:
+        pair.applications[name].upgrade(BOUNCES[happening.how["bounce"]])
+    await trio.lowlevel.checkpoint()
+
+
+async def _grow(pair: _Pair, happening: Happening) -> None:
+    pair.partitions += happening.how["partitions"]
+    pair.cluster.grow(TOPIC, pair.partitions)
+    await trio.lowlevel.checkpoint()
+
+
+async def _move(pair: _Pair, happening: Happening) -> None:
+    to = int(happening.who[0].removeprefix("node"))
+    if pair.cluster.coordinator_node(GROUP) != to:
+        pair.cluster.move(Move(to=to, parked="drop" if happening.how["drops"] else "answer", state="kept"), GROUP)
+    await trio.lowlevel.checkpoint()
+
+
+# What befalls the network and the brokers
+
+_HELD: Final = 10**9
+"""What is sent into a silent path waits there, as in the simulator, until the fault is healed."""
+
+
+def _unsaid(stage: str, **body: Any) -> None:
+    """Take no receipt: a schedule's happenings strike by themselves."""
+
+
+def _impaired(toxics: Callable[[Happening], tuple[Toxic, ...]]) -> tuple[Act, Act]:
+    def named(happening: Happening) -> str:
+        return f"{happening.kind} {happening.at_ms} {' '.join(happening.who)}"
+
+    async def inject(pair: _Pair, happening: Happening) -> None:
+        assert pair.network is not None, "who has no network refuses such a plan"
+        members = tuple(name for name in happening.who if name in pair.applications)
+        nodes = tuple(int(name.removeprefix("node")) for name in happening.who if name not in pair.applications)
+        await pair.network.impair(Impair(name=named(happening), toxics=toxics(happening), members=members, nodes=nodes), _unsaid)
+
+    async def heal(pair: _Pair, happening: Happening) -> None:
+        assert pair.network is not None, "who has no network refuses such a plan"
+        await pair.network.mend(named(happening))
+
+    return inject, heal
+
+
+def _silent(*streams: Stream) -> tuple[Act, Act]:
+    return _impaired(lambda _: tuple(latency(_HELD, stream=stream) for stream in streams))
+
+
+def _slow(happening: Happening) -> tuple[Toxic, ...]:
+    delay_ms = happening.how["delay_ms"] // 2  # in the simulator it is drawn for each frame, up to this
+    return tuple(latency(delay_ms, stream=stream) for stream in (UPSTREAM, DOWNSTREAM))
+
+
+async def _reset(pair: _Pair, happening: Happening) -> None:
+    inject, heal = _impaired(lambda _: (reset_peer(),))
+    await inject(pair, happening)
+    await trio.sleep(0.001)
+    await heal(pair, happening)
+
+
+def _broker(act: Callable[[Cluster, int], None]) -> Act:
+    async def strike(pair: _Pair, happening: Happening) -> None:
+        act(pair.cluster, int(happening.who[0].removeprefix("node")))
+        await trio.lowlevel.checkpoint()
+
+    return strike
+
+
+def _append(*, is_refused: bool) -> Act:
+    async def strike(pair: _Pair, happening: Happening) -> None:
+        pair.cluster.refuse_appends(APPEND_ERRORS[happening.how["error"] % len(APPEND_ERRORS)] if is_refused else ErrorCode.NONE)
+        await trio.lowlevel.checkpoint()
+
+    return strike
+
+
+NETWORK_KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
+    "slow": _impaired(_slow),
+    "silence": _silent(UPSTREAM, DOWNSTREAM),
+    "split": _silent(UPSTREAM, DOWNSTREAM),
+    "cut-off": _silent(UPSTREAM, DOWNSTREAM),
+    "mute": _silent(UPSTREAM),
+    "deaf": _silent(DOWNSTREAM),
+    "reset": (_reset, None),
+}
+"""What befalls the ways between members and brokers: by impaired streams in memory."""
+
+KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
+    "crash": (_each(Application.crash), _each(Application.start)),
+    "leave": (_each(Application.leave), _each(Application.start)),
+    "stall": (_each(Application.stall), _each(Application.go_on)),
+    "resubscribe": (
+        _each(partial(Application.resubscribe, topics=(TOPIC, OTHER_TOPIC))),
+        _each(partial(Application.resubscribe, topics=(TOPIC,))),
+    ),
+    "callbacks": (_callbacks(1), _callbacks(-1)),
+    "upgrade": (_upgrade, _each(Application.start)),
+    "grow": (_grow, None),
+    "move": (_move, None),
+    "append": (_append(is_refused=True), _append(is_refused=False)),
+    "broker-pause": (_broker(Cluster.pause), _broker(Cluster.mend)),
+    "broker-crash": (_broker(Cluster.kill), _broker(Cluster.mend)),
+    **NETWORK_KINDS,
+}
+"""How each kind is injected and healed. Not among them: `repeat` and `reorder`, which no stream does, and `pause`, as there is one process alone."""

@@ -1,0 +1,59 @@
+"""A simulation as a file: what was asked for, what happened, and what was found; for `groupproof replay FILE`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.simulation.fault_schedule import Schedule
+from groupproof.harness.simulation.settings import Outcome, Simulation
+
+__all__ = ["SCHEMA", "Recorded", "is_simulation", "load", "to_json"]
+
+SCHEMA: Final = "groupproof.simulation/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A simulation with its schedule; `requirement` is what was broken, None where nothing was.
+
+    That is what the judges found in the trace, whom every engine's trace is shown to; the law that only the simulator holds where they found nothing.
+    """
+
+    simulation: Simulation
+    plan: Schedule
+    requirement: str | None = None
+
+
+def to_json(outcome: Outcome, plan: Schedule, judged: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the file's content; `judged` are the requirements that judges found broken in the trace, with what they observed."""
+    violations = [{"requirement": each.requirement, "at_ms": each.at_ms, "what": each.what} for each in outcome.violations]
+    found = [{"requirement": requirement, "observed": observed} for requirement, observed in (judged or {}).items()]
+    told = {"schema": SCHEMA, "simulation": outcome.simulation.to_json(), "violations": violations}
+    return {**told, **({"judged": found} if found else {}), "happenings": plan.to_json()}
+
+
+def is_simulation(path: Path) -> bool:
+    """Tell whether the file says that it is a simulation's; one that cannot be read does not."""
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(value, dict) and value.get("schema") == SCHEMA
+
+
+def load(path: Path) -> Recorded:
+    """Raise `WrongUsage` for a file that is missing or no simulation's."""
+    try:
+        value = json.loads(path.read_text("utf-8"))
+        simulation, plan = Simulation.from_json(value["simulation"]), Schedule.from_json(value["happenings"])
+        found = [*(value.get("judged") or ()), *(value.get("violations") or ())]
+        return Recorded(simulation=simulation, plan=plan, requirement=found[0]["requirement"] if found else None)
+    except OSError as error:
+        raise WrongUsage(f"can't read the simulation {path}: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise WrongUsage(f"{path} is no simulation's file: {error}") from error

@@ -1,0 +1,106 @@
+"""`trace check`: what the judges say of traces in files, in memory that does not grow with a fleet's rows.
+
+The runs of a case are judged whole, as in the run; so is what a tap recorded, for the oracle searches it. What was seen live goes through the folds
+as it is read. A stream that is out of order farther than the window reaches is read again and sorted whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.checkers.fleet import Fleet, InOrder
+from groupproof.harness.judging.observed.coordinator_side import ANSWERED
+from groupproof.harness.judging.observed.group_results import results_of
+from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.running.rejudge import rejudged, split
+from groupproof.harness.running.trace_files import stream, traces_in
+from groupproof.protocol.trace import Observation, Trace
+
+__all__ = ["HEAD_ROWS", "TELLS_WHOLE", "Checked", "check_files", "files_of", "is_whole"]
+
+HEAD_ROWS: Final = 1_000
+"""Within so many observations a tap has told of its upstream, and a case that is in no catalogue what it is made of."""
+
+TELLS_WHOLE: Final = ("upstream", "origin")
+
+
+@dataclass(slots=True, kw_only=True)
+class Checked:
+    """The results, and what was met in the streams: observations that were there twice or out of their place."""
+
+    results: list[CaseResult] = field(default_factory=list)
+    duplicates: int = 0
+    displaced: int = 0
+
+
+def files_of(paths: Iterable[Path]) -> list[Path]:
+    """Return the traces in files, or in the folders that hold them; raise `WrongUsage`."""
+    return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
+
+
+def is_whole(seen: Observation, known: Mapping[str, Case]) -> bool:
+    """Tell whether an observation belongs to what is judged whole: a case, or what a report keeps of a coordinator's answers."""
+    return seen.case in known or seen.case.startswith(f"{ANSWERED}/")
+
+
+def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Sequence[Judge]) -> Checked:
+    """Judge the traces; raise `WrongUsage` for what is no trace."""
+    known = {case.id: case for case in catalogue}
+    checked, whole = Checked(), list[Trace]()
+    live: list[CaseResult] = []
+    for file in files_of(paths):
+        taken, order = _Taken(known), InOrder()
+        taken.take(order.sorted(stream(file)))
+        if order.late:
+            taken = _Taken(known)
+            taken.take(sorted(stream(file), key=lambda seen: seen.seq))
+        checked.displaced += order.displaced
+        # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
+        traces = sorted(taken.whole.values(), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
+        whole += [run for trace in traces for run in split(trace)]
+        for told in taken.fleet.told():
+            checked.duplicates += told.duplicates
+            live += results_of(told)
+    checked.results = [*rejudged(whole, catalogue, universal), *live]
+    return checked
+
+
+class _Taken:
+    """One file, dealt to what is judged whole and to the fleet, run by run."""
+
+    def __init__(self, known: Mapping[str, Case]) -> None:
+        self.whole: dict[tuple[str, str], Trace] = {}
+        self.fleet = Fleet()
+        self._known = known
+        self._heads: dict[tuple[str, str], Trace] = {}
+        self._live: set[tuple[str, str]] = set()
+
+    def take(self, observations: Iterable[Observation]) -> None:
+        for seen in observations:
+            key = (seen.run, seen.case)
+            if key in self._live:
+                self.fleet.feed(seen)
+            elif key in self.whole or is_whole(seen, self._known):
+                self.whole.setdefault(key, []).append(seen)
+            else:
+                self._look(key, seen)
+        for key in list(self._heads):
+            self._is_live(key)
+
+    def _look(self, key: tuple[str, str], seen: Observation) -> None:
+        """Keep the head of a run until it is certain that it tells of no tap and of no case."""
+        head = self._heads.setdefault(key, [])
+        head.append(seen)
+        if seen.who == "kit" and seen.body.get("name") in TELLS_WHOLE:
+            self.whole[key] = self._heads.pop(key)
+        elif len(head) >= HEAD_ROWS:
+            self._is_live(key)
+
+    def _is_live(self, key: tuple[str, str]) -> None:
+        self._live.add(key)
+        for seen in self._heads.pop(key):
+            self.fleet.feed(seen)

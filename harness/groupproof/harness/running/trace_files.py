@@ -1,0 +1,82 @@
+"""Traces in files and folders, NDJSON (plain or gzip) and Parquet, read as streams; one clear error for what is none."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+from groupproof.harness.running.extras import cure
+from groupproof.protocol.trace import Observation, read_trace
+from groupproof.protocol.trace_columns import MissingArrow, NotColumns, parquet_files, read_parquet, trace_schema
+
+__all__ = ["is_parquet", "need_columns", "reading", "stream", "traces_in"]
+
+_GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+
+
+def traces_in(folder: Path) -> list[Path]:
+    """Return the traces in a folder, however deep; a folder of Parquet files is one trace. Raise `WrongUsage` where there is none."""
+    if found := sorted([*folder.rglob("trace*.ndjson"), *folder.rglob("trace*.ndjson.gz")]):
+        return found
+    if parquet_files(folder):
+        return [folder]
+    raise WrongUsage(f"there is no trace.ndjson in {folder}, and no Parquet")
+
+
+def need_columns() -> None:
+    """Raise `BrokenEnvironment` where the extra that columns come with is not installed."""
+    try:
+        trace_schema()
+    except MissingArrow as error:
+        raise missing_arrow(error) from error
+
+
+def missing_arrow(error: MissingArrow) -> BrokenEnvironment:
+    """Return what to raise instead: one line with the command that brings the package."""
+    return BrokenEnvironment(f"{error}; get it with: {cure('spark')}")
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell whether a path is a folder of Parquet files, or a file that begins as one."""
+    if path.is_dir() or path.suffix == ".parquet":
+        return True
+    with reading(path), path.open("rb") as file:
+        return file.read(4) == _PARQUET
+
+
+def stream(path: Path) -> Iterator[Observation]:
+    """Yield the observations of a file, or of a folder of Parquet files; raise `WrongUsage` for what is no trace, `BrokenEnvironment` without pyarrow."""
+    with reading(path):
+        if is_parquet(path):
+            yield from read_parquet(path)
+        else:
+            yield from read_trace(_lines(path))
+
+
+def _lines(path: Path) -> Iterable[str]:
+    with path.open("rb") as file:
+        is_packed = file.read(2) == _GZIP
+    with gzip.open(path, "rt", encoding="utf-8") if is_packed else path.open(encoding="utf-8") as lines:
+        yield from lines
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what reading a trace meets into one line for who named it."""
+    try:
+        yield
+    except MissingArrow as error:
+        raise missing_arrow(error) from error
+    except NotColumns as error:
+        raise WrongUsage(str(error)) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise WrongUsage(f"{path} is no whole gzip file: {error}") from error
+    except OSError as error:
+        raise WrongUsage(f"can't read the trace {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise WrongUsage(f"{path} is no trace in NDJSON: {error}") from error

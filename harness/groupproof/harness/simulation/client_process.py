@@ -1,0 +1,379 @@
+"""A client process: one member at a time, the application that polls it, and what happens to processes: crashes, pauses, slow work.
+
+It is driven as the trio consumer drives its member: whatever comes in, the application's poll goes on from there, unless it works or a callback
+runs. A process whose member failed for good is started again, as a supervisor would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.member import Member
+from groupproof.clients.member.policy import REFERENCE, Policy
+from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Send
+from groupproof.harness.simulation.heap import Heap
+from groupproof.harness.simulation.invariants.one_owner import Ownership
+from groupproof.harness.simulation.random_streams import Streams
+from groupproof.harness.simulation.record import Record
+from groupproof.harness.simulation.simulated_network import Answer, AskTopics, Connection, Network, Topics
+from groupproof.protocol.vocabulary import MemberState, TopicPartition
+from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, SyncGroupResponse
+
+__all__ = ["Process"]
+
+ANY: Final = "any"
+GROUP_LANES: Final = ("group", "joins", "goodbye")
+SUPERVISOR_MS: Final = 1_000
+METADATA_RETRY_MS: Final = 500
+RECORD_MS: Final = 100
+"""A record comes to a partition this often."""
+
+
+class Process:
+    """One client. `is_up` while its program runs; `member` is that of the running program."""
+
+    def __init__(
+        self, name: str, settings: MemberSettings, *, policy: Policy = REFERENCE, heap: Heap, network: Network, streams: Streams, brokers: int,
+        ownership: Ownership, record: Record,
+    ) -> None:  # fmt: skip
+        self.name, self.settings = name, settings
+        self._policy, self._heap, self._network, self._streams, self._brokers = policy, heap, network, streams, brokers
+        self._ownership, self._record = ownership, record
+        self.is_up = self.is_frozen = False
+        self.is_wanted = False  # whether it is to run, or to be started again
+        self.stalls = 0  # faults that keep the application from polling
+        self.callback_ms = 0
+        self.topics = settings.topics
+        self._life = 0
+        self._frozen: list[Callable[[], None]] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be as a program is that was just started."""
+        self._life += 1
+        draw = self._streams.named("member", self.name, self._life).random
+        self.member = Member(self.settings, policy=self._policy, draw=draw)
+        self._alarm_ms: int | None = None
+        self._positions: dict[TopicPartition, int] = {}
+        self._looking_up: set[TopicPartition] = set()
+        self._read_ms = 0
+        self._node = self._streams.named("first broker", self.name, self._life).randrange(self._brokers)
+        self._poll_ms: int | None = None
+        self._asked = 0  # requests for topics, counted down: the member's own ids are above 0
+        self._topics_due: int | None = None
+        self._is_waiting_for_topics = False
+
+    # What happens to it
+
+    def start(self) -> None:
+        """Start the program, unless it runs."""
+        self.is_wanted = True
+        if self.is_up:
+            return
+        self._begin()
+        self.is_up, self.is_frozen = True, False
+        if self.topics != self.settings.topics:
+            self.member.resubscribe(self.topics, self._heap.now_ms)
+        self._record.process(self.name, "starts")
+        self._ask_topics()
+        self._poll()
+
+    def crash(self) -> None:
+        """End the program at once, with its connections."""
+        self.is_wanted = False
+        self._end()
+
+    def _end(self) -> None:
+        if not self.is_up:
+            return
+        self.is_up = self.is_frozen = False
+        self._frozen.clear()
+        self._network.close(self)
+        self._ownership.gone(self.name)
+        self._record.process(self.name, "ends")
+
+    def leave(self) -> None:
+        """Let the application close its consumer in order; the program ends when that is done."""
+        self.is_wanted = False
+        if self.is_up:
+            self._whenever_running(lambda: self._perform(self.member.close(self._heap.now_ms)))
+
+    def upgrade(self, assignors: tuple[str, ...]) -> None:
+        """Let the application close its consumer in order; the program that is started next has these assignors."""
+        self.settings = replace(self.settings, assignors=assignors)
+        self.leave()
+
+    def freeze(self) -> bool:
+        """Stop the whole program, as SIGSTOP does; return whether it ran."""
+        was_running = self.is_up and not self.is_frozen
+        self.is_frozen = self.is_up
+        if was_running:
+            self._record.process(self.name, "freeze")
+        return was_running
+
+    def thaw(self) -> None:
+        """Let the program go on with what came meanwhile."""
+        if not self.is_frozen:
+            return
+        self.is_frozen = False
+        self._record.process(self.name, "thaw")
+        missed, self._frozen = self._frozen, []
+        for act in missed:
+            self._whenever_running(act)
+        self._poll()
+
+    def stall(self) -> None:
+        """Keep the application from polling; the heartbeats of its client go on."""
+        self.stalls += 1
+
+    def go_on(self) -> None:
+        """Let the application poll again."""
+        self.stalls -= 1
+        self._poll()
+
+    def resubscribe(self, topics: tuple[str, ...]) -> None:
+        self.topics = topics
+        if self.is_up:
+            self._whenever_running(lambda: self._input(self.member.resubscribe(topics, self._heap.now_ms)))
+
+    def _whenever_running(self, act: Callable[[], None]) -> None:
+        """Do it now, or, of a frozen program, when it goes on; a program that ended meanwhile does nothing."""
+        if self.is_frozen:
+            self._frozen.append(partial(self._in_life, self._life, act))
+        else:
+            act()
+
+    def _in_life(self, life: int, act: Callable[[], None]) -> None:
+        if self.is_up and self._life == life:
+            self._whenever_running(act)
+
+    # What comes in
+
+    def answered(self, connection: Connection, request_id: int, answer: Answer) -> None:
+        """Take an answer; a heartbeat that is answered well changes nothing, and the next one is looked for already."""
+        if self.is_frozen:
+            self._whenever_running(lambda: self.answered(connection, request_id, answer))
+        elif isinstance(answer, Topics):
+            self._learn(answer)
+        else:
+            outputs = self.member.response(request_id, answer, self._heap.now_ms)
+            if type(answer) is HeartbeatResponse and not answer.error_code and not outputs:
+                return
+            if type(answer) is SyncGroupResponse and self.member.state is MemberState.STABLE:
+                self._ownership.synced(self.name, self.member.generation)
+            self._input(outputs)
+
+    def lost(self, connection: Connection, unanswered: list[int]) -> None:
+        """Take it that a connection ended."""
+        self._whenever_running(lambda: self._lose(connection, unanswered))
+
+    def _lose(self, connection: Connection, unanswered: list[int]) -> None:
+        for request_id in unanswered:
+            if request_id < 0:
+                self._ask_topics_after(METADATA_RETRY_MS)
+            else:
+                self._input(self.member.unanswered(request_id, self._heap.now_ms), polls=False)
+        if connection.lane == ANY:
+            self._node = (self._node + 1) % self._brokers
+        else:
+            self._input(self.member.disconnected(_broker(connection.node), self._heap.now_ms))
+
+    def _tick(self, life: int, alarm_ms: int) -> None:
+        if life != self._life or not self.is_up or alarm_ms != self._alarm_ms:
+            return
+        if self.is_frozen:
+            self._whenever_running(lambda: self._tick(life, alarm_ms))
+            return
+        self._alarm_ms = None
+        now_ms = self._heap.now_ms
+        outputs = self.member.tick(now_ms)
+        if len(outputs) == 1 and type(outputs[0]) is Send and type(outputs[0].message) is HeartbeatRequest:
+            self._send(outputs[0])  # which is most of what happens: the next one is due an interval later, answered or not
+            self._look_at_timers(now_ms + self.settings.heartbeat_interval_ms)
+        else:
+            self._input(outputs)
+
+    def _input(self, outputs: list[Output], *, polls: bool = True) -> None:
+        self._perform(outputs)
+        if polls:
+            self._poll()
+        if self.is_up:
+            self._look_at_timers()
+
+    def _look_at_timers(self, latest_ms: int | None = None) -> None:
+        """Come back when the member's next timer is due, at `latest_ms` at the latest."""
+        due_ms = self.member.next_deadline_ms()
+        if due_ms is None or (latest_ms is not None and latest_ms < due_ms):
+            due_ms = latest_ms
+        if due_ms is not None and (self._alarm_ms is None or due_ms < self._alarm_ms):
+            self._alarm_ms = max(due_ms, self._heap.now_ms)
+            self._heap.at(self._alarm_ms, self._tick, self._life, self._alarm_ms)
+
+    # The application
+
+    def _poll(self) -> None:
+        if not self.is_up or self.is_frozen or self.stalls or self.member.calling is not None:
+            return
+        self._read()
+        self._perform(self.member.poll(self._heap.now_ms, self._positions))
+        if self.is_up:
+            self._look_up_positions()
+            self._look_at_timers()
+            self._plan_poll()
+
+    def _plan_poll(self) -> None:
+        """Poll again well before the poll interval ends, or when a poll has something to do."""
+        now_ms, due_ms = self._heap.now_ms, self.member.next_poll_ms()
+        next_ms = now_ms + self.settings.max_poll_interval_ms // 4
+        if due_ms is not None:
+            next_ms = min(next_ms, max(due_ms, now_ms + 1))
+        if self._poll_ms is None or next_ms < self._poll_ms:
+            self._poll_ms = next_ms
+            self._heap.at(next_ms, self._poll_due, self._life, next_ms)
+
+    def _poll_due(self, life: int, due_ms: int) -> None:
+        if life == self._life and due_ms == self._poll_ms:
+            self._poll_ms = None
+            self._poll()
+
+    def _read(self) -> None:
+        """Get the records that came since the last poll."""
+        records = (self._heap.now_ms - self._read_ms) // RECORD_MS
+        if records:
+            self._read_ms += records * RECORD_MS
+            for partition in self._positions:
+                self._positions[partition] += records
+
+    def _look_up_positions(self) -> None:
+        """Ask for the committed offsets of what was assigned (FETCH-06)."""
+        if not self.member.is_settled:
+            return
+        wanted = self.member.owned - self._positions.keys() - self._looking_up
+        if wanted:
+            self._looking_up |= wanted
+            self._perform(self.member.fetch_offsets("positions", frozenset(wanted), self._heap.now_ms))
+
+    # What the member asks for
+
+    def _perform(self, outputs: list[Output]) -> None:
+        for output in outputs:
+            if not self.is_up:
+                return
+            if type(output) is Send:
+                self._send(output)
+            else:
+                self._do[type(output)](self, output)
+
+    def _send(self, output: Send) -> None:
+        if type(output.message) is JoinGroupRequest:
+            self._ownership.joins(self.name, self.member)
+        if output.to is None:
+            self._network.send(self, self._any_node(), ANY, output.request_id, output.message)
+        else:
+            self._network.send(self, output.to.node_id, output.lane, output.request_id, output.message)
+
+    def _any_node(self) -> int:
+        connected = self._network.connected(self, ANY)
+        return self._node if connected is None else connected
+
+    def _drop(self, output: Drop) -> None:
+        if output.to is None:
+            self._turn_away()
+        else:
+            self._network.close(self, output.to.node_id, GROUP_LANES)
+
+    def _call(self, callback: Callback) -> None:
+        """Let the application's callback run; a partition is taken as it begins, given up as it ends."""
+        if callback.kind is CallbackKind.ASSIGNED:
+            self._ownership.called(self.name, callback)
+            for partition in callback.partitions:
+                self._positions.pop(partition, None)
+        self._record.called(self.name, callback)
+        self._heap.after(self.callback_ms, self._called_later, self._life, callback)
+
+    def _called_later(self, life: int, callback: Callback) -> None:
+        if life == self._life and self.is_up:
+            self._whenever_running(lambda: self._called(callback))
+
+    def _called(self, callback: Callback) -> None:
+        if callback.kind is not CallbackKind.ASSIGNED:
+            self._ownership.called(self.name, callback)
+            for partition in callback.partitions:
+                self._positions.pop(partition, None)
+        self._input(self.member.callback_done(self._heap.now_ms))
+
+    def _fetched(self, fetched: Fetched) -> None:
+        if fetched.error is not None:
+            self._fail(Fail(error=fetched.error, message="OffsetFetch failed", fatal=True))
+            return
+        self._looking_up -= fetched.offsets.keys()
+        for partition, offset in sorted(fetched.offsets.items()):
+            if partition in self.member.owned:
+                self._positions[partition] = max(offset, 0)
+
+    def _need_topics(self, _: NeedMetadata) -> None:
+        self._ask_topics()
+
+    def _fail(self, failure: Fail) -> None:
+        """Start the program again after a fatal error, as a supervisor does."""
+        if failure.fatal and self.is_up:
+            self._record.restarts += 1
+            self._end()
+            self._heap.after(SUPERVISOR_MS, self._start_again)
+
+    def _start_again(self) -> None:
+        if self.is_wanted:
+            self.start()
+
+    def _gone(self, _: Gone) -> None:
+        self._end()
+        if self.is_wanted:  # it was to come back before it had gone
+            self._heap.after(0, self._start_again)
+
+    def _ignore(self, _: Output) -> None:
+        """Take no note of the end of a commit: the application commits again at the next interval."""
+
+    _do: Final[dict[type, Callable[..., None]]] = {
+        Drop: _drop, Callback: _call, Committed: _ignore, Fetched: _fetched, NeedMetadata: _need_topics, Fail: _fail, Gone: _gone,
+    }  # fmt: skip
+
+    # Metadata
+
+    def _ask_topics(self) -> None:
+        """Ask any broker which topics there are; whoever does not answer in time is asked no more."""
+        self._asked -= 1
+        self._is_waiting_for_topics = True
+        self._network.send(self, self._any_node(), ANY, self._asked, AskTopics())
+        self._ask_topics_after(self.settings.request_timeout_ms)
+
+    def _ask_topics_after(self, ms: int) -> None:
+        due_ms = self._topics_due = self._heap.now_ms + ms
+        self._heap.at(due_ms, self._topics_are_due, self._life, due_ms)
+
+    def _topics_are_due(self, life: int, due_ms: int) -> None:
+        if life == self._life and self.is_up and due_ms == self._topics_due:
+            self._whenever_running(self._ask_topics_again)
+
+    def _ask_topics_again(self) -> None:
+        if self._is_waiting_for_topics:
+            self._turn_away()
+        self._ask_topics()
+
+    def _turn_away(self) -> None:
+        """Ask the next broker from now on."""
+        self._network.close(self, lanes=(ANY,))
+        self._node = (self._node + 1) % self._brokers
+
+    def _learn(self, topics: Topics) -> None:
+        self._is_waiting_for_topics = False
+        self._ask_topics_after(self.settings.metadata_max_age_ms)
+        self._input(self.member.metadata(Cluster(partitions=dict(topics.partitions)), self._heap.now_ms))
+
+
+def _broker(number: int) -> Node:
+    return Node(node_id=number, host=f"node{number}", port=9092)

@@ -1,0 +1,60 @@
+"""What a run meets: which faults there are, some left out at random, and how often; all drawn from the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.faults import FAULTS
+from groupproof.harness.simulation.random_streams import Streams
+from groupproof.harness.simulation.settings import BOUNCES, SWARM, Simulation
+
+if TYPE_CHECKING:
+    import random
+
+__all__ = ["drawn"]
+
+_PAUSES_MS: Final = (20_000, 80_000, 300_000)
+"""How long it takes on average from one fault of a kind to the next; drawn for each kind."""
+
+
+def drawn(simulation: Simulation) -> Schedule:
+    """Return the schedule of a simulation whose settings are all told: in a swarm about half of all kinds of faults, else those that it names."""
+    streams = Streams(simulation.seed)
+    kinds = _kinds(streams) if simulation.faults == SWARM else simulation.faults
+    found = [each for kind in kinds for each in _of_kind(kind, simulation, streams)]
+    return Schedule(happenings=tuple(sorted(found, key=lambda each: each.at_ms)))
+
+
+def _kinds(streams: Streams) -> Collection[str]:
+    chance = streams.named("faults")
+    return [kind for kind in FAULTS if chance.random() < 0.5]
+
+
+def _of_kind(kind: str, simulation: Simulation, streams: Streams) -> list[Happening]:
+    chance = streams.named("faults", kind)
+    return _rolling(simulation, chance) if kind == "upgrade" else _now_and_then(kind, simulation, chance)
+
+
+def _rolling(simulation: Simulation, chance: random.Random) -> list[Happening]:
+    """Draw both bounces of an upgrade: nobody takes range away before everyone was given the new assignor. Only who has range alone upgrades."""
+    if simulation.assignors != ("range",):
+        return []
+    names = [f"m{number}" for number in range(simulation.members)]
+    turns = [(bounce, name) for bounce in BOUNCES for name in chance.sample(names, len(names))]
+    begins = sorted(chance.randrange(1, simulation.duration_ms) for _ in turns)
+    away_ms = FAULTS["upgrade"].lasts_ms
+    return [
+        Happening(at_ms=at_ms, kind="upgrade", who=(name,), for_ms=chance.randint(*away_ms), how={"bounce": bounce})
+        for at_ms, (bounce, name) in zip(begins, turns, strict=True)
+    ]
+
+
+def _now_and_then(kind: str, simulation: Simulation, chance: random.Random) -> list[Happening]:
+    pause_ms = chance.choice(_PAUSES_MS)
+    found: list[Happening] = []
+    at_ms = 0
+    while (at_ms := at_ms + 1 + int(chance.expovariate(1 / pause_ms))) < simulation.duration_ms:
+        found.append(FAULTS[kind].drawn(chance, simulation, at_ms))
+    return found

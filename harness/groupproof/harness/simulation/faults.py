@@ -1,0 +1,261 @@
+"""The faults of the simulator: each has a name, a way to be drawn, to be injected and to be healed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from groupproof.harness.simulation.client_process import Process
+from groupproof.harness.simulation.fault_schedule import Happening
+from groupproof.harness.simulation.settings import BOUNCES, OTHER_TOPIC, TOPIC, Simulation
+from groupproof.harness.simulation.simulated_brokers import Brokers
+from groupproof.harness.simulation.simulated_network import Network, Path
+from groupproof.protocol.vocabulary import ErrorCode
+
+if TYPE_CHECKING:
+    import random
+
+__all__ = ["APPEND_ERRORS", "FAULTS", "Fault", "World"]
+
+Who = tuple[str, ...]
+APPEND_ERRORS: Final = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_SERVER_ERROR,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What faults strike: processes by name, the network, the brokers."""
+
+    processes: Mapping[str, Process]
+    network: Network
+    brokers: Brokers
+
+    def paths(self, who: Iterable[str]) -> list[Path]:
+        """Return the paths from each of these processes to every broker; or from every process, where it is brokers that are named."""
+        ends = [(name, node) for name in who if name in self.processes for node in range(self.brokers.count)]
+        ends += [(name, int(node.removeprefix("node"))) for node in who if node not in self.processes for name in self.processes]
+        return [self.network.path(name, node) for name, node in ends]
+
+
+Strike = Callable[[World, Happening], bool]
+"""Injects or heals; tells whether there was anything to strike."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One kind: `who` it is drawn to strike (one process, some of them, a broker, nobody), how long it lasts, and what is drawn besides.
+
+    `how` gives for each name the least and the greatest value. A fault without `heals` is done in an instant.
+    """
+
+    name: str
+    says: str
+    who: str
+    inject: Strike
+    heal: Strike | None = None
+    lasts_ms: tuple[int, int] = (0, 0)
+    how: Mapping[str, tuple[int, int]]
+
+    def drawn(self, chance: random.Random, simulation: Simulation, at_ms: int) -> Happening:
+        names = [f"m{number}" for number in range(simulation.members)]
+        who: Who = ()
+        if self.who == "process":
+            who = (chance.choice(names),)
+        elif self.who == "processes":
+            who = tuple(sorted(chance.sample(names, chance.randint(1, max(1, len(names) // 2))), key=lambda name: int(name[1:])))
+        elif self.who == "broker":
+            who = (f"node{chance.randrange(simulation.brokers)}",)
+        for_ms = _duration(chance, self.lasts_ms, simulation)
+        how = {name: chance.randint(*bounds) for name, bounds in self.how.items()}
+        return Happening(at_ms=at_ms, kind=self.name, who=who, for_ms=for_ms, how=how)
+
+
+def _duration(chance: random.Random, bounds: tuple[int, int], simulation: Simulation) -> int:
+    """Draw a time between the bounds, or, one time in three, about as long as one of the group's own timeouts."""
+    if not bounds[1]:
+        return 0
+    if chance.randrange(3):
+        return chance.randint(*bounds)
+    timeouts = [each for each in (simulation.session_timeout_ms, simulation.max_poll_interval_ms) if each is not None]
+    return chance.choice(timeouts) + chance.randint(-500, 5_000)
+
+
+# The network ---------------------------------------------------------------------------------------------------------------------
+
+
+def _on_paths(change: Callable[[Path, Happening], None], world: World, happening: Happening) -> bool:
+    for path in world.paths(happening.who):
+        change(path, happening)
+        world.network.flow(path)
+    return True
+
+
+def _slow(path: Path, happening: Happening) -> None:
+    path.slow_ms += happening.how["delay_ms"]
+
+
+def _fast(path: Path, happening: Happening) -> None:
+    path.slow_ms -= happening.how["delay_ms"]
+
+
+def _silence(out: int, back: int) -> Callable[[Path, Happening], None]:
+    def change(path: Path, _: Happening) -> None:
+        path.silent_out += out
+        path.silent_back += back
+
+    return change
+
+
+def _repeat(by: int) -> Callable[[Path, Happening], None]:
+    def change(path: Path, _: Happening) -> None:
+        path.repeats += by
+
+    return change
+
+
+def _unorder(by: int) -> Callable[[Path, Happening], None]:
+    def change(path: Path, _: Happening) -> None:
+        path.is_unordered += by
+
+    return change
+
+
+def _reset(world: World, happening: Happening) -> bool:
+    return sum(world.network.reset(name=name) for name in happening.who) > 0
+
+
+# Processes -----------------------------------------------------------------------------------------------------------------------
+
+
+def _each(act: Callable[[Process], object]) -> Strike:
+    """Return what does something to each process that is named; to those alone that it applies to."""
+
+    def strike(world: World, happening: Happening) -> bool:
+        return any([act(world.processes[name]) is not False for name in happening.who])
+
+    return strike
+
+
+def _callbacks(factor: int) -> Strike:
+    def strike(world: World, happening: Happening) -> bool:
+        for name in happening.who:
+            world.processes[name].callback_ms += factor * happening.how["callback_ms"]
+        return True
+
+    return strike
+
+
+def _crash(process: Process) -> bool:
+    was_wanted = process.is_wanted
+    process.crash()
+    return was_wanted
+
+
+def _leave(process: Process) -> bool:
+    was_wanted = process.is_wanted
+    process.leave()
+    return was_wanted
+
+
+def _upgrade(world: World, happening: Happening) -> bool:
+    for name in happening.who:
+        world.processes[name].upgrade(BOUNCES[happening.how["bounce"]])
+    return True
+
+
+# Brokers -------------------------------------------------------------------------------------------------------------------------
+
+
+def _node(happening: Happening) -> int:
+    return int(happening.who[0].removeprefix("node"))
+
+
+def _move(world: World, happening: Happening) -> bool:
+    return world.brokers.move(_node(happening), drops=bool(happening.how["drops"]), after_ms=happening.how["load_ms"])
+
+
+def _crash_broker(world: World, happening: Happening) -> bool:
+    return world.brokers.crash(_node(happening), failover_ms=happening.how["failover_ms"], load_ms=happening.how["load_ms"])
+
+
+def _restart_broker(world: World, happening: Happening) -> bool:
+    world.brokers.restart(_node(happening))
+    return True
+
+
+def _stop_broker(world: World, happening: Happening) -> bool:
+    return world.brokers.stop(_node(happening))
+
+
+def _go_on_broker(world: World, happening: Happening) -> bool:
+    world.brokers.go_on(_node(happening))
+    return True
+
+
+def _refuse(world: World, happening: Happening) -> bool:
+    for node in range(world.brokers.count):
+        world.brokers.refuse_appends(node, APPEND_ERRORS[happening.how["error"] % len(APPEND_ERRORS)])
+    return True
+
+
+def _accept(world: World, happening: Happening) -> bool:
+    for node in range(world.brokers.count):
+        world.brokers.refuse_appends(node, ErrorCode.NONE)
+    return True
+
+
+def _grow(world: World, happening: Happening) -> bool:
+    world.brokers.topics[TOPIC] += happening.how["partitions"]
+    return True
+
+
+_LOADS: Final = {"load_ms": (0, 3_000)}
+
+FAULTS: Final[dict[str, Fault]] = {
+    fault.name: fault
+    for fault in (
+        Fault(name="slow", says="Frames take longer, and not all equally long.", who="processes", lasts_ms=(1_000, 60_000),
+              inject=partial(_on_paths, _slow), heal=partial(_on_paths, _fast), how={"delay_ms": (50, 5_000)}),
+        Fault(name="silence", says="Nothing goes through in either direction.", who="process", lasts_ms=(500, 60_000), how={},
+              inject=partial(_on_paths, _silence(1, 1)), heal=partial(_on_paths, _silence(-1, -1))),
+        Fault(name="mute", says="What is sent does not arrive; answers do.", who="process", lasts_ms=(500, 60_000), how={},
+              inject=partial(_on_paths, _silence(1, 0)), heal=partial(_on_paths, _silence(-1, 0))),
+        Fault(name="deaf", says="What is sent arrives; answers do not.", who="process", lasts_ms=(500, 60_000), how={},
+              inject=partial(_on_paths, _silence(0, 1)), heal=partial(_on_paths, _silence(0, -1))),
+        Fault(name="split", says="Some members are cut off from every broker.", who="processes", lasts_ms=(1_000, 60_000), how={},
+              inject=partial(_on_paths, _silence(1, 1)), heal=partial(_on_paths, _silence(-1, -1))),
+        Fault(name="cut-off", says="A broker is cut off from every member.", who="broker", lasts_ms=(500, 30_000), how={},
+              inject=partial(_on_paths, _silence(1, 1)), heal=partial(_on_paths, _silence(-1, -1))),
+        Fault(name="reset", says="Connections are reset; what is under way is lost.", who="processes", inject=_reset, how={}),
+        Fault(name="repeat", says="Every request is taken up twice: more than TCP does.", who="processes", lasts_ms=(1_000, 60_000), how={},
+              inject=partial(_on_paths, _repeat(1)), heal=partial(_on_paths, _repeat(-1))),
+        Fault(name="reorder", says="Frames of a connection overtake each other: more than TCP does.", who="processes", lasts_ms=(1_000, 60_000), how={},
+              inject=partial(_on_paths, _unorder(1)), heal=partial(_on_paths, _unorder(-1))),
+        Fault(name="append", says="The log of the brokers refuses records.", who="nobody", lasts_ms=(500, 20_000),
+              inject=_refuse, heal=_accept, how={"error": (0, len(APPEND_ERRORS) - 1)}),
+        Fault(name="move", says="The coordinator moves to another broker, or anew to its own.", who="broker", inject=_move, how={"drops": (0, 1), **_LOADS}),
+        Fault(name="broker-crash", says="A broker crashes and comes back.", who="broker", lasts_ms=(1_000, 60_000),
+              inject=_crash_broker, heal=_restart_broker, how={"failover_ms": (0, 6_000), **_LOADS}),
+        Fault(name="broker-pause", says="A broker does nothing for a while.", who="broker", lasts_ms=(100, 20_000),
+              inject=_stop_broker, heal=_go_on_broker, how={}),
+        Fault(name="crash", says="Programs crash and are started again.", who="processes", lasts_ms=(100, 60_000),
+              inject=_each(_crash), heal=_each(Process.start), how={}),
+        Fault(name="pause", says="Programs do nothing at all for a while.", who="processes", lasts_ms=(100, 60_000),
+              inject=_each(Process.freeze), heal=_each(Process.thaw), how={}),
+        Fault(name="stall", says="Applications work on their records and do not poll.", who="processes", lasts_ms=(1_000, 60_000),
+              inject=_each(Process.stall), heal=_each(Process.go_on), how={}),
+        Fault(name="callbacks", says="The applications' callbacks take their time.", who="processes", lasts_ms=(1_000, 60_000),
+              inject=_callbacks(1), heal=_callbacks(-1), how={"callback_ms": (10, 10_000)}),
+        Fault(name="leave", says="Members leave in order and come back.", who="processes", lasts_ms=(100, 60_000),
+              inject=_each(_leave), heal=_each(Process.start), how={}),
+        Fault(name="resubscribe", says="Members change their subscription for a while.", who="processes", lasts_ms=(1_000, 60_000), how={},
+              inject=_each(lambda process: process.resubscribe((TOPIC, OTHER_TOPIC))), heal=_each(lambda process: process.resubscribe((TOPIC,)))),
+        Fault(name="grow", says="A topic gets more partitions.", who="nobody", inject=_grow, how={"partitions": (1, 3)}),
+        Fault(name="upgrade", says="Members go from range to cooperative-sticky by two rolling bounces.", who="process", lasts_ms=(100, 5_000),
+              inject=_upgrade, heal=_each(Process.start), how={"bounce": (1, 1)}),
+    )
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Every invariant of a group, held at each event of a simulation."""

@@ -1,0 +1,71 @@
+"""Every law of the group, held at each event: what the brokers and the members do is passed on to those who know the laws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Transition
+from groupproof.harness.simulation.heap import Heap
+from groupproof.harness.simulation.invariants.committed_offsets import Offsets
+from groupproof.harness.simulation.invariants.generations import Generations
+from groupproof.harness.simulation.invariants.one_answer import Answering
+from groupproof.harness.simulation.invariants.one_owner import Ownership
+from groupproof.harness.simulation.invariants.rebalance_deadlines import Deadlines, Timeouts
+from groupproof.protocol.vocabulary import GroupState
+from groupproof.protocol.wire.messages import OffsetCommitResponse, OffsetFetchResponse, SyncGroupRequest
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.pending_request import PendingRequest
+
+__all__ = ["Invariants"]
+
+_ABOUT_OFFSETS: Final = frozenset({OffsetCommitResponse, OffsetFetchResponse})
+
+
+class Invariants:
+    """Raises `Broken` at the event that breaks a law."""
+
+    def __init__(self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool, takes_late: bool) -> None:
+        self.generations = Generations(takes_late=takes_late)
+        self.answering = Answering(answers_the_removed=answers_the_removed)
+        self.deadlines = Deadlines(timeouts, heap, self.answering, self.generations)
+        self.offsets = Offsets(heap, self.generations, retention_ms)
+        self.ownership = Ownership()
+
+    def led_by(self, machine: Coordinator) -> None:
+        """Begin a tenure: the group is loaded, and its coordinator is this machine."""
+        self.generations.led_by(machine)
+        self.answering.led_in(self.generations.state)
+        self.deadlines.led_by(machine, self.generations.state)
+
+    def unloaded(self, *, drops: bool) -> None:
+        """End the tenure; unless it `drops` them, all parked requests have their answers by now."""
+        self.generations.unloaded()
+        self.answering.unloaded(drops=drops)
+        self.deadlines.unloaded()
+
+    def taken_up(self, token: int, taken: PendingRequest) -> None:
+        self.answering.taken_up(token)
+        if type(taken.request) is SyncGroupRequest:
+            self.generations.syncs(taken.request)
+
+    def answered(self, reply: Reply, taken: PendingRequest | None) -> None:
+        was_parked = self.answering.answered(reply, taken)
+        assert taken is not None, "an answer to nothing is broken already"
+        self.generations.answered(reply.message, taken)
+        self.deadlines.answered(reply.message, taken, was_parked=was_parked)
+        if type(reply.message) in _ABOUT_OFFSETS:
+            self.offsets.answered(reply.message, taken)
+
+    def moved(self, move: Transition) -> None:
+        self.generations.moved(move)
+        self.answering.moved(move)
+        self.deadlines.moved(move)
+        self.offsets.moved(move)
+        if move.after is GroupState.STABLE:
+            self.ownership.assigned(self.generations.current)
+
+    def settled(self, taken: PendingRequest | None) -> None:
+        """Look at what is left after a request, or (None) after a timer."""
+        self.answering.settled(taken)
+        self.deadlines.settled(None if taken is None else taken.request)

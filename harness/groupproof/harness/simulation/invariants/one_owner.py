@@ -1,0 +1,75 @@
+"""Ownership, as the members see it: no partition in two hands of one generation, nothing kept through an eager join (ASSIGN-09, CLIENT-62).
+
+A member that the group went on without cannot know that it lost its partitions: only members of one generation are compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from groupproof.clients.member.member import Member
+from groupproof.clients.outputs import Callback, CallbackKind
+from groupproof.harness.simulation.invariants.generations import Generation
+from groupproof.harness.simulation.settings import Broken
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, TopicPartition
+from groupproof.protocol.wire.subscription import decode_assignment
+
+__all__ = ["Ownership"]
+
+
+class Ownership:
+    """Who holds what, by the callbacks, and for which generation each process was last given its assignment.
+
+    A generation that was joined and never synced does not count: it was never stored, and the next tenure may use its number again.
+    """
+
+    def __init__(self) -> None:
+        self._holders: dict[TopicPartition, dict[str, None]] = {}
+        self._held: dict[str, set[TopicPartition]] = {}
+        self._synced: dict[str, int] = {}
+
+    def synced(self, name: str, generation: int) -> None:
+        """Take note that a process was given its assignment."""
+        self._synced[name] = generation
+
+    def called(self, name: str, callback: Callback) -> None:
+        """Follow a callback as it begins (assigned) or ends (revoked, lost)."""
+        for partition in callback.partitions:
+            if callback.kind is CallbackKind.ASSIGNED:
+                self._take(name, partition, callback.generation)
+            else:
+                self._give(name, partition)
+
+    def _take(self, name: str, partition: TopicPartition, generation: int) -> None:
+        holders = self._holders.setdefault(partition, {})
+        for other in holders:
+            if other != name and self._synced.get(other) == generation:
+                raise Broken("ASSIGN-09", f"{name} was given {_said(partition)} in generation {generation}, in which {other} owns it")
+        holders[name] = None
+        self._held.setdefault(name, set()).add(partition)
+
+    def _give(self, name: str, partition: TopicPartition) -> None:
+        self._holders.get(partition, {}).pop(name, None)
+        self._held.get(name, set()).discard(partition)
+
+    def gone(self, name: str) -> None:
+        """Take it that a process ended: it holds nothing."""
+        self._synced.pop(name, None)
+        for partition in self._held.pop(name, set()):
+            self._holders[partition].pop(name, None)
+
+    def joins(self, name: str, member: Member) -> None:
+        """Look at a member that sends JoinGroup: one that is eager has given everything back."""
+        if member.owned and any(assignor != COOPERATIVE_STICKY for assignor in member.settings.assignors):
+            raise Broken("CLIENT-62", f"{name} joins with {len(member.owned)} partitions still in hand")
+
+    def assigned(self, generation: Generation) -> None:
+        """Look at what a leader assigned: no partition twice."""
+        given = Counter(each for blob in (generation.sent or {}).values() for each in (decode_assignment(blob).partitions if blob else ()))
+        twice = [partition for partition, times in given.items() if times > 1]
+        if twice:
+            raise Broken("ASSIGN-09", f"the leader of generation {generation.number} assigned {_said(twice[0])} to {given[twice[0]]} members")
+
+
+def _said(partition: TopicPartition) -> str:
+    return f"{partition[0]}-{partition[1]}"

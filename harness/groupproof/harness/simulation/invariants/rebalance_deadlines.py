@@ -1,0 +1,252 @@
+"""Time: a rebalance ends within its deadline, and nobody is evicted who keeps the rules (INV-12, DJOIN-03, SYNC-16, HB-11, HB-12, NEWM-02).
+
+What a member has done is what the coordinator has answered: a heartbeat that never arrived keeps nobody alive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from groupproof.clients.member.member import error_of
+from groupproof.coordinator.machine.coordinator import Coordinator, Transition
+from groupproof.harness.simulation.heap import Heap
+from groupproof.harness.simulation.invariants.generations import Generations
+from groupproof.harness.simulation.invariants.one_answer import Answering
+from groupproof.harness.simulation.settings import GROUP, Broken
+from groupproof.protocol.rules.cells import State
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.protocol.wire.messages import (
+    GroupRequest,
+    GroupResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.pending_request import PendingRequest
+
+__all__ = ["Deadlines", "Timeouts"]
+
+_EMPTY: Final = GroupState.EMPTY
+_PREPARING: Final = GroupState.PREPARING_REBALANCE
+_COMPLETING: Final = GroupState.COMPLETING_REBALANCE
+_REBALANCES: Final = ErrorCode.REBALANCE_IN_PROGRESS
+_MOVE_NOBODY: Final = (HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest)
+_LOOK_MS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """What all members and brokers of a simulation go by, in ms.
+
+    `bounds_syncs` tells whether the release bounds the wait for SyncGroup, `spares_newcomers` whether a member has no session before it has synced.
+    """
+
+    session_ms: int
+    rebalance_ms: int
+    initial_delay_ms: int
+    newcomer_ms: int
+    bounds_syncs: bool
+    spares_newcomers: bool
+
+
+class Deadlines:
+    """The coordinator's clock, reckoned again: who was heard of last when, and since when a phase has lasted."""
+
+    def __init__(self, timeouts: Timeouts, heap: Heap, answering: Answering, generations: Generations) -> None:
+        self._timeouts = timeouts
+        self._heap, self._answering, self._generations = heap, answering, generations
+        self._machine: Coordinator | None = None
+        self._members: dict[str, int] = {}  # since when each is known
+        self._heard_ms: dict[str, int] = {}
+        self._asked_ms: dict[str, int] = {}  # when each last had any answer
+        self._synced: set[str] = set()
+        self._instances: set[str] = set()
+        self._restarted: set[str] = set()  # instances that have just joined anew
+        self._state: State = None
+        self._prepares_since_ms = self._completes_since_ms = 0
+        self._prepared_since_ms = 0  # the join phase that ended last
+        self._phase = 0
+        self._due_ms: int | None = None  # when the phase ends at the latest, if it has an end of its own
+        self._is_first = False  # the group was empty, and an initial delay runs
+        self._stopped_ms: int | None = None  # since when the coordinator's broker stands still
+        self._has_moved = False
+        if not timeouts.spares_newcomers:
+            heap.after(_LOOK_MS, self._look_for_silent)
+
+    def led_by(self, machine: Coordinator, state: State) -> None:
+        """Begin a tenure: every session starts anew (EMIG-03)."""
+        self._machine, self._state = machine, state
+        self._members = dict.fromkeys(machine.member_ids(GROUP), self._heap.now_ms)
+        self._heard_ms = dict(self._members)
+        self._asked_ms.clear()
+        self._synced = set(self._members)
+
+    def member_ids(self) -> tuple[str, ...]:
+        """Return who is a member of the group now, as its coordinator knows it."""
+        return () if self._machine is None else self._machine.member_ids(GROUP)
+
+    def unloaded(self) -> None:
+        self._machine, self._state, self._due_ms = None, None, None
+        self._members.clear()
+        self._phase += 1
+
+    # Who was heard of
+
+    def answered(self, message: GroupResponse, taken: PendingRequest, *, was_parked: bool) -> None:
+        """Take note of what restarts a session (HB-12)."""
+        if type(message) is HeartbeatResponse:
+            error = message.error_code
+            if not error or (error == _REBALANCES and self._state is _PREPARING):
+                request: Any = taken.request
+                self._heard_ms[request.member_id] = self._heap.now_ms
+            return
+        self._asked_ms[getattr(taken.request, "member_id", "")] = self._heap.now_ms
+        if isinstance(message, SyncGroupResponse):
+            if was_parked:  # 4.0 and later do not count one that is answered at once (SYNC-14 is the older rule)
+                self._heard_ms[cast(SyncGroupRequest, taken.request).member_id] = self._heap.now_ms
+        elif isinstance(message, OffsetCommitResponse) and message.topics and not error_of(message):  # nothing committed, no code in the answer
+            self._heard_ms[cast(OffsetCommitRequest, taken.request).member_id] = self._heap.now_ms
+
+    # How long a phase lasts
+
+    def moved(self, move: Transition) -> None:
+        now_ms, due_ms = self._heap.now_ms, self._due_ms
+        if self._state is _PREPARING and move.after is not GroupState.DEAD and due_ms is not None and now_ms > due_ms:
+            since_ms = self._prepares_since_ms
+            raise Broken("INV-12", f"the join phase lasted {now_ms - since_ms} ms, of {due_ms - since_ms} ms at most")
+        self._state, self._has_moved, self._due_ms = move.after, True, None
+        self._phase += 1
+        if move.after is _PREPARING:
+            self._begin_joins(now_ms, from_empty=move.before is _EMPTY)
+        elif move.after is _COMPLETING:
+            self._prepared_since_ms, self._completes_since_ms = self._prepares_since_ms, now_ms
+            self._synced.clear()
+            if self._timeouts.bounds_syncs:
+                self._ends_by(now_ms + self._timeouts.rebalance_ms)
+
+    def _begin_joins(self, now_ms: int, *, from_empty: bool) -> None:
+        timeouts = self._timeouts
+        self._prepares_since_ms, self._is_first = now_ms, from_empty
+        self._ends_by(now_ms + (max(timeouts.initial_delay_ms, timeouts.rebalance_ms) if from_empty else timeouts.rebalance_ms))
+
+    def _ends_by(self, due_ms: int) -> None:
+        self._due_ms = due_ms
+        self._heap.at(due_ms + 1, self._look_at_phase, self._phase)
+
+    def _look_at_phase(self, phase: int) -> None:
+        """Look whether a phase that is over by now goes on still; while the broker stands still there is nothing to see."""
+        due_ms = self._due_ms
+        if phase != self._phase or due_ms is None or self._stopped_ms is not None:
+            return
+        if self._heap.now_ms <= due_ms:
+            self._ends_by(due_ms)
+        elif self._state is _PREPARING:
+            parked = f"with {self._answering.joined} JoinGroups parked"
+            raise Broken("INV-12", f"the join phase lasts longer than {due_ms - self._prepares_since_ms} ms, {parked}")
+        else:
+            raise Broken("SYNC-16", f"the group waits for SyncGroup longer than {due_ms - self._completes_since_ms} ms")
+
+    def _put_off(self) -> None:
+        """Let the join phase last once more as long, if nobody has joined by its end, which is now: static members are waited for (TR-050)."""
+        if self._state is _PREPARING and not self._answering.joined:
+            self._due_ms = self._heap.now_ms + self._timeouts.rebalance_ms
+
+    def stands_still(self) -> None:
+        """Take it that the coordinator's broker does nothing from now on."""
+        self._stopped_ms = self._heap.now_ms
+
+    def goes_on(self) -> None:
+        """Take it that the broker goes on: what was due meanwhile is due now, and what comes later is no later for it.
+
+        Only an initial delay is drawn out by the time that the broker stood: its next part begins where the one before was seen to end.
+        """
+        now_ms, due_ms, stopped_ms = self._heap.now_ms, self._due_ms, self._stopped_ms
+        self._stopped_ms = None
+        if due_ms is not None and stopped_ms is not None:
+            is_drawn_out = self._is_first and self._state is _PREPARING
+            self._ends_by(due_ms + now_ms - stopped_ms if is_drawn_out else max(due_ms, now_ms))
+
+    # Who is evicted
+
+    def _look_for_silent(self) -> None:
+        """Look for members that are there still though nothing was heard of them for longer than their session, as soon as there can be one."""
+        now_ms, session_ms = self._heap.now_ms, self._timeouts.session_ms
+        heard, asked = self._heard_ms, self._asked_ms
+        last_ms = {member_id: max(since_ms, heard.get(member_id, 0), asked.get(member_id, 0)) for member_id, since_ms in self._members.items()}
+        self._heap.at(max(now_ms + _LOOK_MS, min(last_ms.values(), default=now_ms) + session_ms + 1), self._look_for_silent)
+        silent = [member_id for member_id, ms in last_ms.items() if now_ms - ms > session_ms]
+        standing = None if not silent or self._machine is None else self._machine.standing(GROUP)
+        if standing is None or self._stopped_ms is not None:
+            return
+        for member_id in silent:
+            if any(member_id.startswith(f"{client}-") for client in standing.absent) and not self._answering.is_parked(member_id):
+                raise Broken("HB-11", f"{member_id} is a member still in {standing.state.value}, a session after it was heard of last")
+
+    def settled(self, request: GroupRequest | None) -> None:
+        """Look for members that are there no more, after a request or (None) after a timer."""
+        if self._due_ms == self._heap.now_ms:
+            self._put_off()
+        if type(request) in _MOVE_NOBODY and not self._has_moved:
+            return
+        may_remove = request is None or isinstance(request, LeaveGroupRequest)
+        if isinstance(request, SyncGroupRequest):
+            if request.generation_id == self._generations.current.number:
+                self._synced.add(request.member_id)
+        elif isinstance(request, JoinGroupRequest):
+            may_remove = self._joins(request)
+        if self._machine is not None and (self._has_moved or may_remove):
+            self._compare(self._machine.member_ids(GROUP), request)
+
+    def _joins(self, request: JoinGroupRequest) -> bool:
+        """Take note of a JoinGroup; return whether it may have replaced a member of the same instance."""
+        instance = request.group_instance_id
+        if instance is None or request.member_id:
+            if self._answering.has_joined(request.member_id):
+                self._members.setdefault(request.member_id, self._heap.now_ms)
+            return False
+        is_known = instance in self._instances
+        self._instances.add(instance)
+        if is_known:
+            self._restarted.add(instance)
+        return is_known
+
+    def _compare(self, here: tuple[str, ...], request: GroupRequest | None) -> None:
+        now_ms = self._heap.now_ms
+        for member_id in sorted(self._members.keys() - here):
+            if member_id not in _named(request) and self._generations.identity(member_id) not in self._restarted:
+                self._check_eviction(member_id)
+        self._members = {member_id: self._members.get(member_id, now_ms) for member_id in here}
+        self._restarted.clear()
+        if self._has_moved and self._state is _COMPLETING:
+            self._heard_ms = dict.fromkeys(here, now_ms)  # the end of the join phase restarts every session (DJOIN-53)
+            self._asked_ms.clear()
+        self._has_moved = False
+
+    def _check_eviction(self, member_id: str) -> None:
+        now_ms, timeouts = self._heap.now_ms, self._timeouts
+        silent_ms = now_ms - self._heard_ms.get(member_id, self._members[member_id])
+        is_silent = silent_ms >= timeouts.session_ms and not self._answering.is_parked(member_id)
+        has_joined = self._answering.has_joined(member_id)
+        waits_too_long = has_joined and now_ms - self._members[member_id] >= timeouts.newcomer_ms
+        # Before 2.1 a phase that ends may be followed by the next in the same instant (DJOIN-19): the one that ended is meant.
+        since_ms = self._prepared_since_ms if self._completes_since_ms == now_ms else self._prepares_since_ms
+        is_join_phase_over = now_ms - since_ms >= timeouts.rebalance_ms and (self._has_moved or self._state is _PREPARING)
+        joins_too_late = is_join_phase_over and not has_joined
+        syncs_too_late = member_id not in self._synced and now_ms - self._completes_since_ms >= timeouts.rebalance_ms
+        if not (is_silent or waits_too_long or joins_too_late or syncs_too_late):
+            raise Broken("HB-11", f"{member_id} was evicted in {self._state} though it was heard of {silent_ms} ms ago")
+
+
+def _named(request: GroupRequest | None) -> set[str]:
+    if isinstance(request, LeaveGroupRequest):
+        return {each.member_id for each in request.members}
+    return {request.member_id} if isinstance(request, JoinGroupRequest) else set()

@@ -1,0 +1,65 @@
+"""After the faults: the group settles within a bound, and then nothing moves any more (INV-12, ASSIGN-09, HB-11)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.simulation.faults import World
+from groupproof.harness.simulation.invariants.all_invariants import Invariants
+from groupproof.harness.simulation.settings import Broken, Simulation
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, GroupState, TopicPartition
+
+__all__ = ["Liveness", "settles_within_ms"]
+
+_SLACK_MS: Final = 120_000
+
+
+def settles_within_ms(simulation: Simulation) -> int:
+    """Return how long a group may take from the healing on: ghosts expire, and up to two join phases and a wait for SyncGroup run to their end."""
+    assert simulation.session_timeout_ms is not None
+    assert simulation.max_poll_interval_ms is not None
+    return 4 * simulation.max_poll_interval_ms + 2 * simulation.session_timeout_ms + _SLACK_MS
+
+
+class Liveness:
+    """Tells what keeps the group from being settled; None when it is: Stable, every process a member, every partition owned once."""
+
+    def __init__(self, simulation: Simulation, world: World, invariants: Invariants) -> None:
+        self._world, self._invariants = world, invariants
+        self._cooperates = simulation.assignors == (COOPERATIVE_STICKY,)
+
+    def unsettled(self) -> tuple[str, str] | None:
+        """Return the requirement that the group does not meet yet, and what is missing; None when nothing is."""
+        generations = self._invariants.generations
+        if generations.state is not GroupState.STABLE:
+            return "INV-12", f"the group is in {generations.state}"
+        absent = [name for name, process in self._world.processes.items() if not process.is_up or not process.member.is_settled]
+        if absent:
+            return "CLIENT-30", f"{_listed(absent)} not settled in generation {generations.current.number}"
+        here = set(self._invariants.deadlines.member_ids())
+        ghosts = here - {process.member.member_id for process in self._world.processes.values()}
+        if ghosts or len(here) != len(self._world.processes):
+            return "HB-11", f"the group has {len(here)} members, {_listed(sorted(ghosts))} without a process"
+        return None if generations.current.is_incomplete else self._unowned()
+
+    def _unowned(self) -> tuple[str, str] | None:
+        owners: dict[TopicPartition, int] = {}
+        for process in self._world.processes.values():
+            for partition in process.member.owned:
+                owners[partition] = owners.get(partition, 0) + 1
+        wanted = {topic for process in self._world.processes.values() for topic in process.topics}
+        partitions = [(topic, number) for topic in sorted(wanted) for number in range(self._world.brokers.topics.get(topic, 0))]
+        odd = [partition for partition in partitions if owners.get(partition, 0) != 1]
+        if odd:
+            return "ASSIGN-09", f"{odd[0][0]}-{odd[0][1]} has {owners.get(odd[0], 0)} owners"
+        return None
+
+    def check(self, when: str) -> None:
+        """Raise `Broken` where the group is not settled."""
+        found = self.unsettled()
+        if found is not None:
+            raise Broken(found[0], f"{when}: {found[1]}")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") if names else "none"

@@ -1,0 +1,116 @@
+"""What a run leaves: counts, the group's transitions, and a digest of everything that was done, by which two runs are compared."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.clients.member.member import error_of
+from groupproof.clients.outputs import Callback
+from groupproof.coordinator.machine.coordinator import Applied, Output, Transition
+from groupproof.harness.simulation.fault_schedule import Happening
+from groupproof.harness.simulation.heap import Heap
+from groupproof.harness.simulation.trace_writer import Observer
+from groupproof.protocol.wire.messages import (
+    GroupResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    SyncGroupResponse,
+)
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.pending_request import PendingRequest
+
+__all__ = ["Record"]
+
+_TOLD_MAX: Final = 2_000
+_MARSHAL: Final = 2  # the last format in which bytes depend on values alone, not on which of them are one object
+
+# What the digest holds of a request and its answer. Written out, for a whole message's own words take longer than to decide it.
+_TOLD: Final[Mapping[type, Callable[[Any, Any], object]]] = {
+    HeartbeatResponse: lambda asked, said: (asked.generation_id, int(said.error_code)),
+    JoinGroupResponse: lambda asked, said: (asked.member_id, int(said.error_code), said.generation_id, said.member_id, said.leader, len(said.members)),
+    SyncGroupResponse: lambda asked, said: (asked.generation_id, len(asked.assignments), int(said.error_code), said.assignment),
+    LeaveGroupResponse: lambda asked, said: ([each.member_id for each in asked.members], int(error_of(said))),
+    OffsetCommitResponse: lambda asked, said: (
+        asked.generation_id, [(each.partition_index, each.committed_offset) for topic in asked.topics for each in topic.partitions], int(error_of(said)),
+    ),
+    OffsetFetchResponse: lambda _, said: [
+        (each.partition_index, each.committed_offset) for group in said.groups for topic in group.topics for each in topic.partitions
+    ],
+}  # fmt: skip
+
+
+class Record:
+    """Collects in the order of events; `trace_hash` may be asked for once, at the end."""
+
+    def __init__(self, heap: Heap, observer: Observer | None = None) -> None:
+        self.transitions: list[tuple[int, int, str, str, int, str]] = []
+        self.requests: Counter[type] = Counter()
+        self.injected: Counter[str] = Counter()
+        self.restarts = 0
+        self.observer = observer
+        self._heap = heap
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._told: list[tuple[object, ...]] = []
+
+    def answered(self, taken: PendingRequest, answer: GroupResponse) -> None:
+        """Take an answer into the digest, with what tells it from others of its kind."""
+        self._note(taken.connection.owner.name, _TOLD[type(answer)](taken.request, answer))
+        if self.observer is not None:
+            self.observer.answered(taken, answer)
+
+    def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[Hashable, PendingRequest]) -> None:
+        """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""
+        for output in outputs:
+            if self.observer is not None and isinstance(output, Applied):
+                request = taken.get(output.token)
+                if output.token is None:
+                    self.observer.timer(node, output)
+                elif request is not None:
+                    self.observer.taken_up(request, output)
+
+    def moved(self, node: int, move: Transition) -> None:
+        before = "" if move.before is None else move.before.value
+        self.transitions.append((self._heap.now_ms, node, before, move.after.value, move.generation, move.rule))
+        self._note(*self.transitions[-1])
+        if self.observer is not None:
+            self.observer.moved(node, move)
+
+    def called(self, name: str, callback: Callback) -> None:
+        self._note(name, callback.kind.value, callback.generation, *sorted(callback.partitions))
+        if self.observer is not None:
+            self.observer.called(name, callback)
+
+    def process(self, name: str, what: str) -> None:
+        """Take note of what happens to a program: it starts, ends, freezes, thaws."""
+        self._note(name, what)
+        if self.observer is not None:
+            self.observer.process(name, what)
+
+    def fault(self, index: int, happening: Happening, *, is_over: bool = False) -> None:
+        """Take note of a fault that strikes, or that is over."""
+        self._note("healed" if is_over else "struck", index, happening.kind)
+        if not is_over:
+            self.injected[happening.kind] += 1
+        if self.observer is not None:
+            self.observer.fault(index, happening, is_over=is_over)
+
+    def _note(self, *what: object) -> None:
+        self._told.append((self._heap.now_ms, what))
+        if len(self._told) >= _TOLD_MAX:
+            self._flush()
+
+    def trace_hash(self) -> str:
+        self._flush()
+        return self._digest.hexdigest()
+
+    def _flush(self) -> None:
+        self._digest.update(marshal.dumps(self._told, _MARSHAL))
+        self._told.clear()

@@ -1,0 +1,179 @@
+"""A run: faults come and go, then all is healed, then the group has to settle and to stay so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.policy import REFERENCE
+from groupproof.clients.planted.variants import variant_named
+from groupproof.coordinator.machine.coordinator import Settings
+from groupproof.harness.simulation.client_process import Process
+from groupproof.harness.simulation.fault_mix import drawn
+from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.faults import FAULTS, World
+from groupproof.harness.simulation.heap import Heap
+from groupproof.harness.simulation.invariants.all_invariants import Invariants
+from groupproof.harness.simulation.invariants.rebalance_deadlines import Timeouts
+from groupproof.harness.simulation.liveness import Liveness, settles_within_ms
+from groupproof.harness.simulation.random_streams import Streams
+from groupproof.harness.simulation.record import Record
+from groupproof.harness.simulation.settings import GROUP, OTHER_TOPIC, STATIC_SINCE, TOPIC, Broken, Outcome, Simulation, Violation, settled
+from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_versions
+from groupproof.harness.simulation.simulated_network import Network
+from groupproof.harness.simulation.trace_writer import MakeRecorder, Observer
+from groupproof.protocol.rules import On, profile
+
+__all__ = ["Run", "run"]
+
+_LOOK_MS: Final = 500
+_METADATA_MS: Final = 60_000
+"""How old a client lets its metadata become: Kafka's five minutes would make everyone wait for a topic that grew."""
+
+_ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
+_NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
+_RETURNS_LATE: Final = f"{On.JOIN_GROUP.value}/CompletingRebalance/instance-returns"  # KAFKA-9801
+
+# An instance that came back owes the SyncGroup of its old id still, as in Kafka; before 2.1 who was evicted is so once more (KAFKA-7196).
+_DISTURBS_LATER: Final = (f"{On.SYNC_DEADLINE.value}/", f"{On.SESSION_END.value}/Stable/evicted-before")
+
+
+def run(simulation: Simulation, *, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> Outcome:
+    """Run a simulation, by `plan` or by the schedule drawn from its seed; the same arguments give the same outcome, to the last event.
+
+    `recorder` makes what writes the trace, where one is wanted. Raises `UnknownProfile`, `UnknownSetting` and `UnknownVariant`.
+    """
+    return Run(simulation, plan, recorder).go()
+
+
+class Run:
+    """One run, made ready."""
+
+    def __init__(self, simulation: Simulation, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> None:
+        release = profile(simulation.profile)
+        self.simulation = simulation = settled(simulation, release.release)
+        self.plan = drawn(simulation) if plan is None else plan
+        streams = Streams(simulation.seed)
+        self.heap = Heap()
+        observer = None if recorder is None else Observer(recorder(lambda: self.heap.now_ms * 1_000_000), spoken_versions(simulation.profile))
+        self.record = Record(self.heap, observer)
+        broker_settings = Settings.of(simulation.coordinator_settings, simulation.profile)
+        timeouts = Timeouts(
+            session_ms=_told(simulation.session_timeout_ms), rebalance_ms=_told(simulation.max_poll_interval_ms),
+            initial_delay_ms=broker_settings.group_initial_rebalance_delay_ms, newcomer_ms=broker_settings.new_member_join_timeout_ms,
+            bounds_syncs=bool(release.table.cells.get(On.SYNC_DEADLINE)), spares_newcomers=release.release < _NEWCOMERS_HAVE_SESSIONS,
+        )  # fmt: skip
+        self.invariants = Invariants(
+            self.heap, timeouts, retention_ms=broker_settings.offsets_retention_ms, answers_the_removed=release.release >= _ANSWERS_THE_REMOVED,
+            takes_late=release.release >= STATIC_SINCE and release.rule(_RETURNS_LATE).then is None,
+        )  # fmt: skip
+        brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record)
+        brokers.topics = {TOPIC: _told(simulation.partitions), OTHER_TOPIC: 2}
+        network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
+        if observer is not None:
+            network.opened, network.closed = observer.opened, observer.closed
+        self.world = World(processes=self._processes(network, streams), network=network, brokers=brokers)
+        self._liveness = Liveness(simulation, self.world, self.invariants)
+        self._injected: dict[int, Happening] = {}
+        self._converged_at_ms: int | None = None
+
+    def _processes(self, network: Network, streams: Streams) -> dict[str, Process]:
+        simulation = self.simulation
+        policy = REFERENCE if simulation.member_variant is None else variant_named(simulation.member_variant).policy
+        return {
+            name: Process(
+                name, self._settings_of(name, number), policy=policy, heap=self.heap, network=network, streams=streams, brokers=simulation.brokers,
+                ownership=self.invariants.ownership, record=self.record,
+            )
+            for number in range(simulation.members)
+            for name in (f"m{number}",)
+        }  # fmt: skip
+
+    def _settings_of(self, name: str, number: int) -> MemberSettings:
+        simulation = self.simulation
+        return MemberSettings(
+            group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _told(simulation.static_members) else None,
+            assignors=simulation.assignors or (), session_timeout_ms=_told(simulation.session_timeout_ms),
+            heartbeat_interval_ms=_told(simulation.heartbeat_interval_ms), max_poll_interval_ms=_told(simulation.max_poll_interval_ms),
+            auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest",
+            metadata_max_age_ms=_METADATA_MS,
+        )  # fmt: skip
+
+    # The phases
+
+    def go(self) -> Outcome:
+        """Run to the end, or to the first violation."""
+        violations: tuple[Violation, ...] = ()
+        try:
+            self._break_things()
+            self._heal_everything()
+            self._settle()
+        except Broken as broken:
+            violations = (Violation(requirement=broken.requirement, at_ms=self.heap.now_ms, what=broken.what),)
+        record = self.record
+        return Outcome(
+            simulation=self.simulation, events=self.heap.events, virtual_ms=self.heap.now_ms, trace_hash=record.trace_hash(),
+            transitions=tuple(record.transitions), violations=violations, converged_at_ms=self._converged_at_ms,
+            requests=Counter({kind.__name__.removesuffix("Request"): count for kind, count in record.requests.items()}), injected=record.injected, restarts=record.restarts,
+        )  # fmt: skip
+
+    def _break_things(self) -> None:
+        starts = Streams(self.simulation.seed).named("starts")
+        for process in self.world.processes.values():
+            self.heap.at(starts.randint(0, self.simulation.starts_within_ms), process.start)
+        for index, happening in enumerate(self.plan.happenings):
+            self.heap.at(happening.at_ms, self._inject, index, happening)
+        self.heap.run(self.simulation.duration_ms)
+
+    def _inject(self, index: int, happening: Happening) -> None:
+        fault = FAULTS[happening.kind]
+        if not fault.inject(self.world, happening):
+            return
+        self.record.fault(index, happening)
+        if fault.heal is not None:
+            self._injected[index] = happening
+            self.heap.after(max(1, happening.for_ms), self._heal, index)
+
+    def _heal(self, index: int) -> None:
+        happening = self._injected.pop(index, None)
+        if happening is not None:
+            heal = FAULTS[happening.kind].heal
+            assert heal is not None, "only what can be healed is kept"
+            self.record.fault(index, happening, is_over=True)
+            heal(self.world, happening)
+
+    def _heal_everything(self) -> None:
+        for index in sorted(self._injected):
+            self._heal(index)
+
+    def _settle(self) -> None:
+        """Run until the group is settled, within the bound; then for a while in which nothing may move.
+
+        Who was silent until the healing may be evicted still: what it sends then can come later than its session ends.
+        """
+        session_ms = _told(self.simulation.session_timeout_ms)
+        bound_ms, silent_until_ms = self.heap.now_ms + settles_within_ms(self.simulation), self.heap.now_ms + session_ms
+        while True:
+            self._await_settlement(bound_ms)
+            before = len(self.record.transitions)
+            self.heap.run(self.heap.now_ms + 2 * session_ms)
+            if len(self.record.transitions) == before:
+                break
+            at_ms, _, state, after, _, rule = self.record.transitions[before]
+            was_silent = rule.startswith(f"{On.SESSION_END.value}/") and at_ms <= silent_until_ms
+            if not was_silent and not rule.startswith(_DISTURBS_LATER):
+                raise Broken("COMMIT-22", f"the group was settled, and at {at_ms} ms it went from {state} to {after} by {rule} without cause")
+        self._liveness.check("the group was settled, and is so no more")
+
+    def _await_settlement(self, bound_ms: int) -> None:
+        while (missing := self._liveness.unsettled()) is not None:
+            if self.heap.now_ms >= bound_ms:
+                raise Broken(missing[0], f"{settles_within_ms(self.simulation)} ms after the healing {missing[1]}")
+            self.heap.run(self.heap.now_ms + _LOOK_MS)
+        self._converged_at_ms = self.heap.now_ms
+
+
+def _told(value: int | None) -> int:
+    assert value is not None, "the settings are all told"
+    return value

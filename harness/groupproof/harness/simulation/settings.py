@@ -1,0 +1,145 @@
+"""What a simulation is asked for, and what comes of it: plain data, JSON both ways."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final, Literal
+
+from groupproof.harness.simulation.random_streams import Streams
+from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
+
+__all__ = ["BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "Broken", "Outcome", "Simulation", "Transitions", "Violation", "settled"]
+
+GROUP: Final = "g"
+BOUNCES: Final = {1: (COOPERATIVE_STICKY, "range"), 2: (COOPERATIVE_STICKY,)}
+"""The assignors after each rolling bounce of an upgrade from range, the first with both (KIP-429)."""
+TOPIC: Final = "t"
+OTHER_TOPIC: Final = "u"
+SWARM: Final = "swarm"
+STATIC_SINCE: Final = (2, 3)
+
+Faults = tuple[str, ...] | Literal["swarm"]
+Transitions = tuple[tuple[int, int, str, str, int, str], ...]
+"""At (ms), node, state before and after, generation, rule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """One run of one group. Times are virtual milliseconds; the settings of members and brokers go by Kafka's names.
+
+    Faults come within `duration_ms`; then everything is healed, and the group has to settle. Settings that are None are drawn from the seed under
+    `faults="swarm"`, and Kafka's own otherwise. `coordinator_settings` are broker settings by their dotted names; the variants are planted bugs or
+    legal deviations by name. `latency_ms` is the longest way of a frame in one direction.
+    """
+
+    seed: int
+    members: int = 10
+    duration_ms: int = 600_000
+    profile: str = "kafka-4.1"
+    faults: Faults = SWARM
+    brokers: int = 3
+    partitions: int | None = None
+    static_members: int | None = None
+    assignors: tuple[str, ...] | None = None
+    session_timeout_ms: int | None = None
+    heartbeat_interval_ms: int | None = None
+    max_poll_interval_ms: int | None = None
+    auto_commit_interval_ms: int = 30_000
+    starts_within_ms: int = 2_000
+    latency_ms: int = 10
+    coordinator_settings: Mapping[str, int] = field(default_factory=dict)
+    coordinator_variant: str | None = None
+    member_variant: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that were given, or drawn."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Simulation:
+        """Raise `ValueError` for a field that there is not, or one that is missing."""
+        known = {each.name for each in fields(cls)}
+        if unknown := sorted(value.keys() - known):
+            raise ValueError(f"a simulation has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        if "seed" not in value:
+            raise ValueError("a simulation needs a seed")
+        given = dict(value)
+        for name in ("faults", "assignors"):
+            if isinstance(given.get(name), list):
+                given[name] = tuple(given[name])
+        return cls(**given)
+
+
+_KAFKAS: Final[dict[str, Any]] = {
+    "static_members": 0, "assignors": ("range",), "session_timeout_ms": 45_000, "heartbeat_interval_ms": 3_000, "max_poll_interval_ms": 300_000,
+}  # fmt: skip
+_ASSIGNORS: Final = (("range",), ("roundrobin",), ("sticky",), (COOPERATIVE_STICKY,), ("range", "roundrobin"), (COOPERATIVE_STICKY, "range"))
+_SESSIONS_MS: Final = (6_000, 10_000, 30_000, 45_000)
+_MAX_POLLS_MS: Final = (10_000, 60_000, 300_000)
+
+
+def settled(simulation: Simulation, release: tuple[int, ...]) -> Simulation:
+    """Return the simulation with every setting told: those left open are drawn from its seed in a swarm, else Kafka's; `release` is its profile's."""
+    chosen = _drawn(simulation) if simulation.faults == SWARM else dict(_KAFKAS)
+    chosen |= {name: given for name in chosen if (given := getattr(simulation, name)) is not None}
+    if simulation.heartbeat_interval_ms is None:
+        chosen["heartbeat_interval_ms"] = min(3_000, chosen["session_timeout_ms"] // 3)
+    if release < STATIC_SINCE:
+        chosen["static_members"] = 0
+    partitions = 2 * simulation.members if simulation.partitions is None else simulation.partitions
+    return replace(simulation, partitions=partitions, **chosen)
+
+
+def _drawn(simulation: Simulation) -> dict[str, Any]:
+    chance = Streams(simulation.seed).named("settings")
+    return {
+        "static_members": chance.choice((0, 0, simulation.members // 2, simulation.members)),
+        "assignors": chance.choice(_ASSIGNORS),
+        "session_timeout_ms": chance.choice(_SESSIONS_MS),
+        "heartbeat_interval_ms": 3_000,
+        "max_poll_interval_ms": chance.choice(_MAX_POLLS_MS),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """A law that was broken: the requirement's id, when, and what was seen."""
+
+    requirement: str
+    at_ms: int
+    what: str
+
+
+class Broken(Exception):
+    """A law was broken: the requirement's id, and what was seen. It ends the run."""
+
+    def __init__(self, requirement: str, what: str) -> None:
+        super().__init__(f"{requirement}: {what}")
+        self.requirement, self.what = requirement, what
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a run. It ends with its first violation, so that there is one at most.
+
+    `trace_hash` is a digest of everything that was asked, answered and done, in its order. `converged_at_ms` is when the group had settled after
+    everything was healed, None where it never did. `injected` counts the faults that struck, by kind; `requests` the requests by API.
+    """
+
+    simulation: Simulation
+    events: int
+    virtual_ms: int
+    trace_hash: str
+    transitions: Transitions
+    violations: tuple[Violation, ...]
+    converged_at_ms: int | None
+    requests: Counter[str] = field(default_factory=Counter)
+    injected: Counter[str] = field(default_factory=Counter)
+    restarts: int = 0
+
+    @property
+    def generations(self) -> int:
+        """How many join phases were completed."""
+        return sum(1 for _, _, before, after, *_ in self.transitions if before == "PreparingRebalance" and after in ("CompletingRebalance", "Empty"))

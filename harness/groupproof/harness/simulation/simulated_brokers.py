@@ -1,0 +1,314 @@
+"""The brokers: a pure coordinator machine on each, one of which coordinates the group; what they do when they move it, stop, crash and come back.
+
+A broker takes up one request of a connection at a time: a parked one holds back what came after it. Whoever takes the group over knows what was
+stored, once it has loaded it (EMIG-01 to EMIG-05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupproof.coordinator.broker.advertised_versions import accepted
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
+from groupproof.coordinator.machine.storage import Stored
+from groupproof.coordinator.machine.variant import REFERENCE
+from groupproof.coordinator.planted.variants import variant_named
+from groupproof.harness.simulation.heap import Heap
+from groupproof.harness.simulation.invariants.all_invariants import Invariants
+from groupproof.harness.simulation.pending_request import PendingRequest
+from groupproof.harness.simulation.random_streams import Streams
+from groupproof.harness.simulation.record import Record
+from groupproof.harness.simulation.settings import GROUP, Broken, Simulation
+from groupproof.harness.simulation.simulated_network import Answer, AskTopics, Connection, Network, Request, Topics
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.message_codec import VERSIONS
+from groupproof.protocol.wire.messages import Coordinator as Found
+from groupproof.protocol.wire.messages import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    GroupRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
+
+__all__ = ["Brokers", "spoken_versions"]
+
+_SPOKEN: Final = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}  # from the next version on, topics go by id, which the member does not use
+_ASKED: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest)
+_ARMS_NOTHING_EARLIER: Final = frozenset({HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest})
+_ANSWERED_BY_ALL: Final = (FindCoordinatorRequest, AskTopics)
+_FAULTS_OF_MACHINES: Final = (AssertionError, KeyError)
+_OWN_LAWS: Final = "INV-01"
+
+
+def spoken_versions(profile: str) -> Mapping[type, int]:
+    """Return the version in which the members ask a broker of this release, by the type of the request."""
+    served = accepted(profile)
+    return {
+        kind: min(served[kind.api][1], VERSIONS[kind.api][1], _SPOKEN.get(kind.api, served[kind.api][1])) for kind in _ASKED if kind.api in served
+    }
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """One broker. What comes while it `is_stopped` waits in `backlog`; `alarm_ms` is when its timers are looked at next."""
+
+    machine: Coordinator
+    is_up: bool = True
+    is_stopped: bool = False
+    alarm_ms: int | None = None
+    backlog: list[tuple[Connection, int, Request]] = field(default_factory=list)
+
+
+class Brokers:
+    """All brokers. `owner` is the node that coordinates the group, None while nobody does; `network` carries the answers."""
+
+    def __init__(self, simulation: Simulation, heap: Heap, streams: Streams, invariants: Invariants, record: Record) -> None:
+        variant = REFERENCE if simulation.coordinator_variant is None else variant_named(simulation.coordinator_variant)
+        settings = Settings.of({**simulation.coordinator_settings, **variant.settings}, simulation.profile)
+        self.partition = partition_of(GROUP, settings.offsets_topic_num_partitions)
+        self.owner: int | None = self.partition % simulation.brokers
+        self.topics: dict[str, int] = {}
+        self.network: Network
+        self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
+        self._versions = spoken_versions(simulation.profile)
+        self._log = Stored()  # what `__consumer_offsets` held when a broker last let go of the group
+        self._is_loaded = True
+        self._takeovers = 0
+        self._tokens = 0
+        self._taken: dict[Hashable, PendingRequest] = {}
+        self._nodes = [
+            _Node(
+                Coordinator(
+                    profile=simulation.profile, settings=settings, random=streams.named("member ids", node), node_id=node, variant=variant,
+                    partitions=range(node, settings.offsets_topic_num_partitions, simulation.brokers),
+                )
+            )
+            for node in range(simulation.brokers)
+        ]  # fmt: skip
+        invariants.led_by(self._nodes[self.owner].machine)
+
+    def is_up(self, node: int) -> bool:
+        return self._nodes[node].is_up
+
+    @property
+    def count(self) -> int:
+        return len(self._nodes)
+
+    # Requests
+
+    def arrive(self, connection: Connection, request_id: int, request: Request, *, is_new: bool = True) -> None:
+        """Take a request; it waits for an older one of its connection, and comes here again when it has waited, `is_new` no more."""
+        if is_new and self._record.observer is not None:
+            self._record.observer.arrived(connection, request_id, request)
+        node = self._nodes[connection.node]
+        if node.is_stopped:
+            node.backlog.append((connection, request_id, request))
+        elif connection.taken_up is not None:
+            connection.inbox.append((request_id, request))
+        else:
+            self._take_up(connection, request_id, request)
+
+    def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:
+        if isinstance(request, _ANSWERED_BY_ALL):
+            self.network.answer(connection, request_id, self._told(request))
+            return
+        repeats = connection.path.repeats
+        connection.owed.add(request_id)
+        connection.taken_up = self._handle(connection, request_id, request)
+        while repeats:
+            self._handle(connection, request_id, request)
+            repeats -= 1
+        if connection.taken_up not in self._taken:
+            connection.taken_up = None
+
+    def _handle(self, connection: Connection, request_id: int, request: GroupRequest) -> int:
+        machine = self._nodes[connection.node].machine
+        token = self._tokens = self._tokens + 1
+        self._taken[token] = taken = PendingRequest(connection.node, connection, request_id, request)
+        arrival = Arrival(token=token, api_version=self._versions[type(request)], client_id=connection.owner.name, client_host="/127.0.0.1")
+        self._record.requests[type(request)] += 1
+        self._invariants.taken_up(token, taken)
+        try:
+            outputs = machine.handle(request, arrival, self._heap.now_ms)
+        except _FAULTS_OF_MACHINES as error:
+            raise Broken(_OWN_LAWS, f"the machine cannot go on after {request.api.title}: {error!r}") from error
+        self._perform(connection.node, outputs)
+        self._invariants.settled(taken)
+        if type(request) not in _ARMS_NOTHING_EARLIER:
+            self._look_at_timers(connection.node)
+        return token
+
+    def _told(self, request: FindCoordinatorRequest | AskTopics) -> Answer:
+        if isinstance(request, AskTopics):
+            return Topics(tuple(self.topics.items()))
+        (key,) = request.coordinator_keys
+        if self.owner is None or not self._nodes[self.owner].is_up:
+            return FindCoordinatorResponse(coordinators=(Found(key=key, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE),))
+        return FindCoordinatorResponse(coordinators=(Found(key=key, node_id=self.owner, host=f"node{self.owner}", port=9092),))
+
+    def _perform(self, node: int, outputs: Sequence[Output]) -> None:
+        """Deliver and record what a machine put out."""
+        if self._record.observer is not None:
+            self._record.performed(node, outputs, self._taken)
+        for output in outputs:
+            if type(output) is Reply:
+                taken = self._taken.pop(output.token, None)
+                if taken is not None:
+                    self._record.answered(taken, output.message)
+                self._invariants.answered(output, taken)
+                if taken is not None:
+                    self._send_back(taken, output)
+            elif type(output) is Transition:
+                self._record.moved(node, output)
+                self._invariants.moved(output)
+
+    def _send_back(self, taken: PendingRequest, reply: Reply) -> None:
+        """Send an answer; the second to a request that was taken up twice goes nowhere."""
+        connection = taken.connection
+        if taken.request_id in connection.owed:
+            connection.owed.discard(taken.request_id)
+            self.network.answer(connection, taken.request_id, reply.message)
+        if connection.taken_up == reply.token:
+            self._go_on(connection)
+
+    def _go_on(self, connection: Connection) -> None:
+        """Take up what waits behind a request that was parked; a client that has closed the connection is read no further."""
+        connection.taken_up = None
+        if connection.is_open and not connection.is_reset:
+            asked, connection.inbox = connection.inbox, type(connection.inbox)()
+            for request_id, request in asked:
+                self._heap.after(0, self._arrive_again, connection, request_id, request)
+
+    def _arrive_again(self, connection: Connection, request_id: int, request: Request) -> None:
+        if not connection.is_reset:
+            self.arrive(connection, request_id, request, is_new=False)
+
+    # Timers
+
+    def _look_at_timers(self, number: int) -> None:
+        node = self._nodes[number]
+        due_ms = node.machine.next_deadline_ms()
+        if due_ms is not None and (node.alarm_ms is None or due_ms < node.alarm_ms) and node.is_up and not node.is_stopped:
+            node.alarm_ms = max(due_ms, self._heap.now_ms)
+            self._heap.at(node.alarm_ms, self._alarm, number, node.alarm_ms)
+
+    def _alarm(self, number: int, alarm_ms: int) -> None:
+        node = self._nodes[number]
+        if node.alarm_ms != alarm_ms or not node.is_up or node.is_stopped:
+            return
+        node.alarm_ms = None
+        self._advance(number)
+
+    def _advance(self, number: int, *, was_stopped: bool = False) -> None:
+        node = self._nodes[number]
+        try:
+            outputs = node.machine.advance(self._heap.now_ms, was_stopped=was_stopped)
+        except _FAULTS_OF_MACHINES as error:
+            raise Broken(_OWN_LAWS, f"the machine cannot go on after a timer: {error!r}") from error
+        self._perform(number, outputs)
+        self._invariants.settled(None)
+        self._look_at_timers(number)
+
+    # What happens to brokers
+
+    def move(self, to: int, *, drops: bool, after_ms: int) -> bool:
+        """Give the group to `to`, which loads it for `after_ms`; with `drops` parked requests are never answered. Return whether it could be."""
+        before = self.owner
+        if before is None or not self._nodes[to].is_up or self._nodes[before].is_stopped:
+            return False
+        self._unload(before, drops=drops)
+        self._take_over(to, after_ms)
+        return True
+
+    def crash(self, number: int, *, failover_ms: int, load_ms: int) -> bool:
+        """End a broker at once: connections and parked requests are gone; another takes the group over. Return whether it was up."""
+        node = self._nodes[number]
+        if not node.is_up:
+            return False
+        self.network.reset(node=number)
+        if self.owner == number:
+            self._invariants.deadlines.goes_on()  # it is late with nothing: what was due while it stood still ends with it
+        node.is_up, node.is_stopped, node.alarm_ms = False, False, None
+        node.backlog.clear()
+        if self.owner == number:
+            self._unload(number, drops=True)
+            self._heap.after(failover_ms, self._fail_over, load_ms)
+        return True
+
+    def restart(self, number: int) -> None:
+        self._nodes[number].is_up = True
+
+    def stop(self, number: int) -> bool:
+        """Let a broker do nothing for a while, as in a long collection of garbage; return whether it ran."""
+        node = self._nodes[number]
+        was_running, node.is_stopped = node.is_up and not node.is_stopped, node.is_up
+        if was_running and self.owner == number:
+            self._invariants.deadlines.stands_still()
+        return was_running
+
+    def go_on(self, number: int) -> None:
+        """Let a stopped broker go on, first with its timers, all of them late, then with the requests that came meanwhile."""
+        node = self._nodes[number]
+        if not node.is_stopped:
+            return
+        if self.owner == number:
+            self._invariants.deadlines.goes_on()
+        node.is_stopped, node.alarm_ms = False, None
+        self._advance(number, was_stopped=True)
+        backlog, node.backlog = node.backlog, []
+        for connection, request_id, request in backlog:
+            self._arrive_again(connection, request_id, request)
+        self._look_at_timers(number)
+
+    def refuse_appends(self, number: int, error: ErrorCode) -> None:
+        """Let the log of a broker refuse records, or (NONE) take them again."""
+        self._nodes[number].machine.append_error = error
+
+    def _unload(self, number: int, *, drops: bool) -> None:
+        machine = self._nodes[number].machine
+        if self._is_loaded:
+            stored = machine.stored(self.partition)
+            self._log = stored if self._variant.stored is None else self._variant.stored(stored)
+        self.owner, self._is_loaded = None, False
+        self._perform(number, machine.unload(self.partition, self._heap.now_ms, "drop" if drops else "answer"))
+        dropped = [token for token, taken in self._taken.items() if taken.node == number]
+        for token in dropped:
+            taken = self._taken.pop(token)
+            taken.connection.taken_up = None
+            self.network.cut(taken.connection)
+        self._invariants.unloaded(drops=drops)
+
+    def _fail_over(self, load_ms: int) -> None:
+        ready = [number for number, node in enumerate(self._nodes) if node.is_up and not node.is_stopped]
+        if self.owner is None and ready:
+            self._take_over(ready[0], load_ms)
+        elif self.owner is None:
+            self._heap.after(1_000, self._fail_over, load_ms)  # until a broker is back
+
+    def _take_over(self, number: int, load_ms: int) -> None:
+        self.owner = number
+        self._takeovers += 1
+        self._nodes[number].machine.begin_load(self.partition)
+        self._heap.after(load_ms, self._load, number, self._takeovers)
+
+    def _load(self, number: int, takeover: int) -> None:
+        """Finish the loading, unless the group was taken over again meanwhile."""
+        node = self._nodes[number]
+        if takeover != self._takeovers or self.owner != number:
+            return
+        if node.is_stopped:
+            self._heap.after(100, self._load, number, takeover)
+            return
+        node.machine.advance(self._heap.now_ms)
+        outputs = node.machine.load(self.partition, self._log, self._heap.now_ms)
+        self._is_loaded = True
+        self._invariants.led_by(node.machine)
+        self._perform(number, outputs)
+        self._look_at_timers(number)

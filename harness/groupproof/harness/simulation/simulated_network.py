@@ -1,0 +1,232 @@
+"""The network: connections in order, paths that are slow or silent, resets; and, beyond what TCP does, requests that come twice or out of order.
+
+What is sent into a silent path waits there, as TCP repeats it, and goes on when the path is healed, though nobody may wait for it any more. A reset
+loses what is under way in both directions; what had arrived stays arrived.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from groupproof.harness.simulation.heap import Heap
+from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
+
+if TYPE_CHECKING:
+    import random
+
+__all__ = ["Answer", "AskTopics", "Connection", "Endpoint", "Network", "Path", "Request", "Topics"]
+
+CONNECT_MS: Final = 10_000
+"""How long a client waits for a connection to be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskTopics:
+    """What stands for Metadata: any broker answers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """How many partitions each topic has."""
+
+    partitions: tuple[tuple[str, int], ...]
+
+
+Request = GroupRequest | AskTopics
+Answer = GroupResponse | Topics
+
+
+class Endpoint(Protocol):
+    """A client process, as the network needs it."""
+
+    name: str
+
+    def answered(self, connection: Connection, request_id: int, answer: Answer) -> None: ...
+
+    def lost(self, connection: Connection, unanswered: list[int]) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
+class Path:
+    """The way between one process and one broker; faults overlap, so that silence is counted, in each direction."""
+
+    slow_ms: int = 0
+    silent_out: int = 0
+    silent_back: int = 0
+    is_unordered: int = 0
+    repeats: int = 0
+    held_out: deque[Callable[[], None]] = field(default_factory=deque)
+    held_back: deque[Callable[[], None]] = field(default_factory=deque)
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One TCP connection. `taken_up` is the token of the request that the broker works on, `inbox` what waits behind it."""
+
+    owner: Endpoint
+    node: int
+    lane: str
+    path: Path
+    is_open: bool = True  # on the client's side
+    is_reset: bool = False
+    is_made: bool = False
+    out_ms: int = 0
+    back_ms: int = 0
+    taken_up: int | None = None
+    inbox: deque[tuple[int, Request]] = field(default_factory=deque)
+    waiting: dict[int, None] = field(default_factory=dict)  # requests without an answer
+    owed: set[int] = field(default_factory=set)  # requests that the broker took up and has not answered
+
+
+class Network:
+    """Carries requests to brokers and answers back; `arrive` is the brokers' side, `is_up` tells whether one can be reached."""
+
+    def __init__(
+        self, heap: Heap, chance: random.Random, latency_ms: int, arrive: Callable[[Connection, int, Request], None], is_up: Callable[[int], bool]
+    ) -> None:
+        self._heap, self._latency_ms = heap, latency_ms
+        self._draw = chance.random
+        self._arrive, self._is_up = arrive, is_up
+        self._paths: dict[tuple[str, int], Path] = {}
+        self.opened: Callable[[Connection], None] | None = None  # whoever wants to be told
+        self.closed: Callable[[Connection, str], None] | None = None  # and by what
+        self._open: defaultdict[str, dict[tuple[int, str], Connection]] = defaultdict(dict)  # by client, then by broker and lane
+
+    # The client's side
+
+    def send(self, owner: Endpoint, node: int, lane: str, request_id: int, request: Request) -> None:
+        """Send a request over the owner's connection of this lane, which is opened where there is none."""
+        connection = self._open[owner.name].get((node, lane))
+        if connection is None:
+            connection = self._open[owner.name][node, lane] = self._opened(owner, node, lane)
+        connection.waiting[request_id] = None
+        if connection.is_reset:
+            return  # lost, as the client is about to learn
+        if connection.is_made:
+            self._carry_out(connection, request_id, request)
+        else:
+            connection.inbox.append((request_id, request))  # until it is made, the client's side keeps them
+
+    def connected(self, owner: Endpoint, lane: str) -> int | None:
+        """Return the broker that the owner's connection of this lane goes to."""
+        return next((node for node, opened in self._open.get(owner.name, ()) if opened == lane), None)
+
+    def close(self, owner: Endpoint, node: int | None = None, lanes: Iterable[str] | None = None) -> None:
+        """Close the owner's connections of these lanes to a broker; None: all of them. What was sent still arrives."""
+        mine = self._open.get(owner.name, {})
+        for key in [key for key in mine if node in (None, key[0]) and (lanes is None or key[1] in lanes)]:
+            connection = mine.pop(key)
+            connection.is_open = False
+            if self.closed is not None and not connection.is_reset:
+                self.closed(connection, "client")
+
+    def _opened(self, owner: Endpoint, node: int, lane: str) -> Connection:
+        connection = Connection(owner, node, lane, self.path(owner.name, node))
+        if self.opened is not None:
+            self.opened(connection)
+        way_ms = 2 * self._way_ms(connection.path)
+        path = connection.path
+        if path.silent_out or path.silent_back:
+            path.held_out.append(lambda: self._heap.after(way_ms, self._made, connection))
+        else:
+            self._heap.after(way_ms, self._made, connection)
+        self._heap.after(CONNECT_MS, self._give_up, connection)
+        return connection
+
+    def _made(self, connection: Connection) -> None:
+        if not connection.is_open or connection.is_made or connection.is_reset:
+            return
+        if not self._is_up(connection.node):
+            self.cut(connection)
+            return
+        connection.is_made = True
+        asked, connection.inbox = connection.inbox, deque()
+        for request_id, request in asked:
+            self._carry_out(connection, request_id, request)
+
+    def _give_up(self, connection: Connection) -> None:
+        if connection.is_open and not connection.is_made:
+            self.cut(connection)
+
+    def _carry_out(self, connection: Connection, request_id: int, request: Request) -> None:
+        path = connection.path
+        if path.silent_out:
+            path.held_out.append(lambda: self._carry_out(connection, request_id, request))
+            return
+        at_ms = self._heap.now_ms + self._way_ms(path)
+        if not path.is_unordered:
+            at_ms = connection.out_ms = max(at_ms, connection.out_ms)
+        self._heap.at(at_ms, self._arrived, connection, request_id, request)
+
+    def _arrived(self, connection: Connection, request_id: int, request: Request) -> None:
+        if not connection.is_reset:
+            self._arrive(connection, request_id, request)
+
+    # The broker's side
+
+    def answer(self, connection: Connection, request_id: int, answer: Answer) -> None:
+        """Send an answer back; one that nobody reads any more goes nowhere."""
+        path = connection.path
+        if not connection.is_open or connection.is_reset:
+            return
+        if path.silent_back:
+            path.held_back.append(lambda: self.answer(connection, request_id, answer))
+            return
+        at_ms = self._heap.now_ms + self._way_ms(path)
+        if not path.is_unordered:
+            at_ms = connection.back_ms = max(at_ms, connection.back_ms)
+        self._heap.at(at_ms, self._come_back, connection, request_id, answer)
+
+    def _come_back(self, connection: Connection, request_id: int, answer: Answer) -> None:
+        if connection.is_open and request_id in connection.waiting:
+            del connection.waiting[request_id]
+            connection.owner.answered(connection, request_id, answer)
+
+    # Faults
+
+    def path(self, name: str, node: int) -> Path:
+        return self._paths.setdefault((name, node), Path())
+
+    def reset(self, *, name: str | None = None, node: int | None = None) -> int:
+        """Reset the connections of a process, or of a broker, or of both together; return how many."""
+        clients = self._open.values() if name is None else [self._open.get(name, {})]
+        found = [each for mine in clients for key, each in mine.items() if node in (None, key[0])]
+        for connection in found:
+            self.cut(connection)
+        return len(found)
+
+    def cut(self, connection: Connection) -> None:
+        """Reset one connection: what waits at the broker is dropped, and the client is told that nothing more will come."""
+        if not connection.is_reset:
+            connection.is_reset = True
+            connection.inbox.clear()
+            if self.closed is not None and connection.is_open:
+                self.closed(connection, "reset")
+            self._tell_lost(connection)
+
+    def flow(self, path: Path) -> None:
+        """Let go what the path holds, as far as it is silent no more."""
+        for held, is_silent in ((path.held_out, path.silent_out), (path.held_back, path.silent_back)):
+            while held and not is_silent:
+                held.popleft()()
+
+    def _tell_lost(self, connection: Connection) -> None:
+        path = connection.path
+        if path.silent_back and connection.is_made:
+            path.held_back.append(lambda: self._tell_lost(connection))
+        else:
+            self._heap.after(1 + self._way_ms(path), self._told_lost, connection)
+
+    def _told_lost(self, connection: Connection) -> None:
+        if connection.is_open:
+            connection.is_open = False
+            self._open[connection.owner.name].pop((connection.node, connection.lane), None)
+            unanswered, connection.waiting = list(connection.waiting), {}
+            connection.owner.lost(connection, unanswered)
+
+    def _way_ms(self, path: Path) -> int:
+        way_ms = 1 + int(self._draw() * self._latency_ms)
+        return way_ms + int(self._draw() * path.slow_ms) if path.slow_ms else way_ms

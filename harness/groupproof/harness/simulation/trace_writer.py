@@ -1,0 +1,127 @@
+"""A run in the one trace format (contract, "The trace"): frames as a broker sees them, transitions, timers, faults, and what applications are told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.clients.outputs import Callback
+from groupproof.coordinator.machine.coordinator import Applied, Transition
+from groupproof.harness.simulation.fault_schedule import Happening
+from groupproof.harness.simulation.settings import GROUP
+from groupproof.harness.simulation.simulated_network import AskTopics, Connection, Request
+from groupproof.protocol.rules import On
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.wire.message_codec import body_of
+from groupproof.protocol.wire.messages import FindCoordinatorRequest, GroupRequest, GroupResponse
+from groupproof.protocol.wire.observation_columns import request_columns, response_columns
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.pending_request import PendingRequest
+
+__all__ = ["MakeRecorder", "Observer"]
+
+MakeRecorder = Callable[[Callable[[], int]], Recorder]
+"""Makes a recorder that asks the given clock for the time, in nanoseconds."""
+
+_TIMERS: Final = frozenset(on.value for on in (On.SESSION_END, On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE, On.CLEANUP))
+
+
+class Observer:
+    """Writes what happens to a recorder; nothing is decided by it. `versions` are those in which the brokers are asked.
+
+    A program that is started again calls itself otherwise (`m3`, then `m3.2`), as its application's lines could not be told from the first one's.
+    """
+
+    def __init__(self, recorder: Recorder, versions: Mapping[type, int]) -> None:
+        self._recorder, self._versions = recorder, versions
+        self._numbers: dict[Connection, int] = {}
+        self._clients: dict[Connection, str] = {}
+        self._lives: Counter[str] = Counter()
+        self._newest: dict[Connection, tuple[int, dict[str, Any], dict[str, Any]]] = {}
+
+    def opened(self, connection: Connection) -> None:
+        """Take note of whose connection it is: what was sent on it may arrive when that program has ended, and the next one has started."""
+        self._clients[connection] = self._client(connection.owner.name)
+
+    def arrived(self, connection: Connection, request_id: int, request: Request) -> None:
+        """Tell of a request; of its connection's end too, where the client had closed it before anything arrived."""
+        if isinstance(request, AskTopics | FindCoordinatorRequest):
+            return
+        is_news = connection not in self._numbers
+        frame, what = self._frame(connection, request_id, request)
+        self._recorder.record("request", **frame, **what)
+        if is_news and not connection.is_open:
+            self.closed(connection, "client")
+
+    def taken_up(self, taken: PendingRequest, applied: Applied) -> None:
+        frame, _ = self._frame(taken.connection, taken.request_id, taken.request)
+        self._recorder.record("processed", **frame, rule=applied.rule, body={"requirement": applied.requirement})
+
+    def answered(self, taken: PendingRequest, answer: GroupResponse) -> None:
+        """Tell of an answer; one that no connection takes any more is none, nor is the second to a request that a fault repeats."""
+        connection = taken.connection
+        if not connection.is_open or connection.is_reset or taken.request_id not in connection.owed:
+            return
+        frame, _ = self._frame(connection, taken.request_id, taken.request)
+        self._recorder.record("response", **frame | response_columns(taken.request.api, body_of(taken.request), body_of(answer)))
+
+    def closed(self, connection: Connection, by: str) -> None:
+        """Tell of a connection that ended, closed by the `client` or cut by a fault."""
+        self._newest.pop(connection, None)
+        if connection in self._numbers:
+            body = {"name": "closed", "by": by, "reason": "the client closed it" if by == "client" else "it was reset"}
+            self._recorder.record("event", who="link", node=connection.node, connection=self._numbers[connection], body=body)
+
+    def moved(self, node: int, move: Transition) -> None:
+        self._recorder.record(
+            "transition", node=node, group=move.group_id, generation=move.generation, rule=move.rule, detail=move.reason,
+            state_before=move.before.value if move.before else None, state_after=move.after.value, body={"reason": move.reason},
+        )  # fmt: skip
+
+    def timer(self, node: int, applied: Applied) -> None:
+        """Tell of a timer that went off; what follows from it is told by itself."""
+        if applied.rule.partition("/")[0] in _TIMERS:
+            self._recorder.record(
+                "timer",
+                node=node,
+                group=applied.group_id,
+                member=applied.member_id or None,
+                rule=applied.rule,
+                body={"requirement": applied.requirement},
+            )
+
+    def called(self, name: str, callback: Callback) -> None:
+        told = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
+        self._recorder.record("event", who="shim", client=self._client(name), group=GROUP, partitions=tuple(sorted(callback.partitions)), body=told)
+
+    def process(self, name: str, what: str) -> None:
+        """Tell what happens to a program: it starts, ends, freezes, thaws."""
+        told = {"starts": {"name": "command", "command": "subscribe"}, "ends": {"name": "exit", "how": "ended"}}
+        self._lives[name] += what == "starts"
+        self._recorder.record("event", who="kit", client=self._client(name), group=GROUP, body=told.get(what, {"name": what}))
+
+    def fault(self, index: int, happening: Happening, *, is_over: bool) -> None:
+        client = self._client(happening.who[0]) if len(happening.who) == 1 and happening.who[0].startswith("m") else None
+        body: dict[str, Any] = {"action": "lasts" if happening.for_ms else "strikes", "who": list(happening.who), **happening.how}
+        self._recorder.record(
+            "fault", who="kit", client=client, fault=f"{happening.kind} {index}", detail="healed" if is_over else "delivered", body=body
+        )  # fmt: skip
+
+    def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the columns that a request's every row has, the answer's too, and those that tell what was asked."""
+        known = self._newest.get(connection)
+        if known is not None and known[0] == request_id:
+            return known[1:]
+        number = self._numbers.setdefault(connection, len(self._numbers) + 1)
+        who, what = request_columns(request.api, body_of(request))
+        frame = {
+            "node": connection.node, "connection": number, "client": self._clients[connection], "api": request.api.title, "correlation": request_id,
+            "version": self._versions.get(type(request)), **who,
+        }  # fmt: skip
+        self._newest[connection] = (request_id, frame, what)
+        return frame, what
+
+    def _client(self, name: str) -> str:
+        return name if self._lives[name] < 2 else f"{name}.{self._lives[name]}"

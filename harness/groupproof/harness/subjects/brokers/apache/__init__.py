@@ -1,0 +1,1 @@
+"""Apache Kafka in its releases, by Docker's official image or out of Maven artifacts."""

@@ -1,0 +1,112 @@
+"""What a coordinator under test looks like to the rest of the kit: a subject that starts a cluster, and a cluster that can be reached.
+
+Whoever provides it, a cluster is its addresses, a way to connect, and what it cannot do; and nothing of it is left when its context ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import trio
+
+from groupproof.harness.subjects.brokers.known_settings import Known
+from groupproof.harness.subjects.cluster_control import Machines
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.protocol.faults import Move
+
+__all__ = ["Address", "BrokerSubject", "CannotStop", "RunningCluster", "Steered"]
+
+
+class CannotStop(Exception):
+    """A broker that is not ours to stop, or a node that is not there; `str()` says which. What needs it cannot be judged here."""
+
+
+class RunningCluster(Machines, Protocol):
+    """A cluster that answers group requests, for as long as its context lasts; its machines can be broken where they are the kit's."""
+
+    @property
+    def addresses(self) -> list[Address]:
+        """The brokers to begin with."""
+        ...
+
+    @property
+    def provided_by(self) -> str:
+        """Who runs it, for the report: `maven`, `docker (apache/kafka:4.1.0)`, `address`, `in process`, …"""
+        ...
+
+    @property
+    def unmet(self) -> Mapping[str, str]:
+        """The settings asked for that do not hold here, each with why."""
+        ...
+
+    @property
+    def known(self) -> Mapping[str, Known]:
+        """The settings that it has whatever was asked for, each with who says so: empty for a cluster that the kit starts as it is asked to."""
+        ...
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        """Open a connection on which the next frame is the caller's: TLS and SASL are done. Raise `OSError` or `BrokenEnvironment`."""
+        ...
+
+    async def stop(self, node_id: int) -> None:
+        """Kill one broker; raise `CannotStop`."""
+        ...
+
+    def used(self, groups: Iterable[str]) -> None:
+        """Tell which groups were made, so that those on somebody else's cluster are deleted at the end."""
+        ...
+
+    def deaths(self) -> list[str]:
+        """Return one line for each broker that ended uncalled, with its last words."""
+        ...
+
+    def logs(self) -> list[Path]:
+        """Return the files that the brokers log to; they outlive the cluster."""
+        ...
+
+
+@runtime_checkable
+class Steered(Protocol):
+    """A cluster in this process, whose coordinators go where they are told."""
+
+    def move_group(self, group: str, move: Move) -> None:
+        """Move one group's coordinator; raise `BrokenEnvironment` where it can't go."""
+        ...
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Give a topic so many partitions; raise `ValueError` where it has more."""
+        ...
+
+
+class BrokerSubject(Protocol):
+    """A coordinator to be certified. `spec` is how the user named it, `profile` the release whose behaviour is due by default."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def release(self) -> str | None: ...
+
+    @property
+    def spec(self) -> str: ...
+
+    @property
+    def profile(self) -> str: ...
+
+    @property
+    def version(self) -> str | None: ...
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether it lives in this process, so that time can be virtual."""
+        ...
+
+    def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AbstractAsyncContextManager[RunningCluster]:
+        """Start brokers with Kafka's own `settings` by their dotted names, and topics with so many partitions.
+
+        Raises `BrokenEnvironment` where they do not come up, with their last words.
+        """
+        ...

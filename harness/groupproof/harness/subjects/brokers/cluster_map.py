@@ -1,0 +1,273 @@
+"""What the kit must know of a running cluster before it can send a script to it: what it speaks, its brokers, and who coordinates a group.
+
+It asks on connections of its own, which no trace shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from groupproof.harness.model.common_versions import common_versions, unspoken
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.cluster import RunningCluster
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, Ranges
+from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+
+__all__ = ["NOBODY", "NoSuchBroker", "Node", "Whereabouts", "beat_of_nobody"]
+
+FOUND_S = 30.0
+"""How long a coordinator may take to be there: the offsets topic is made, and loaded, on first use."""
+
+LOADED_S = 10.0
+"""How long an answer 0 to nobody's Heartbeat is taken for that of a coordinator that still loads (FIND-10); one that goes on so is just lenient."""
+
+TURN_S = 90.0
+"""How long a question may wait for those of other cases: a broker that answers late has a queue of them."""
+
+ALIVE_S = 5.0
+
+METADATA_NEWEST = 8
+"""Brokers are told by each version; librdkafka's mock cluster answers the newest one with a byte too many."""
+
+RETRY_S = 0.05
+
+_NOT_YET = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+NOBODY = "groupproof-nobody"
+"""The member id of the Heartbeats by which the kit knows that a coordinator has come so far: no group has such a member."""
+
+
+class NoSuchBroker(Exception):
+    """The cluster has no broker such as is asked for; `str()` says which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One broker, as its cluster tells of it."""
+
+    node_id: int
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Whereabouts:
+    """What is known of `cluster`; `learn` first. Cases that run side by side share it.
+
+    `ranges` is what its ApiVersions tell, `unreadable` the newest of these versions that it cannot be spoken to by, with why.
+    """
+
+    def __init__(self, cluster: RunningCluster) -> None:
+        self.cluster = cluster
+        self.ranges: Ranges = {}
+        self.unreadable: Mapping[Api, Mapping[int, str]] = {}
+        self._nodes: dict[int, Node] = {}
+        self._gone: set[int] = set()
+        self._asker: Asker | None = None
+        self._stream: trio.abc.Stream | None = None
+        self._turn = trio.Lock()
+        self._refused = ""
+        self._unready: dict[str, str] = {}
+
+    async def learn(self) -> None:
+        """Learn versions and brokers; raise `BrokenEnvironment` where no broker answers."""
+        with self._bounded(FOUND_S, "Metadata"):
+            body = await self._answer(Api.METADATA, {"topics": ()}, newest=METADATA_NEWEST)
+        nodes = (Node(node_id=each["node_id"], host=each["host"], port=each["port"]) for each in body["brokers"])
+        self._nodes = {node.node_id: node for node in nodes}
+
+    async def close(self) -> None:
+        if self._stream is not None:
+            await trio.aclose_forcefully(self._stream)
+        self._stream = self._asker = None
+
+    def speaks(self, api: Api, version: int | None = None) -> bool:
+        """Tell whether both sides speak `version` of `api`, or any."""
+        common = common_versions(api, self.ranges)
+        return common is not None and (version is None or common[0] <= version <= common[1])
+
+    def version(self, api: Api, version: int | None = None) -> int:
+        """Return `version`, or else the newest that both sides speak and can be had; raise `NotSpoken`."""
+        need = api.title if version is None else f"{api.title}={version}"
+        common = common_versions(api, self.readable)
+        if common is None or unspoken([need], self.ranges, self.readable):
+            raise NotSpoken(unspoken([need], self.ranges, self.readable)[0])
+        return common[1] if version is None else version
+
+    @property
+    def readable(self) -> Ranges:
+        """The ranges without what is `unreadable`."""
+        without = {api: (self.ranges[api][0], min(versions) - 1) for api, versions in self.unreadable.items() if api in self.ranges}
+        return {**self.ranges, **without}
+
+    # Brokers
+
+    async def coordinator_of(self, group: str, *, other_than: int | None = None) -> Node:
+        """Return the broker that coordinates `group`, once it says so itself (and is not `other_than`); raise `BrokenEnvironment`."""
+        began = trio.current_time()
+        self._unready.pop(group, None)
+        with self._bounded(FOUND_S, f"FindCoordinator for {group}", group) as limit:
+            while True:
+                found = (await self._answer(Api.FIND_COORDINATOR, {"coordinator_keys": (group,), "key_type": 0}, limit=limit))["coordinators"][0]
+                if found["error_code"] not in (0, *_NOT_YET):
+                    raise BrokenEnvironment(f"the broker answers FindCoordinator for {group} with {_named(found['error_code'])}")
+                if found["error_code"]:
+                    self._unready[group] = f"FindCoordinator for {group} was answered with {_named(found['error_code'])}"
+                elif found["node_id"] in (*self._gone, other_than):
+                    self._unready[group] = f"FindCoordinator for {group} was answered with broker {found['node_id']}, which was stopped"
+                else:
+                    node = Node(node_id=found["node_id"], host=found["host"], port=found["port"])
+                    self._nodes.setdefault(node.node_id, node)  # what one answer claims is not what the cluster tells of its brokers
+                    if await self._is_ready(node, group, _NOT_YET if trio.current_time() > began + LOADED_S else _NOT_YET | {ErrorCode.NONE}):
+                        return node
+                await trio.sleep(RETRY_S)
+        raise AssertionError("the wait is bounded by an error")
+
+    async def _is_ready(self, node: Node, group: str, not_yet: Collection[int]) -> bool:
+        named = f"FindCoordinator for {group} names the broker at {node}"
+        try:
+            self._unready[group] = f"{named}, to which no connection could be made"
+            stream = await self.cluster.connect(node.host, node.port)
+        except GONE as error:
+            self._unready[group] = f"{named}, which could not be reached: {_said(error)}"
+            return False
+        try:
+            self._unready[group] = f"{named}, which took a connection and answered no Heartbeat"
+            code = await beat_of_nobody(self.asker(stream), group)
+            self._unready[group] = f"{named}, which answers Heartbeat with {_named(code)}"
+            return code not in not_yet
+        except GONE as error:
+            self._unready[group] = f"{named}, which answered no Heartbeat: {_said(error)}"
+            return False
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    def asker(self, stream: trio.abc.Stream) -> Asker:
+        """Return one who asks over `stream` and needs not be told the versions."""
+        asker = Asker(stream)
+        asker.ranges = self.readable
+        return asker
+
+    def another_than(self, node_id: int) -> Node:
+        """Raise `NoSuchBroker` where there is one broker alone."""
+        return self._one(lambda node: node.node_id != node_id, "a second broker")
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the brokers that the cluster tells of."""
+        return tuple(node for _, node in sorted(self._nodes.items()))
+
+    def node(self, node_id: int) -> Node:
+        return self._nodes[node_id]
+
+    def any(self) -> Node:
+        return self._one(lambda node: True, "a broker that is up")
+
+    def _one(self, fits: Callable[[Node], bool], asked: str) -> Node:
+        found = next((node for node_id, node in sorted(self._nodes.items()) if node_id not in self._gone and fits(node)), None)
+        if found is None:
+            raise NoSuchBroker(f"{asked}, which this cluster does not have")
+        return found
+
+    def stopped(self, node_id: int) -> None:
+        """Look for nothing at this broker any more."""
+        self._gone.add(node_id)
+
+    async def check_alive(self, node_id: int | None) -> None:
+        """Raise `BrokenEnvironment` when the broker does not answer ApiVersions any more, with its last words where they are known."""
+        if node_id is None or node_id not in self._nodes or node_id in self._gone:
+            return
+        node = self._nodes[node_id]
+        with self._bounded(ALIVE_S, f"ApiVersions at {node}"):
+            try:
+                stream = await self.cluster.connect(node.host, node.port)
+                try:
+                    await Asker(stream).greet()
+                finally:
+                    await trio.aclose_forcefully(stream)
+            except (*GONE, NotSpoken) as error:
+                raise BrokenEnvironment(self._lost(f"the broker at {node} is gone or no broker any more: {_said(error)}")) from error
+
+    # Questions
+
+    async def _answer(self, api: Api, body: Mapping[str, Any], *, newest: int | None = None, limit: trio.CancelScope | None = None) -> dict[str, Any]:
+        """Ask any broker, one after the other until one answers; whoever calls bounds the time by `limit`, of which the wait for one's turn takes nothing."""
+        left_s = 0.0 if limit is None else limit.deadline - trio.current_time()
+        if limit is not None:
+            limit.deadline += TURN_S
+        async with self._turn:
+            if limit is not None:
+                limit.deadline = trio.current_time() + left_s
+            while True:
+                try:
+                    return await (await self._connected()).ask(api, body, newest=newest)
+                except NotSpoken as error:
+                    raise BrokenEnvironment(f"the broker cannot be certified: {error}") from error
+                except GONE as error:
+                    self._refused = f" (the last: {_said(error)})"
+                    if self.cluster.deaths():
+                        raise BrokenEnvironment(self._lost(f"no broker answers any more: {_said(error)}")) from error
+                    await self.close()
+                    await trio.sleep(RETRY_S)
+
+    async def _connected(self) -> Asker:
+        """Return who asks, connected to the first broker that takes the connection; raise the last refusal."""
+        if self._asker is not None:
+            return self._asker
+        known = [(node.host, node.port) for node_id, node in sorted(self._nodes.items()) if node_id not in self._gone]
+        gone = {(node.host, node.port) for node_id, node in self._nodes.items() if node_id in self._gone}
+        places = [place for place in dict.fromkeys([*self.cluster.addresses, *known]) if place not in gone]
+        refused: Exception = OSError("it has no address")
+        for host, port in places:
+            try:
+                stream = await self.cluster.connect(host, port)
+                asker = await self._greeted(stream)
+            except GONE as error:
+                refused = error
+                continue
+            self._stream, self._asker = stream, asker
+            return asker
+        raise refused
+
+    async def _greeted(self, stream: trio.abc.Stream) -> Asker:
+        """Agree on versions over `stream`; where that fails, or takes too long, it is closed."""
+        asker = Asker(stream)
+        try:
+            self.ranges = await asker.greet()
+        except BaseException:
+            await trio.aclose_forcefully(stream)
+            raise
+        return asker
+
+    @contextmanager
+    def _bounded(self, seconds: float, waiting: str, group: str = "") -> Iterator[trio.CancelScope]:
+        """Raise `BrokenEnvironment` when the body takes longer, with why the coordinator of `group` is not there where the last answer tells."""
+        with trio.move_on_after(seconds) as limit:
+            yield limit
+        if limit.cancelled_caught and group in self._unready:
+            raise BrokenEnvironment(self._lost(f"{self._unready[group]} (for {seconds:.0f} s)"))
+        if limit.cancelled_caught:
+            raise BrokenEnvironment(self._lost(f"no broker answered {waiting} within {seconds:.0f} s{self._refused}"))
+
+    def _lost(self, said: str) -> str:
+        return "; ".join([said, *self.cluster.deaths()])
+
+
+async def beat_of_nobody(asker: Asker, group: str) -> int:
+    """Return the code that a Heartbeat of an unknown member gets: 25 where the coordinator has come so far."""
+    answer = await asker.ask(Api.HEARTBEAT, {"group_id": group, "generation_id": 0, "member_id": NOBODY})
+    return int(answer["error_code"])
+
+
+def _named(code: int) -> str:
+    return f"{code} {error_named(code)}"
+
+
+def _said(error: BaseException) -> str:
+    return str(error) or type(error).__name__

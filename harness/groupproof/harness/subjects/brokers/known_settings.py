@@ -1,0 +1,108 @@
+"""What is known of a broker's settings beside what it was started with: as it tells them itself, or as its user does with `--set`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, Final
+
+from groupproof.coordinator.machine.settings import Settings, UnknownSetting
+from groupproof.harness.model.errors import WrongUsage
+
+__all__ = ["BY_HAND", "BY_ITSELF", "NOTHING_KNOWN", "SETTABLE", "Known", "as_text", "differing", "known_by_itself", "settings_by_hand", "values_of"]
+
+BY_HAND: Final = "--set"
+BY_ITSELF: Final = "DescribeConfigs"
+
+SETTABLE: Final = tuple(sorted(each.name.replace("_", ".") for each in fields(Settings) if each.name != "new_member_join_timeout_ms"))
+"""The settings that the rules of a group ask for; the wait of a newcomer is a constant in Kafka (TIMER-12)."""
+
+_LEAST: Final[Mapping[str, int]] = {"group.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1}
+_MOST: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The value of one setting, and who says that the broker has it."""
+
+    value: int
+    source: str
+
+
+NOTHING_KNOWN: Final[Mapping[str, Known]] = MappingProxyType({})
+"""What is known of a cluster that the kit starts as it is asked to, beside what was asked for."""
+
+
+def settings_by_hand(pairs: Iterable[str], profile: str) -> dict[str, int]:
+    """Return the settings of NAME=VALUE pairs; raise `WrongUsage` for a name that no rule asks for, with the nearest, and for a value that can't be."""
+    found: dict[str, int] = {}
+    for pair in pairs:
+        name, has_value, text = pair.partition("=")
+        name = name.strip()
+        if not has_value:
+            raise WrongUsage(f"{BY_HAND} {pair}: write NAME=VALUE, such as {BY_HAND} group.max.size=100")
+        if name not in SETTABLE:
+            raise WrongUsage(_unknown(name))
+        value = _number(name, text.strip(), profile)
+        if found.setdefault(name, value) != value:
+            raise WrongUsage(f"{BY_HAND} {name}: it is told twice, as {found[name]} and as {value}")
+    _check_bounds(found, profile)
+    return found
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name.lower().replace("_", "."), SETTABLE, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(SETTABLE)}"
+    return f"{BY_HAND} {name}: no rule of a group asks for this setting; {hint}"
+
+
+def _number(name: str, text: str, profile: str) -> int:
+    try:
+        value = int(getattr(Settings.of({name: text}, profile), name.replace(".", "_")))
+    except UnknownSetting as error:
+        raise WrongUsage(f"{BY_HAND} {error}") from error
+    least = _LEAST.get(name, 0)
+    if not least <= value <= _MOST:
+        raise WrongUsage(f"{BY_HAND} {name} must be a whole number from {least} to {_MOST}, not {text}")
+    return value
+
+
+def _check_bounds(found: Mapping[str, int], profile: str) -> None:
+    """No broker starts whose least session timeout is above its greatest (KafkaConfig.validateValues)."""
+    bounds = Settings.of(found, profile)
+    if bounds.group_min_session_timeout_ms > bounds.group_max_session_timeout_ms:
+        least, most = bounds.group_min_session_timeout_ms, bounds.group_max_session_timeout_ms
+        raise WrongUsage(f"{BY_HAND} group.min.session.timeout.ms: {least} is above group.max.session.timeout.ms, {most}")
+
+
+def known_by_itself(told: Mapping[str, str | None] | str) -> dict[str, Known]:
+    """Return what a broker tells of the settings that rules ask for; nothing where it does not tell its settings."""
+    if isinstance(told, str):
+        return {}
+    values = {name: value for name in SETTABLE if (value := told.get(name)) is not None}
+    return {name: Known(_as_number(value), BY_ITSELF) for name, value in values.items() if _is_number(value)}
+
+
+def _is_number(text: str) -> bool:
+    return text in ("true", "false") or text.lstrip("-").isdigit()
+
+
+def _as_number(text: str) -> int:
+    return {"true": 1, "false": 0}[text] if text in ("true", "false") else int(text)
+
+
+def differing(asked: Mapping[str, Any], known: Mapping[str, Known]) -> dict[str, str]:
+    """Return those of `asked` that the broker is known to have otherwise, each with why."""
+    pairs = ((name, as_text(value), as_text(known[name].value)) for name, value in asked.items() if name in known)
+    return {name: f"the broker has {has}, {needed} is needed" for name, needed, has in pairs if has != needed}
+
+
+def values_of(known: Mapping[str, Known]) -> dict[str, int]:
+    return {name: each.value for name, each in known.items()}
+
+
+def as_text(value: Any) -> str:
+    """Return a setting's value in one form, however it was written."""
+    return {"true": "1", "false": "0"}.get(str(value).lower(), str(value))

@@ -1,0 +1,67 @@
+"""What a broker that does not tell its settings can be seen to have: how short a session it allows, and how long it delays a first rebalance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import trio
+
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["INITIAL_DELAY", "MIN_SESSION", "measured"]
+
+INITIAL_DELAY = "group.initial.rebalance.delay.ms"
+MIN_SESSION = "group.min.session.timeout.ms"
+
+SESSIONS_MS = (100, 1_000, 6_000, 10_000, 30_000)
+REBALANCE_MS = 60_000
+GRAIN_MS = 100
+"""Delays are set in tenths of a second; what is left over is the way there and back."""
+
+
+async def measured(where: Whereabouts, group: str) -> dict[str, int]:
+    """Join `group`, which is new, and leave it; return what that shows of `MIN_SESSION` and `INITIAL_DELAY`, nothing where the join is refused."""
+    where.cluster.used([group])
+    node = await where.coordinator_of(group)
+    try:
+        stream = await where.cluster.connect(node.host, node.port)
+    except GONE:
+        return {}
+    try:
+        return await _joined(where.asker(stream), group)
+    except (NotSpoken, *GONE):
+        return {}
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+async def _joined(asker: Asker, group: str) -> dict[str, int]:
+    for session_ms in SESSIONS_MS:
+        answer = await _join(asker, group, session_ms, "")
+        if answer["error_code"] == ErrorCode.MEMBER_ID_REQUIRED:
+            answer = await _join(asker, group, session_ms, answer["member_id"])
+        if answer["error_code"] == ErrorCode.INVALID_SESSION_TIMEOUT:
+            continue
+        if answer["error_code"]:
+            return {}
+        member = {"member_id": answer["member_id"]}
+        await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": (member,)})
+        return {MIN_SESSION: session_ms, INITIAL_DELAY: answer["waited_ms"] // GRAIN_MS * GRAIN_MS}
+    return {}
+
+
+async def _join(asker: Asker, group: str, session_ms: int, member_id: str) -> Mapping[str, Any]:
+    body = {
+        "group_id": group,
+        "session_timeout_ms": session_ms,
+        "rebalance_timeout_ms": REBALANCE_MS,
+        "member_id": member_id,
+        "protocol_type": "consumer",
+        "protocols": ({"name": "range", "metadata": b""},),
+    }
+    began = trio.current_time()
+    answer = await asker.ask(Api.JOIN_GROUP, body)
+    return {**answer, "waited_ms": round((trio.current_time() - began) * 1000)}

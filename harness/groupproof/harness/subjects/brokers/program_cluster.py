@@ -1,0 +1,117 @@
+"""A cluster in one program that the kit wrote itself: told what to be in its one argument, and commanded by lines (kfake, librdkafka's mock)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
+from groupproof.harness.subjects.brokers.known_settings import NOTHING_KNOWN
+from groupproof.harness.subjects.brokers.readiness import wait_until_coordinating, wait_until_up
+from groupproof.harness.subjects.cluster_control import NoMachines
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.processes.broker_process import BrokerProcess, Command
+
+__all__ = ["Taken", "argument", "running_program"]
+
+_HELLO_S = 30.0
+_ANSWER_S = 10.0
+_GROUPS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What a broker makes of Kafka's settings: those it `takes`, and those whose value it `has` once and for all."""
+
+    takes: frozenset[str]
+    has: Mapping[str, str]
+
+    def split(self, settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+        """Return what to give the broker, and what it cannot have, with why."""
+        asked = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
+        given = {name: value for name, value in asked.items() if name in self.takes}
+        unmet = {name: self._why_not(name, value) for name, value in asked.items() if name not in given and self.has.get(name) != value}
+        return given, unmet
+
+    def _why_not(self, name: str, value: str) -> str:
+        return f"it has {self.has[name]}, {value} is needed" if name in self.has else "the broker knows no such setting"
+
+
+def argument(*, brokers: int, topics: Mapping[str, int], settings: Mapping[str, str]) -> str:
+    """Return the one argument of such a program."""
+    return json.dumps({"brokers": brokers, "topics": dict(topics), "settings": dict(settings)})
+
+
+@asynccontextmanager
+async def running_program(command: Command, *, provided_by: str, unmet: Mapping[str, str], first_node: int) -> AsyncIterator[RunningCluster]:
+    """Run the program; node ids count from `first_node`. Raise `BrokenEnvironment` where it does not come up."""
+    process = await BrokerProcess.start(command)
+    try:
+        hello = await _hello(process)
+        version = hello.get("version")
+        by = f"{provided_by} {version}" if version else provided_by
+        running = _Running(process, _addresses(hello), by, unmet, first_node)
+        await wait_until_up(running.connect, running.addresses, running.deaths, within_s=_HELLO_S)
+        await wait_until_coordinating(running.connect, running.addresses[0], _GROUPS, running.deaths, within_s=_HELLO_S)
+        yield running
+    finally:
+        await process.kill()
+
+
+async def _hello(process: BrokerProcess) -> dict[str, Any]:
+    with trio.move_on_after(_HELLO_S):
+        line = await process.heard()
+        try:
+            return dict(json.loads(line))
+        except ValueError:
+            raise BrokenEnvironment(f"{process.title} began with {line[:200]!r} instead of its addresses (log: {process.log})") from None
+    raise BrokenEnvironment(f"{process.title} said nothing for {_HELLO_S:g} s (log: {process.log})")
+
+
+def _addresses(hello: Mapping[str, Any]) -> list[Address]:
+    return [(host.strip("[]") or "127.0.0.1", int(port)) for host, _, port in (each.rpartition(":") for each in hello["addresses"])]
+
+
+class _Running(NoMachines):
+    def __init__(self, process: BrokerProcess, addresses: list[Address], provided_by: str, unmet: Mapping[str, str], first_node: int) -> None:
+        self.provided_by, self.unmet, self.known = provided_by, unmet, NOTHING_KNOWN
+        self._process = process
+        self._nodes = dict(enumerate(addresses, first_node))
+
+    @property
+    def addresses(self) -> list[Address]:
+        return list(self._nodes.values())
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await trio.open_tcp_stream(host, port)
+
+    async def stop(self, node_id: int) -> None:
+        """Have the program take one broker down; raise `CannotStop`."""
+        if node_id not in self._nodes:
+            raise CannotStop(f"no broker {node_id} is running here")
+        if len(self._nodes) == 1:
+            raise CannotStop(f"broker {node_id} is the last one")
+        answer = "error nothing was said in time"
+        with trio.move_on_after(_ANSWER_S):
+            await self._process.say(f"stop {node_id}")
+            answer = await self._process.heard()
+        if answer != f"stopped {node_id}":
+            raise CannotStop(f"{self._process.title} could not stop broker {node_id}: {answer.removeprefix('error ')}")
+        del self._nodes[node_id]
+
+    def used(self, groups: Iterable[str]) -> None:
+        """Nothing to note: the groups go with the program."""
+
+    def deaths(self) -> list[str]:
+        death = self._process.death()
+        return [] if death is None else [death]
+
+    def logs(self) -> list[Path]:
+        return [self._process.log]

@@ -1,0 +1,1 @@
+"""Programs around brokers that the kit starts as they are."""

@@ -1,0 +1,245 @@
+"""Waiting until a cluster coordinates groups, and the few administrative questions that surround a run."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import trio
+
+from groupproof.coordinator.machine.storage import partition_of
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+
+__all__ = [
+    "UP_S",
+    "Connect",
+    "controller_of",
+    "create_topics",
+    "delete_groups",
+    "delete_topics",
+    "groups_over",
+    "wait_until_coordinating",
+    "wait_until_up",
+]
+
+Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
+
+UP_S: Final = 120.0
+"""How long brokers may take to coordinate groups; a cold JVM on a busy machine needs half a minute."""
+
+_PAUSE_S: Final = 0.1
+_EMPTIED_S: Final = 15.0
+"""How long groups may take to be empty once their members have left: a first join phase waits for its initial delay, by default 3 s, and pending ids."""
+
+_FULL: Final = error_named(ErrorCode.NON_EMPTY_GROUP)
+
+_CREATE_MS: Final = 20_000
+_TOPIC_ALREADY_EXISTS: Final = 36
+_NOT_CONTROLLER: Final = 41
+_INVALID_REPLICATION_FACTOR: Final = 38
+# What a broker answers that is only not ready yet: try again.
+_SOON: Final = frozenset({
+    ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _NOT_CONTROLLER, _INVALID_REPLICATION_FACTOR,
+})  # fmt: skip
+
+
+class _NotYet(Exception):
+    """The cluster is on its way; `str()` says what it still lacks."""
+
+
+async def wait_until_up(
+    connect: Connect,
+    addresses: Sequence[Address],
+    dead: Callable[[], list[str]],
+    *,
+    within_s: float = UP_S,
+    otherwise: str = "the brokers did not come up",
+) -> None:
+    """Wait until every address answers ApiVersions, and each broker's Metadata name them all; raise `BrokenEnvironment`, which says `otherwise`."""
+
+    async def check() -> None:
+        for host, port in addresses:
+            async with asking(await connect(host, port)) as asker:
+                answer = await asker.ask(Api.METADATA, {"topics": ()}, newest=8)
+                if len(answer["brokers"]) < len(addresses):
+                    raise _NotYet(f"{host}:{port} knows of {len(answer['brokers'])} of {len(addresses)} brokers")
+
+    await _patiently(check, dead, within_s, otherwise)
+
+
+async def wait_until_coordinating(
+    connect: Connect, bootstrap: Address, partitions: int, dead: Callable[[], list[str]], *, within_s: float = UP_S
+) -> None:
+    """Wait until groups of every partition of `__consumer_offsets` are coordinated: found, loaded, answered; raise `BrokenEnvironment`."""
+    waiting = groups_over(partitions)
+
+    async def check() -> None:
+        while waiting:
+            async with asking(await connect(*bootstrap)) as asker:
+                host, port = await _coordinator(asker, waiting[-1])
+            async with asking(await connect(host, port)) as asker:
+                await _answers(asker, waiting[-1])
+            waiting.pop()
+
+    await _patiently(check, dead, within_s, "the brokers came up, but coordinate no group")
+
+
+def groups_over(partitions: int) -> list[str]:
+    """Return one group id for each partition of `__consumer_offsets`."""
+    found: dict[int, str] = {}
+    number = 0
+    while len(found) < partitions:
+        found.setdefault(partition_of(f"groupproof-ready-{number}", partitions), f"groupproof-ready-{number}")
+        number += 1
+    return list(found.values())
+
+
+async def _coordinator(asker: Asker, group: str) -> Address:
+    answer = await asker.ask(Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": (group,)})
+    found = answer["coordinators"][0]
+    if found["error_code"]:
+        raise _NotYet(f"FindCoordinator answers {error_named(found['error_code'])}")
+    return found["host"], found["port"]
+
+
+async def _answers(asker: Asker, group: str) -> None:
+    """Heartbeat as a member that isn't: a coordinator that has loaded its groups knows no such member."""
+    body = {"group_id": group, "generation_id": 1, "member_id": "nobody"}
+    answer = await asker.ask(Api.HEARTBEAT, body)
+    if answer["error_code"] in _SOON:
+        raise _NotYet(f"the coordinator answers {error_named(answer['error_code'])}")
+
+
+async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[str, int], *, replicas: int, within_s: float = 60.0) -> list[str]:
+    """Create what is not there, wait until every partition is led, and return the names of what was made.
+
+    Raise `BrokenEnvironment` where the broker refuses, or has a topic with fewer partitions.
+    """
+    made: list[str] = []
+
+    async def check() -> None:
+        async with asking(await connect(*bootstrap)) as asker:
+            missing = {name: topics[name] for name, has in (await _partitions(asker, topics)).items() if has == 0}
+            controller = await controller_of(asker, bootstrap)
+        if missing:
+            async with asking(await connect(*controller)) as asker:
+                made.extend(await _create(asker, missing, replicas))
+        async with asking(await connect(*bootstrap)) as asker:
+            there = await _partitions(asker, topics)
+        for name, wanted in topics.items():
+            if name in made and there[name] < wanted:
+                raise _NotYet(f"of topic {name!r} {there[name]} of {wanted} partitions are led")
+            if there[name] < wanted:
+                raise BrokenEnvironment(f"topic {name!r} has {there[name]} partitions, {wanted} are needed: add some, or delete it")
+
+    if topics:
+        await _patiently(check, list, within_s, f"topics {', '.join(topics)} can't be had")
+    return made
+
+
+async def controller_of(asker: Asker, otherwise: Address) -> Address:
+    """Return the address of the broker that makes and deletes topics: older releases pass no such request on."""
+    answer = await asker.ask(Api.METADATA, {"topics": ()}, newest=8)
+    chosen = (each for each in answer["brokers"] if each["node_id"] == answer.get("controller_id"))
+    return next(((each["host"], each["port"]) for each in chosen), otherwise)
+
+
+async def _partitions(asker: Asker, topics: Iterable[str]) -> dict[str, int]:
+    """Return how many partitions of each topic have a leader; 0 for a topic that is not there. From v4 on asking creates nothing."""
+    body = {"topics": tuple({"name": name} for name in topics), "allow_auto_topic_creation": False}
+    answer = await asker.ask(Api.METADATA, body, newest=8)
+    led = {each["name"]: sum(not part["error_code"] for part in each["partitions"]) for each in answer["topics"]}
+    return {name: led.get(name, 0) for name in topics}
+
+
+async def _create(asker: Asker, topics: Mapping[str, int], replicas: int) -> list[str]:
+    wanted = tuple({"name": name, "num_partitions": partitions, "replication_factor": replicas} for name, partitions in topics.items())
+    answer = await asker.ask(Api.CREATE_TOPICS, {"topics": wanted, "timeout_ms": _CREATE_MS})
+    made = []
+    for each in answer["topics"]:
+        code = each["error_code"]
+        if code in _SOON:
+            raise _NotYet(f"CreateTopics answers {_said(each)}")
+        if code not in (0, _TOPIC_ALREADY_EXISTS):
+            raise BrokenEnvironment(f"topic {each['name']!r} can't be created: {_said(each)}; create it, or allow this user to")
+        if code == 0:
+            made.append(each["name"])
+    return made
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    message = result.get("error_message")
+    return f"{error_named(result['error_code'])}{f' ({message})' if message else ''}"
+
+
+async def delete_topics(connect: Connect, bootstrap: Address, names: Sequence[str]) -> list[str]:
+    """Delete topics; return one line for each that could not be."""
+    if not names:
+        return []
+    async with asking(await connect(*bootstrap)) as asker:
+        controller = await controller_of(asker, bootstrap)
+    async with asking(await connect(*controller)) as asker:
+        answer = await asker.ask(Api.DELETE_TOPICS, {"topic_names": tuple(names), "timeout_ms": _CREATE_MS}, newest=5)
+    return [
+        f"topic {each['name']}: {_said(each)}" for each in answer["responses"] if each["error_code"] not in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    ]
+
+
+async def delete_groups(connect: Connect, bootstrap: Address, groups: Iterable[str]) -> list[str]:
+    """Delete groups, each by its coordinator and without the members that are still in it; return one line for each that is still there."""
+    deadline = trio.current_time() + _EMPTIED_S
+    left: dict[str, str] = {}
+    waiting = list(groups)
+    while waiting:
+        left |= {group: await _deleted(connect, bootstrap, group) for group in waiting}
+        waiting = [group for group in waiting if left[group] == _FULL and trio.current_time() < deadline]
+        await trio.sleep(_PAUSE_S)
+    return [f"group {group}: {said}" for group, said in left.items() if said]
+
+
+async def _deleted(connect: Connect, bootstrap: Address, group: str) -> str:
+    """Delete a group and return what was said against it, nothing where it is gone. Members that it has are made to leave: it would outlive their sessions,
+    by default for a week."""
+    try:
+        async with asking(await connect(*bootstrap)) as asker:
+            address = await _coordinator(asker, group)
+        async with asking(await connect(*address)) as asker:
+            said = await _delete(asker, group)
+            if said == _FULL:
+                await _empty(asker, group)
+                said = await _delete(asker, group)
+    except (_NotYet, NotSpoken, *GONE) as error:
+        return str(error)
+    return said
+
+
+async def _delete(asker: Asker, group: str) -> str:
+    answer = await asker.ask(Api.DELETE_GROUPS, {"groups_names": (group,)})
+    return next((_said(each) for each in answer["results"] if each["error_code"] not in (0, ErrorCode.GROUP_ID_NOT_FOUND)), "")
+
+
+async def _empty(asker: Asker, group: str) -> None:
+    answer = await asker.ask(Api.DESCRIBE_GROUPS, {"groups": (group,)})
+    for member in (each for described in answer["groups"] for each in described["members"]):
+        leaving = {"member_id": member["member_id"], "group_instance_id": member.get("group_instance_id")}
+        await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": (leaving,)})
+
+
+async def _patiently(check: Callable[[], Awaitable[None]], dead: Callable[[], list[str]], within_s: float, otherwise: str) -> None:
+    """Repeat `check` until it passes; raise `BrokenEnvironment` when a process is dead or the time is over."""
+    seen = "nothing was tried"
+    deadline = trio.current_time() + within_s
+    while True:
+        if ended := dead():
+            raise BrokenEnvironment(f"{otherwise}: {'; '.join(ended)}")
+        try:
+            return await check()
+        except (_NotYet, NotSpoken, *GONE) as error:
+            seen = str(error) or type(error).__name__
+        if trio.current_time() > deadline:
+            raise BrokenEnvironment(f"{otherwise} within {within_s:g} s: {seen}")
+        await trio.sleep(_PAUSE_S)

@@ -1,0 +1,86 @@
+"""By which release's rules a broker that tells only its ApiVersions is judged: the one that its versions are most like, and what was seen of that. Pure.
+
+Brokers that aren't Kafka leave other groups' APIs out (share, streams, consumer), and lag behind in versions that came with them; what the classic
+protocol's own requests look like says more of the rules that they keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.protocol.rules.profiles import api_versions, default_profiles
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Guess", "guessed", "matching_profile"]
+
+Ranges = Mapping[Api, tuple[int, int]]
+
+_CLASSIC: Final = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP)
+"""What a member of the classic protocol sends: these say most."""
+_OFFSETS: Final = (Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
+_BESIDE: Final = (Api.FETCH, Api.METADATA, Api.FIND_COORDINATOR, Api.LIST_GROUPS, Api.DESCRIBE_GROUPS)
+_NEWEST: Final = {**dict.fromkeys(_CLASSIC, 8), **dict.fromkeys(_OFFSETS, 2), **dict.fromkeys(_BESIDE, 1)}
+"""How much a newest version says that is the release's: those of the others came with features that a broker may lack."""
+_OLDEST: Final = {**dict.fromkeys(_CLASSIC, 4), **dict.fromkeys(_OFFSETS, 6), **dict.fromkeys(_BESIDE, 1)}
+"""How much an oldest version says: Kafka 4.0 took the oldest away (KIP-896), and nobody else has a reason to."""
+_NAMED_MAX: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """The `profile` whose release is most like the broker; `told` is what the broker speaks."""
+
+    profile: str
+    told: Ranges
+
+    @property
+    def sentence(self) -> str:
+        """Say by what the broker is judged, from what that was guessed, and what to do where the guess is wrong."""
+        own = api_versions(self.profile)
+        asked = [api for api in (*_CLASSIC, *_OFFSETS) if api in self.told]
+        seen = ", ".join(f"{api.title} {_range(self.told[api])}" for api in asked) or "no request of the group protocol"
+        others = [f"{api.title} {_range(self.told[api])} where that release has {_range(own[api])}" for api in _differing(self.told, own)]
+        lacking = [api.title for api in sorted(own.keys() - self.told.keys())]
+        parts = [f"judged as {self.profile}: {seen}"]
+        parts += [f"it speaks {_listed(others)}"] if others else []
+        parts += [f"it lacks {_listed(lacking)}, which {self.profile} has"] if lacking else []
+        return "; ".join([*parts, "pass --profile to judge it otherwise"])
+
+
+def guessed(told: Ranges) -> Guess:
+    """Return the release that is most like what a broker speaks; of several the newest."""
+    names = [name for name in default_profiles() if name.startswith("kafka-")]
+    best = max(enumerate(names), key=lambda each: (_likeness(told, api_versions(each[1])), -_distance(told, api_versions(each[1])), each[0]))
+    return Guess(profile=best[1], told=told)
+
+
+def matching_profile(told: Ranges) -> str:
+    """Return the profile of the release that is most like what a broker speaks."""
+    return guessed(told).profile
+
+
+def _likeness(told: Ranges, own: Ranges) -> int:
+    """Return how many bounds are the release's, by how much each says."""
+    common = [api for api in _NEWEST if api in told and api in own]
+    return sum(_NEWEST[api] * (told[api][1] == own[api][1]) + _OLDEST[api] * (told[api][0] == own[api][0]) for api in common)
+
+
+def _distance(told: Ranges, own: Ranges) -> int:
+    """Return how far the newest versions of the classic requests are from the release's."""
+    return sum(abs(told[api][1] - own[api][1]) for api in _CLASSIC if api in told)
+
+
+def _differing(told: Ranges, own: Ranges) -> list[Api]:
+    return [api for api in _NEWEST if api in told and api in own and told[api] != own[api]]
+
+
+def _range(versions: tuple[int, int]) -> str:
+    return f"{versions[0]}-{versions[1]}"
+
+
+def _listed(words: Iterable[str]) -> str:
+    named = list(words)
+    shown = named[:_NAMED_MAX] + ([f"{len(named) - _NAMED_MAX} more"] if len(named) > _NAMED_MAX else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

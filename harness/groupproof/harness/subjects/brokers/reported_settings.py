@@ -1,0 +1,60 @@
+"""Which settings a broker really has, as far as it tells: what was asked for and does not hold is named, so that no case is judged by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from groupproof.harness.subjects.brokers.readiness import Connect
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
+from groupproof.protocol.vocabulary import Api, error_named
+
+__all__ = ["settings_told", "unmet_among", "unmet_by"]
+
+_BROKER = 4
+
+
+async def settings_told(connect: Connect, address: Address) -> Mapping[str, str | None] | str:
+    """Return a broker's settings by their dotted names, or why it does not tell them."""
+    try:
+        async with asking(await connect(*address)) as asker:
+            node = _node_at(await asker.ask(Api.METADATA, {"topics": ()}, newest=8), address)
+            body = {"resources": ({"resource_type": _BROKER, "resource_name": str(node), "configuration_keys": None},)}
+            answer = await asker.ask(Api.DESCRIBE_CONFIGS, body)
+    except (NotSpoken, *GONE) as error:
+        return str(error) or type(error).__name__
+    result = answer["results"][0]
+    if result["error_code"]:
+        return f"DescribeConfigs answers {error_named(result['error_code'])}"
+    return {each["name"]: each["value"] for each in result["configs"]}
+
+
+def _node_at(metadata: Mapping[str, Any], address: Address) -> int:
+    """Return the node at an address; behind a name that no broker advertises, any of them."""
+    brokers = metadata["brokers"]
+    named = [each["node_id"] for each in brokers if (each["host"], each["port"]) == address]
+    return int(named[0] if named else brokers[0]["node_id"])
+
+
+def unmet_among(asked: Mapping[str, Any], told: Mapping[str, str | None] | str) -> dict[str, str]:
+    """Return those of `asked` that do not hold, each with why."""
+    if isinstance(told, str):
+        return {name: f"the broker does not tell its settings: {told}" for name in asked}
+    unmet: dict[str, str] = {}
+    for name, value in asked.items():
+        # A setting that a broker was given and does not know is listed as a secret.
+        if told.get(name) is None:
+            unmet[name] = "the broker knows no such setting"
+        elif told[name] != _said(value):
+            unmet[name] = f"the broker has {told[name]}, {_said(value)} is needed"
+    return unmet
+
+
+async def unmet_by(connect: Connect, address: Address, asked: Mapping[str, Any]) -> dict[str, str]:
+    """Return those of `asked` that the broker at `address` does not have, each with why."""
+    return unmet_among(asked, await settings_told(connect, address)) if asked else {}
+
+
+def _said(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

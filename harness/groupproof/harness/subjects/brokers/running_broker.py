@@ -1,0 +1,129 @@
+"""Any broker that is there already as the subject: reached at its address, left as it was found."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import trio
+
+from groupproof.clients.registry.install_cache import Say
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
+from groupproof.harness.subjects.brokers.known_settings import BY_HAND, NOTHING_KNOWN, Known, differing, known_by_itself
+from groupproof.harness.subjects.brokers.readiness import Connect, create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
+from groupproof.harness.subjects.brokers.release_guess import Guess, guessed
+from groupproof.harness.subjects.brokers.reported_settings import settings_told, unmet_among
+from groupproof.harness.subjects.cluster_control import NoMachines
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.client_properties import Security
+from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, versions_of
+from groupproof.harness.subjects.networks.secure_connection import Connector
+from groupproof.protocol.rules.profiles import NEWEST
+
+__all__ = ["AddressedBrokers"]
+
+_UP_S: Final = 20.0
+_REMOVAL_S: Final = 30.0
+_GROUPS: Final = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class AddressedBrokers:
+    """Brokers at `bootstrap`. Their profile is the one that their ApiVersions are most like, once `learn` has asked them.
+
+    `by_hand` are the settings that the user says they have.
+    """
+
+    bootstrap: Sequence[Address]
+    security: Security
+    say: Say
+    spec: str
+    asked_profile: str | None = None
+    by_hand: Mapping[str, int] = field(default_factory=dict)
+    name: str = "address"
+    release: str | None = None
+    version: str | None = None
+    is_virtual: bool = False
+    guess: Guess | None = field(default=None, init=False)
+
+    @property
+    def profile(self) -> str:
+        return self.asked_profile or (self.guess.profile if self.guess is not None else NEWEST)
+
+    async def learn(self) -> None:
+        """Ask the brokers for their versions, from which follows the profile; raise `BrokenEnvironment` where none answers."""
+        connect = Connector.of(self.security).connect
+        await self._until_up(connect)
+        self.guess = guessed(await versions_of(await connect(*self.bootstrap[0])))
+
+    async def _until_up(self, connect: Connect) -> None:
+        host, port = self.bootstrap[0]
+        await wait_until_up(connect, self.bootstrap[:1], list, within_s=_UP_S, otherwise=f"no broker answers at {host}:{port}")
+
+    @asynccontextmanager
+    async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
+        """Create the topics that are missing; at the end delete them again, and the groups that were `used`.
+
+        Raises `BrokenEnvironment` where nobody answers, or topics can neither be found nor created. `brokers` are those that are there.
+        """
+        connector = Connector.of(self.security)
+        await self._until_up(connector.connect)
+        await wait_until_coordinating(connector.connect, self.bootstrap[0], _GROUPS, list, within_s=_UP_S)
+        running = _Running(connector, list(self.bootstrap))
+        made: list[str] = []
+        try:
+            made += await create_topics(connector.connect, self.bootstrap[0], topics, replicas=1)
+            told = await settings_told(connector.connect, self.bootstrap[0])
+            running.known = {**{name: Known(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(told)}
+            untold = {name: value for name, value in settings.items() if name not in running.known}
+            running.unmet = {**self._unmet(untold, told), **differing(settings, running.known)}
+            yield running
+        finally:
+            await self._remove(connector, made, running.groups)
+
+    def _unmet(self, untold: Mapping[str, Any], told: Mapping[str, str | None] | str) -> dict[str, str]:
+        hint = f"; tell them with {BY_HAND} NAME=VALUE" if isinstance(told, str) else ""
+        return {name: f"{why}{hint}" for name, why in unmet_among(untold, told).items()}
+
+    async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
+        """Delete what was made, as far as the broker allows, and say what is left."""
+        left = ["what could not be removed in time"]
+        with trio.move_on_after(_REMOVAL_S, shield=True):
+            try:
+                left = await delete_groups(connector.connect, self.bootstrap[0], groups)
+                left += await delete_topics(connector.connect, self.bootstrap[0], topics)
+            except (*GONE, NotSpoken, BrokenEnvironment) as error:
+                left = [*(f"topic {topic}" for topic in topics), f"the broker does not remove them: {error}"] if topics else []
+        for each in left:
+            self.say(f"left behind on {self.spec}: {each}")
+
+
+class _Running(NoMachines):
+    provided_by = "address"
+
+    def __init__(self, connector: Connector, addresses: list[Address]) -> None:
+        self.addresses = addresses
+        self.unmet: Mapping[str, str] = {}
+        self.known: Mapping[str, Known] = NOTHING_KNOWN
+        self.groups: dict[str, None] = {}
+        self._connector = connector
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await self._connector.connect(host, port)
+
+    async def stop(self, node_id: int) -> None:
+        """Raise `CannotStop`, always."""
+        raise CannotStop(f"broker {node_id} is not the kit's to stop: it was there already")
+
+    def used(self, groups: Iterable[str]) -> None:
+        self.groups.update(dict.fromkeys(groups))
+
+    def deaths(self) -> list[str]:
+        return []
+
+    def logs(self) -> list[Path]:
+        return []

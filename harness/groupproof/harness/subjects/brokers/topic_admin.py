@@ -1,0 +1,107 @@
+"""What a case does to topics over the wire, as any administrator: fill them with records, give them more partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import trio
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.readiness import Connect, controller_of
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
+from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition, error_named
+from groupproof.protocol.wire.records import Record, encode_batch
+
+__all__ = ["fill_topics", "grow_topic"]
+
+_NAMING_UNTIL: Final = 12
+"""The newest version of Produce that calls topics by their names."""
+
+_WRITTEN_MS: Final = 1_704_067_200_000  # 2024-01-01, as in the reference cluster's own topics
+_ANSWER_MS: Final = 20_000
+_LED_S: Final = 20.0
+_PAUSE_S: Final = 0.05
+_LED_ELSEWHERE: Final = frozenset({
+    ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_ENOUGH_REPLICAS,
+})  # fmt: skip
+
+
+async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str, int], records: int, *, at_ms: int = _WRITTEN_MS) -> None:
+    """Append `records` to each partition, whose values tell topic, partition and offset; raise `BrokenEnvironment` where that won't go.
+
+    They are written at `at_ms`, by default long ago: brokers with a retention delete such records half a minute after their start.
+    """
+    left = {(topic, index) for topic, partitions in topics.items() for index in range(partitions)} if records else set()
+    deadline = trio.current_time() + _LED_S
+    said = "nobody leads them"
+    while left:
+        try:
+            for leader, led in (await _leaders(connect, bootstrap, left)).items():
+                refused = await _append(connect, leader, led, records, at_ms)
+                left -= led - refused.keys()
+                said = ", ".join(sorted({error_named(code) for code in refused.values()})) or said
+        except (*GONE, NotSpoken) as error:
+            said = str(error) or type(error).__name__
+        if left and trio.current_time() > deadline:
+            raise BrokenEnvironment(f"{len(left)} partitions could not be filled with records within {_LED_S:.0f} s: {said}")
+        if left:
+            await trio.sleep(_PAUSE_S)
+
+
+async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partitions: int) -> None:
+    """Give a topic that is there `partitions` partitions; raise `BrokenEnvironment` with the broker's words."""
+    body = {"topics": ({"name": topic, "count": partitions, "assignments": None},), "timeout_ms": _ANSWER_MS, "validate_only": False}
+    try:
+        async with asking(await connect(*bootstrap)) as asker:
+            controller = await controller_of(asker, bootstrap)
+        async with asking(await connect(*controller)) as asker:
+            (told,) = (await asker.ask(Api.CREATE_PARTITIONS, body))["results"]
+    except (*GONE, NotSpoken) as error:
+        raise BrokenEnvironment(f"topic {topic} can't be given {partitions} partitions: {str(error) or type(error).__name__}") from error
+    if told["error_code"]:
+        raise BrokenEnvironment(
+            f"topic {topic} can't be given {partitions} partitions: {told.get('error_message') or error_named(told['error_code'])}"
+        )
+
+
+async def _leaders(connect: Connect, bootstrap: Address, wanted: set[TopicPartition]) -> dict[Address, set[TopicPartition]]:
+    """Return the partitions by where their leader is; those that have none now are left out."""
+    async with asking(await connect(*bootstrap)) as asker:
+        names = tuple({"name": name} for name in sorted({topic for topic, _ in wanted}))
+        told = await asker.ask(Api.METADATA, {"topics": names, "allow_auto_topic_creation": True}, newest=8)
+    where = {each["node_id"]: (each["host"], each["port"]) for each in told["brokers"]}
+    led: dict[Address, set[TopicPartition]] = {}
+    for topic in told["topics"]:
+        for part in topic["partitions"]:
+            partition = (topic["name"], part["partition_index"])
+            if partition in wanted and part["leader_id"] in where:
+                led.setdefault(where[part["leader_id"]], set()).add(partition)
+    return led
+
+
+async def _append(connect: Connect, leader: Address, led: set[TopicPartition], records: int, at_ms: int) -> dict[TopicPartition, int]:
+    """Return the partitions that were refused for now, with the code; raise `BrokenEnvironment` for what will not change."""
+    topics: dict[str, list[int]] = {}
+    for topic, index in sorted(led):
+        topics.setdefault(topic, []).append(index)
+    data = tuple(
+        {"name": topic, "partition_data": tuple({"index": index, "records": _batch(topic, index, records, at_ms)} for index in indexes)}
+        for topic, indexes in topics.items()
+    )
+    async with asking(await connect(*leader)) as asker:
+        body = {"transactional_id": None, "acks": -1, "timeout_ms": _ANSWER_MS, "topic_data": data}
+        told = await asker.ask(Api.PRODUCE, body, newest=_NAMING_UNTIL)
+    codes = {(topic["name"], part["index"]): part["error_code"] for topic in told["responses"] for part in topic["partition_responses"]}
+    refused = {partition: code for partition, code in codes.items() if code}
+    if final := {code for code in refused.values() if code not in _LED_ELSEWHERE}:
+        raise BrokenEnvironment(f"topics can't be filled: Produce is answered {', '.join(map(error_named, final))}")
+    return refused
+
+
+def _batch(topic: str, index: int, records: int, at_ms: int) -> bytes:
+    return encode_batch([
+        Record(offset=offset, timestamp_ms=at_ms + offset, key=str(offset).encode(), value=f"{topic}-{index}-{offset}".encode())
+        for offset in range(records)
+    ])  # fmt: skip

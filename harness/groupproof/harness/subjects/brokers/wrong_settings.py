@@ -1,0 +1,206 @@
+"""What a broker's answers say against the settings that its user tells the kit: verdicts by a setting that it does not have would be false.
+
+Each group is new and nobody's. What no answer shows (retention, the commit timeout, verification) is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import trio
+
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["refutations"]
+
+MAX_SESSION: Final = "group.max.session.timeout.ms"
+MAX_SIZE: Final = "group.max.size"
+METADATA_BYTES: Final = "offset.metadata.max.bytes"
+PARTITIONS: Final = "offsets.topic.num.partitions"
+
+_OFFSETS: Final = "__consumer_offsets"
+_MOST: Final = 2**31 - 1
+_REBALANCE_MS: Final = 60_000
+_SESSION_MS: Final = 10_000
+_SIZE_MAX: Final = 8
+"""Larger groups than this are believed: who is one too many can be seen only when all others have come."""
+_METADATA_MAX: Final = 500_000
+_EARLY_MS: Final = 100
+_LATE_MS: Final = 300
+_LOOKS: Final = 3
+_PARKED_S: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Probe:
+    """Asks brokers of `where`; groups begin with `group`, and commits are for `topic`. `claimed` is all that the user tells."""
+
+    where: Whereabouts
+    group: str
+    topic: str
+    claimed: Mapping[str, int]
+
+    async def asker(self, group: str) -> tuple[Asker, trio.abc.Stream]:
+        self.where.cluster.used([group])
+        node = await self.where.coordinator_of(group)
+        stream = await self.where.cluster.connect(node.host, node.port)
+        return self.where.asker(stream), stream
+
+    @property
+    def session_ms(self) -> int:
+        """Return a session timeout that the claimed bounds allow."""
+        return min(max(_SESSION_MS, self.claimed.get(MIN_SESSION, 0)), self.claimed.get(MAX_SESSION, _MOST))
+
+
+async def refutations(where: Whereabouts, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
+    """Return those of the `claimed` settings that the broker does not have, each with what it did; `group` begins the names of groups."""
+    probe = _Probe(where=where, group=group, topic=topic, claimed=claimed)
+    found: dict[str, str] = {}
+    for name, ask in _ASKED.items():
+        if name in claimed:
+            try:
+                why = await ask(probe, claimed[name])
+            except (NotSpoken, *GONE):
+                why = ""
+            found.update({name: why} if why else {})
+    return found
+
+
+# Session bounds ------------------------------------------------------------------------------------------------------------------------
+
+
+async def _least_session(probe: _Probe, claimed: int) -> str:
+    if await _join_code(probe, claimed) == ErrorCode.INVALID_SESSION_TIMEOUT:
+        return f"it refuses a session timeout of {claimed} ms"
+    is_taken = claimed > 1 and await _join_code(probe, claimed - 1) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+    return f"it takes a session timeout of {claimed - 1} ms" if is_taken else ""
+
+
+async def _greatest_session(probe: _Probe, claimed: int) -> str:
+    if await _join_code(probe, claimed) == ErrorCode.INVALID_SESSION_TIMEOUT:
+        return f"it refuses a session timeout of {claimed} ms"
+    is_taken = claimed < _MOST and await _join_code(probe, claimed + 1) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+    return f"it takes a session timeout of {claimed + 1} ms" if is_taken else ""
+
+
+async def _join_code(probe: _Probe, session_ms: int) -> int:
+    """Return what a newcomer's JoinGroup is answered; the id that it may be given leaves again."""
+    group = f"{probe.group}-s{session_ms}"
+    asker, stream = await probe.asker(group)
+    try:
+        answer = await asker.ask(Api.JOIN_GROUP, _join(group, session_ms))
+        if answer["error_code"] in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
+            await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": ({"member_id": answer["member_id"]},)})
+        return int(answer["error_code"])
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+def _join(group: str, session_ms: int, member_id: str = "") -> dict[str, Any]:
+    return {
+        "group_id": group, "session_timeout_ms": session_ms, "rebalance_timeout_ms": _REBALANCE_MS, "member_id": member_id,
+        "protocol_type": "consumer", "protocols": ({"name": "range", "metadata": b""},),
+    }  # fmt: skip
+
+
+# The rest ------------------------------------------------------------------------------------------------------------------------------
+
+
+async def _initial_delay(probe: _Probe, claimed: int) -> str:
+    """Look several times where it seems longer: what is late once may be the machine."""
+    shortest: int | None = None
+    for number in range(_LOOKS):
+        seen = (await measured(probe.where, f"{probe.group}-delay{number}")).get(INITIAL_DELAY)
+        if seen is None or claimed - _EARLY_MS <= seen <= claimed + _LATE_MS:
+            return ""
+        shortest = seen if shortest is None else min(seen, shortest)
+    return f"it delays the first rebalance of a group by {shortest} ms"
+
+
+async def _metadata_bytes(probe: _Probe, claimed: int) -> str:
+    if claimed > _METADATA_MAX:
+        return ""
+    if await _commit_code(probe, claimed) == ErrorCode.OFFSET_METADATA_TOO_LARGE:
+        return f"it refuses {claimed} bytes of commit metadata"
+    return f"it takes {claimed + 1} bytes of commit metadata" if await _commit_code(probe, claimed + 1) == ErrorCode.NONE else ""
+
+
+async def _commit_code(probe: _Probe, length: int) -> int:
+    """Return what the commit of somebody without a group is answered, with metadata of so many bytes."""
+    group = f"{probe.group}-metadata"
+    asker, stream = await probe.asker(group)
+    try:
+        partition = {"partition_index": 0, "committed_offset": 0, "committed_metadata": "m" * length}
+        topics = ({"name": probe.topic, "partitions": (partition,)},)
+        answer = await asker.ask(Api.OFFSET_COMMIT, {"group_id": group, "generation_id": -1, "member_id": "", "topics": topics}, newest=9)
+        return int(answer["topics"][0]["partitions"][0]["error_code"])
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+async def _max_size(probe: _Probe, claimed: int) -> str:
+    """Let one after the other come, twice as many as may and more: who waits in a join phase counts, who is still in the generation before does not (KIP-389)."""
+    if claimed > _SIZE_MAX:
+        return ""
+    refused: list[int] = []
+    ids: list[str] = []
+    group, comers = f"{probe.group}-size", 2 * claimed + 2
+    async with trio.open_nursery() as nursery:
+        for number in range(comers):
+            nursery.start_soon(_come, probe, group, number, refused, ids)
+            await trio.sleep(_PARKED_S)
+        await _go(probe, group, ids)
+        nursery.cancel_scope.cancel()
+    first = min(refused, default=comers)
+    if first < claimed:
+        return f"it refuses member {first + 1} of a group"
+    return "" if refused else f"it takes {comers} members into a group"
+
+
+async def _come(probe: _Probe, group: str, number: int, refused: list[int], ids: list[str]) -> None:
+    asker, stream = await probe.asker(group)
+    try:
+        answer = await asker.ask(Api.JOIN_GROUP, _join(group, probe.session_ms))
+        if answer["error_code"] == ErrorCode.MEMBER_ID_REQUIRED:
+            ids.append(answer["member_id"])
+            answer = await asker.ask(Api.JOIN_GROUP, _join(group, probe.session_ms, answer["member_id"]))
+        if answer["error_code"] == ErrorCode.GROUP_MAX_SIZE_REACHED:
+            refused.append(number)
+    except (NotSpoken, *GONE):
+        return
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+async def _go(probe: _Probe, group: str, ids: list[str]) -> None:
+    asker, stream = await probe.asker(group)
+    try:
+        for member_id in ids:
+            await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": ({"member_id": member_id},)})
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+async def _partitions(probe: _Probe, claimed: int) -> str:
+    asker, stream = await probe.asker(f"{probe.group}-partitions")
+    try:
+        (told,) = (await asker.ask(Api.METADATA, {"topics": ({"name": _OFFSETS},)}, newest=8))["topics"]
+    finally:
+        await trio.aclose_forcefully(stream)
+    is_refuted = not told["error_code"] and len(told["partitions"]) != claimed
+    return f"its {_OFFSETS} has {len(told['partitions'])} partitions" if is_refuted else ""
+
+
+_ASKED: Final[Mapping[str, Callable[[_Probe, int], Awaitable[str]]]] = {
+    MIN_SESSION: _least_session,
+    MAX_SESSION: _greatest_session,
+    INITIAL_DELAY: _initial_delay,
+    METADATA_BYTES: _metadata_bytes,
+    MAX_SIZE: _max_size,
+    PARTITIONS: _partitions,
+}

@@ -1,0 +1,164 @@
+"""From the words on a command line to a subject that can be run: a registered client in a release, the reference, or any program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from groupproof.clients.registry.install_cache import default_cache
+from groupproof.clients.registry.provision import Launch, ProvisionError, provision
+from groupproof.clients.registry.registered_clients import Registered, UnknownClient, WrongPairing, check_profile, resolve
+from groupproof.clients.shims.reference import run_shim
+from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+from groupproof.harness.model.selection import nearest
+from groupproof.harness.subjects.shims.shim_process import Program
+from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject, Subject
+from groupproof.harness.subjects.verifiable_consumer import VerifiableSubject
+from groupproof.protocol.rules.profiles import known_profiles, relatives
+
+__all__ = ["Candidate", "candidate", "check_profile_name", "check_reading", "company", "installed", "shim_of"]
+
+Say = Callable[[str], None]
+
+_JOBS_VIRTUAL = 16
+_JOBS_MULTI = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Who is to be certified. `words` name it again on a command line; `jobs` is how many cases it can run side by side on this machine at
+    most, `jobs_given` whether the user said so."""
+
+    name: str
+    release: str | None
+    subject: Subject
+    words: tuple[str, ...]
+    jobs: int
+    jobs_given: bool = False
+    expectations: Path | None = None
+
+    @property
+    def spec(self) -> str | Sequence[str]:
+        """Return how reports and schedules name it: a registered name with its release, or a command line."""
+        return self.words[0] if len(self.words) == 1 else self.words[1:]
+
+
+def check_profile_name(profile: str) -> None:
+    """Raise `WrongUsage` for a profile that does not exist, with the nearest that do."""
+    if profile not in known_profiles():
+        hint = nearest(profile, known_profiles()) or f"; there are {', '.join(known_profiles())}"
+        raise WrongUsage(f"no profile is called {profile!r}{hint}")
+
+
+def check_reading(reading: str | None, profile: str) -> None:
+    """Raise `WrongUsage` for what is no reading of DataLink's design, or where the profile is none of DataLink's."""
+    from groupproof.coordinator.planted.datalink_readings import READINGS
+
+    names = [each.name for each in READINGS]
+    if reading is not None and profile not in relatives():
+        raise WrongUsage(f"a reading is of DataLink's design: it goes with --profile {' or '.join(relatives())}, not {profile}")
+    if reading is not None and reading not in names:
+        raise WrongUsage(f"no reading is called {reading!r}{nearest(reading, names)}; there are {', '.join(names)}")
+
+
+def candidate(
+    named: str | None, program: tuple[str, ...], *, profile: str, seed: int, shim_level: int | None = None, jobs: int | None = None, say: Say
+) -> Candidate:
+    """Return the subject that `named` or `program` means, installed where it must be.
+
+    Raises `WrongUsage` (no such client, release or pairing) and `BrokenEnvironment` (it can't be installed here).
+    """
+    check_profile_name(profile)
+    if named is None:
+        return _of_program(program, 1 if shim_level is None else shim_level, seed, jobs)
+    with _blamed():
+        client = resolve(named)
+        check_profile(client, profile)
+        if client.shim is None:
+            return _reference(client, jobs)
+        return _of_client(client, provision(client, default_cache(), say), shim_level, seed, jobs)
+
+
+def shim_of(named: str, say: Say) -> Program:
+    """Return the shim of a registered client, installed; raise as `candidate` does, and `WrongUsage` for one of level 0."""
+    with _blamed():
+        launch = provision(resolve(named), default_cache(), say)
+    if launch.level == 0:
+        raise WrongUsage(f"{named} speaks level 0, which has no commands to check")
+    return Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
+
+
+def installed(named: str, say: Say) -> tuple[Registered, Launch]:
+    """Return a registered client and how its release is started, installed; raise as `candidate` does."""
+    with _blamed():
+        client = resolve(named)
+        return client, provision(client, default_cache(), say)
+
+
+@contextmanager
+def _blamed() -> Iterator[None]:
+    """Turn the registry's errors into those of whose fault they are."""
+    try:
+        yield
+    except (UnknownClient, WrongPairing) as error:
+        raise WrongUsage(str(error)) from error
+    except ProvisionError as error:
+        raise BrokenEnvironment(str(error)) from error
+
+
+def company(*, is_virtual: bool) -> Subject:
+    """Return who plays the members that are not under test: the reference member."""
+    return ReferenceSubject(run_shim, is_virtual=is_virtual)
+
+
+def _reference(client: Registered, jobs: int | None) -> Candidate:
+    return Candidate(
+        name=client.name,
+        release=client.release,
+        subject=company(is_virtual=True),
+        words=(client.name,),
+        jobs=jobs or _JOBS_VIRTUAL,
+        jobs_given=jobs is not None,
+        expectations=client.expectations,
+    )
+
+
+def _of_client(client: Registered, launch: Launch, shim_level: int | None, seed: int, jobs: int | None) -> Candidate:
+    level = launch.level if shim_level is None else shim_level
+    if level != launch.level:
+        raise WrongUsage(f"{client.name} speaks level {launch.level} of the shim contract; leave --shim-level out")
+    jobs_given = jobs is not None
+    jobs = jobs or (_JOBS_MULTI if launch.multi else _jobs_alone())
+    program = Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
+    subject: Subject = ProcessSubject(str(client), program, seed=seed, processes=max(1, -(-2 * jobs // launch.members_max)))
+    if level == 0:
+        subject = VerifiableSubject(client.name, program, version=client.release, language=client.language, template=launch.arguments)
+    return Candidate(
+        name=client.name,
+        release=client.release,
+        subject=subject,
+        words=(str(client),),
+        jobs=jobs,
+        jobs_given=jobs_given,
+        expectations=client.expectations,
+    )
+
+
+def _of_program(argv: tuple[str, ...], level: int, seed: int, jobs: int | None) -> Candidate:
+    program, name = Program(argv=argv), Path(argv[0]).name
+    return Candidate(
+        name=name,
+        release=None,
+        subject=VerifiableSubject(name, program) if level == 0 else ProcessSubject(str(program), program, seed=seed),
+        words=("--", *argv),
+        jobs=jobs or _jobs_alone(),
+        jobs_given=jobs is not None,
+    )
+
+
+def _jobs_alone() -> int:
+    # Processes of one member each: their starts are what is dear, and most of a case is waiting.
+    return 8 * (os.cpu_count() or 1)

@@ -1,0 +1,58 @@
+"""What a plan is carried out against: the coordinators, as the driver knows them, and what they run on."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.protocol.faults import Fault, Move
+
+__all__ = ["DrivenCluster", "Machines", "NoMachines"]
+
+
+class DrivenCluster(Protocol):
+    """What a plan does to its coordinators. What can't be done here raises `BrokenEnvironment`."""
+
+    def arm(self, fault: Fault) -> None: ...
+
+    def release(self, name: str) -> None: ...
+
+    def heal(self, name: str) -> None: ...
+
+    async def move(self, move: Move) -> None: ...
+
+    async def grow(self, topic: str, partitions: int) -> None: ...
+
+    async def append(self, topic: str, partitions: int, records: int) -> None: ...
+
+    async def coordinator_of(self, group: str) -> int:
+        """Return the node that coordinates `group`."""
+        ...
+
+    async def break_broker(self, node: int, how: str) -> None: ...
+
+    async def mend_broker(self, node: int) -> None:
+        """Undo whatever was done to the broker, and return when it can be used again; one that is whole is no error."""
+        ...
+
+
+class Machines(Protocol):
+    """What the brokers run on. Both raise `BrokenEnvironment` for what can't be done here."""
+
+    async def break_broker(self, node: int, how: str) -> None:
+        """Return when it is done: `how` is pause, kill or slow-disk."""
+        ...
+
+    async def mend_broker(self, node: int) -> None:
+        """Undo whatever was done, and return when the broker can be used again; one that is whole is no error."""
+        ...
+
+
+class NoMachines:
+    """Brokers that nobody can reach but by their ports."""
+
+    async def break_broker(self, node: int, how: str) -> None:
+        raise BrokenEnvironment(f"broker {node} can't be broken here ({how}): its machine is not this kit's; choose a broker that the kit starts")
+
+    async def mend_broker(self, node: int) -> None:
+        return

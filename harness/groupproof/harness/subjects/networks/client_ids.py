@@ -1,0 +1,100 @@
+"""Whose connection is it? Programs of level 0 choose their own client id, often the same for all; here each gets its member's name.
+
+A connection's owner is found by its socket: Linux tells which process holds the other end. Its requests then carry the member's name as
+client id, as if the program had been told it. Elsewhere they are left as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import trio
+
+from groupproof.harness.subjects.networks.stream_wrapper import Wrapped
+from groupproof.protocol.wire.framing import FRAME_BYTES_MAX, Framer, FramingError, frame
+
+__all__ = ["OwnerGone", "Relabelled", "owner_of_connection", "with_client_id"]
+
+_PROC = Path("/proc")
+_CLIENT_ID_AT = 8  # after api key, version and correlation; a nullable string in every request header from v1 on
+_READ_BYTES = 65_536
+_TCP_LOCAL, _TCP_REMOTE, _TCP_INODE = 1, 2, 9  # columns of /proc/net/tcp
+_NO_INODE = "0"  # of a socket that its process has closed
+
+
+class OwnerGone(Exception):
+    """The other end was closed before it could be told whose it is: nobody waits for an answer there."""
+
+
+def with_client_id(request: bytes, client_id: str) -> bytes:
+    """Return a request frame's payload with another client id; one too short to have one is returned as it is."""
+    if len(request) < _CLIENT_ID_AT + 2:
+        return request
+    (length,) = struct.unpack_from(">h", request, _CLIENT_ID_AT)
+    rest = request[_CLIENT_ID_AT + 2 + max(length, 0) :]
+    name = client_id.encode()
+    return request[:_CLIENT_ID_AT] + struct.pack(">h", len(name)) + name + rest
+
+
+class Relabelled(Wrapped):
+    """The server's end of a connection, on which every request carries `client_id`; what goes back is untouched."""
+
+    def __init__(self, inner: trio.abc.Stream, client_id: str) -> None:
+        super().__init__(inner)
+        self._client_id = client_id
+        self._framer = Framer(FRAME_BYTES_MAX)
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        """Return whole frames, so possibly more than `max_bytes`; raise `BrokenResourceError` where there are no frames."""
+        while data := await super().receive_some(_READ_BYTES):
+            try:
+                frames = self._framer.feed(data)
+            except FramingError as error:
+                raise trio.BrokenResourceError(str(error)) from error
+            if frames:
+                return b"".join(frame(with_client_id(each, self._client_id)) for each in frames)
+        return b""
+
+
+def owner_of_connection(local: int, remote: int, processes: Mapping[int, str]) -> str | None:
+    """Return the name of the process (by pid) that holds the socket on port `local` whose other end is our port `remote`.
+
+    Where there is only one, every connection is its own but for those of members in this process (the reference as company). None when
+    it is nobody's, or can't be told here; raise `OwnerGone` when the socket is closed already.
+    """
+    names = set(processes.values())
+    if not (_PROC / "net").is_dir():
+        return next(iter(names)) if len(names) == 1 else None
+    inode = _inode_of(local, remote)
+    if inode is None:
+        raise OwnerGone
+    held = f"socket:[{inode}]"
+    if len(names) == 1:
+        is_ours = os.getpid() not in processes and held in _sockets_of(os.getpid())
+        return None if is_ours else next(iter(names))
+    return next((name for pid, name in processes.items() if held in _sockets_of(pid)), None)
+
+
+def _inode_of(local: int, remote: int) -> str | None:
+    """Return the inode of the socket between the two ports. One port alone is shared by several: the kernel gives it out again for another peer."""
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for line in (_PROC / "net" / table).read_text().splitlines()[1:]:
+                columns = line.split()
+                ports = tuple(int(columns[at].rpartition(":")[2], 16) for at in (_TCP_LOCAL, _TCP_REMOTE))
+                if ports == (local, remote) and columns[_TCP_INODE] != _NO_INODE:
+                    return columns[_TCP_INODE]
+    return None
+
+
+def _sockets_of(pid: int) -> Iterable[str]:
+    found: set[str] = set()
+    with suppress(OSError):
+        for each in (_PROC / str(pid) / "fd").iterdir():
+            with suppress(OSError):
+                found.add(str(each.readlink()))
+    return found

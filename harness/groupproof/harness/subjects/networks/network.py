@@ -1,0 +1,289 @@
+"""Where a cluster's brokers can be reached: loopback TCP for programs, memory streams in virtual time for members in this process.
+
+Each case opens its own `Network`, so that cases never meet; a broker has one address, and the cluster is told it to hand out in Metadata
+and FindCoordinator answers.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+import trio
+import trio.testing
+
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
+from groupproof.harness.model.plan import Impair
+from groupproof.harness.subjects.networks.broker_address import Address
+from groupproof.harness.subjects.networks.client_ids import OwnerGone, Relabelled, owner_of_connection
+from groupproof.harness.subjects.networks.impairments import Impairments, Receipt
+from groupproof.harness.subjects.networks.ports import reserve_port
+from groupproof.harness.subjects.networks.stream_wrapper import Wrapped
+
+__all__ = [
+    "Brokers",
+    "Calmed",
+    "Entrance",
+    "InProcessNetwork",
+    "LoopbackNetwork",
+    "MemoryNetwork",
+    "NamingEntrance",
+    "Network",
+]
+
+BACKLOG = 128
+
+CALM_S = 0.05
+"""How long a connection waits before each read during a flood."""
+
+
+class Brokers(Protocol):
+    """What a network needs of a cluster: one stream a connection in, and the address of each broker told."""
+
+    @property
+    def nodes(self) -> Sequence[int]: ...
+
+    def advertise(self, node_id: int, host: str, port: int) -> None: ...
+
+    def is_up(self, node_id: int) -> bool:
+        """Tell whether the broker listens."""
+        ...
+
+    async def turned(self, node_id: int) -> None:
+        """Return when that may have changed."""
+        ...
+
+    async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None: ...
+
+
+class Entrance(Protocol):
+    """Where one member comes in, so that its way can be another than its neighbour's."""
+
+    @property
+    def addresses(self) -> Sequence[Address]:
+        """Return what the member is told as its bootstrap servers."""
+        ...
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream: ...
+
+
+@runtime_checkable
+class NamingEntrance(Protocol):
+    """An entrance by which programs come that can't be told a client id (level 0): by process, what their requests are to carry."""
+
+    names: dict[int, str]
+
+
+class Network(Protocol):
+    """The ways between members and brokers, as the driver knows them; each member has an entrance of its own."""
+
+    async def entrance(self, member: str) -> Entrance: ...
+
+    async def impair(self, step: Impair, receipt: Receipt) -> None:
+        """Let toxics act from now on; raise `BrokenEnvironment` where that can't be done here."""
+        ...
+
+    async def mend(self, name: str) -> Mapping[str, Any]:
+        """End an impairment, and return what the receipt of its end tells; a name that is not impaired is no error."""
+        ...
+
+
+class InProcessNetwork(Network, Protocol):
+    """Opens an address for each broker of a cluster in this process, for as long as the context lasts."""
+
+    def opened(self, brokers: Brokers) -> AbstractAsyncContextManager[list[Address]]: ...
+
+
+class LoopbackNetwork:
+    """TCP on `bind` with ports chosen by the kernel (or from `first_port` on); clients are told `advertise`.
+
+    `names` are the client ids, by process, of programs that can't be told one (level 0): their requests carry them. While `is_flooded`
+    says so, requests are taken up slowly, as a broker does beyond a quota.
+    """
+
+    def __init__(self, bind: str = "127.0.0.1", advertise: str | None = None, first_port: int = 0) -> None:
+        self.bind = bind
+        self.advertised = advertise or bind
+        self.first_port = first_port
+        self.names: dict[int, str] = {}
+        self.is_flooded: Callable[[], bool] = lambda: False
+        self.addresses: list[Address] = []
+
+    @asynccontextmanager
+    async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
+        """Raise `BrokenEnvironment` when a port can't be had."""
+        async with trio.open_nursery() as nursery:
+            self.addresses = []
+            for index, node in enumerate(brokers.nodes):
+                listener = _listener(self.bind, self.first_port + index if self.first_port else _kept_port(self.bind))
+                port = int(listener.socket.getsockname()[1])
+                brokers.advertise(node, self.advertised, port)
+                self.addresses.append((self.advertised, port))
+                nursery.start_soon(self._listen, brokers, node, listener, nursery)
+            yield self.addresses
+            nursery.cancel_scope.cancel()
+
+    async def _listen(self, brokers: Brokers, node: int, listener: trio.SocketListener, connections: trio.Nursery) -> None:
+        """Take connections for a broker; while it is down its port refuses them."""
+        port = int(listener.socket.getsockname()[1])
+        serve = partial(self._serve, partial(brokers.serve_connection, node))
+        while True:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(partial(trio.serve_listeners, serve, [listener], handler_nursery=connections))
+                while brokers.is_up(node):
+                    await brokers.turned(node)
+                nursery.cancel_scope.cancel()
+            while not brokers.is_up(node):
+                await brokers.turned(node)
+            listener = _listener(self.bind, port)
+
+    async def entrance(self, member: str) -> Entrance:
+        """Return the same for every member."""
+        return self
+
+    async def impair(self, step: Impair, receipt: Receipt) -> None:
+        raise BrokenEnvironment(f"{step.name}: nothing stands between members and brokers here that could impair the way; run it under `chaos`")
+
+    async def mend(self, name: str) -> Mapping[str, Any]:
+        return {}
+
+    async def _serve(self, serve: Callable[[trio.abc.Stream, str], Awaitable[None]], stream: trio.SocketStream) -> None:
+        # A peer that is gone before it was accepted has no name any more; its connection is served to its end all the same.
+        try:
+            host, port = stream.socket.getpeername()[:2]
+        except OSError:
+            await serve(stream, "gone")
+            return
+        try:
+            name = owner_of_connection(port, stream.socket.getsockname()[1], self.names) if self.names else None
+        except OwnerGone:
+            await stream.aclose()
+            return
+        named = stream if name is None else Relabelled(stream, name)
+        await serve(Calmed(named, self.is_flooded), f"{host}:{port}")
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await trio.open_tcp_stream(host, port)
+
+
+def _kept_port(host: str) -> int:
+    """Return a port that the kernel gives to nobody else for a minute, also when it is closed; 0 where it keeps none.
+
+    A client that outlives its case, as kafkajs does that is disconnected while it joins, comes to its broker's port for as long. Another run that had
+    got the port would take what it sends for the frames of its own client of that name.
+    """
+    if ":" in host:
+        return 0
+    try:
+        return reserve_port(host)
+    except BrokenEnvironment:
+        return 0
+
+
+def _listener(host: str, port: int) -> trio.SocketListener:
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(BACKLOG)
+    except OSError as error:
+        sock.close()
+        where = f"{host}:{port}" if port else host
+        raise BrokenEnvironment(f"can't listen on {where}: {error.strerror or error}; choose another address with --bind or --port") from error
+    return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
+
+
+class Calmed(Wrapped):
+    """A connection that is read slowly while there is a flood, so that one client without a pause costs the others no time."""
+
+    def __init__(self, inner: trio.abc.Stream, is_flooded: Callable[[], bool]) -> None:
+        super().__init__(inner)
+        self._is_flooded = is_flooded
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        if self._is_flooded():
+            await trio.sleep(CALM_S)
+        return await super().receive_some(max_bytes)
+
+
+class MemoryNetwork:
+    """Streams in memory: no sockets, no bytes on a wire, and time can be virtual. Hosts are called broker-1, broker-2, …
+
+    With `impairments` each connection can be impaired, which costs it some steps.
+    """
+
+    PORT = 9092
+
+    def __init__(self, impairments: Impairments | None = None) -> None:
+        self._impairments = impairments
+        self._brokers: Brokers | None = None
+        self._nodes: dict[Address, int] = {}
+        self._nursery: trio.Nursery | None = None
+        self._connections = 0
+
+    @asynccontextmanager
+    async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
+        async with trio.open_nursery() as nursery:
+            self._brokers, self._nursery = brokers, nursery
+            for node in brokers.nodes:
+                address = (f"broker-{node}", self.PORT)
+                self._nodes[address] = node
+                brokers.advertise(node, *address)
+            try:
+                yield self.addresses
+            finally:
+                self._nursery, self._nodes = None, {}
+                nursery.cancel_scope.cancel()
+
+    @property
+    def addresses(self) -> list[Address]:
+        return list(self._nodes)
+
+    async def entrance(self, member: str) -> Entrance:
+        return _MemoryEntrance(self, member)
+
+    async def impair(self, step: Impair, receipt: Receipt) -> None:
+        self._ways().impair(step, receipt)
+
+    async def mend(self, name: str) -> Mapping[str, Any]:
+        return self._ways().mend(name)
+
+    def _ways(self) -> Impairments:
+        if self._impairments is None:
+            raise KitFailure("streams in memory are impaired only in a network that was made for it")
+        return self._impairments
+
+    async def connect(self, host: str, port: int, member: str = "") -> trio.abc.Stream:
+        """Raise `ConnectionRefusedError` for an address nobody listens on, as a socket would, and for a way that is down."""
+        await trio.lowlevel.checkpoint()
+        node = self._nodes.get((host, port))
+        if node is None or self._nursery is None or self._brokers is None or not self._brokers.is_up(node):
+            raise ConnectionRefusedError(f"nobody listens on {host}:{port}")
+        ours, theirs = self._pair(member, node, self._nursery)
+        self._connections += 1
+        self._nursery.start_soon(self._brokers.serve_connection, node, theirs, f"memory:{self._connections}")
+        return ours
+
+    def _pair(self, member: str, node: int, nursery: trio.Nursery) -> tuple[trio.abc.Stream, trio.abc.Stream]:
+        if self._impairments is None:
+            return trio.testing.memory_stream_pair()
+        way = self._impairments.way(member, node)
+        nursery.start_soon(self._impairments.carry, way)
+        return way.member_end, way.broker_end
+
+
+@dataclass(frozen=True, slots=True)
+class _MemoryEntrance:
+    network: MemoryNetwork
+    member: str
+
+    @property
+    def addresses(self) -> Sequence[Address]:
+        return self.network.addresses
+
+    async def connect(self, host: str, port: int) -> trio.abc.Stream:
+        return await self.network.connect(host, port, self.member)

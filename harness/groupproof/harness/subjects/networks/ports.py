@@ -1,0 +1,29 @@
+"""Ports for programs that must be told theirs: chosen by the kernel, and kept from everybody else until they listen."""
+
+from __future__ import annotations
+
+import socket
+
+from groupproof.harness.model.errors import BrokenEnvironment
+
+__all__ = ["LOOPBACK", "reserve_port"]
+
+LOOPBACK = "127.0.0.1"
+
+
+def reserve_port(host: str = LOOPBACK) -> int:
+    """Return a free port that the kernel gives to nobody else for a minute; raise `BrokenEnvironment`.
+
+    The port is left in TIME_WAIT: the kernel then chooses it no more, and only a program that asks for it by number, with SO_REUSEADDR as a
+    JVM does, can have it.
+    """
+    try:
+        with socket.create_server((host, 0)) as server, socket.create_connection(server.getsockname()[:2]) as near:
+            far, _ = server.accept()
+            port = int(server.getsockname()[1])
+            # The side that closes first is the one that waits: it must be the one with the reserved port.
+            far.close()
+            near.recv(1)
+            return port
+    except OSError as error:
+        raise BrokenEnvironment(f"no port can be had on {host}: {error.strerror or error}") from error

@@ -1,0 +1,97 @@
+"""A connection on which one question at a time is asked, for what surrounds the cases: is it up, make a topic, tell your settings."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.framing import Framer, FramingError, frame
+from groupproof.protocol.wire.message_codec import VERSIONS, WireError, read_response, write_request
+
+__all__ = ["GONE", "Asker", "NotSpoken", "Ranges", "asking", "versions_of"]
+
+ANSWER_S = 30.0
+CLIENT_ID = "groupproof"
+
+Ranges = Mapping[Api, tuple[int, int]]
+"""What a broker speaks, as its ApiVersions tell."""
+
+
+class NotSpoken(Exception):
+    """The broker speaks no version of an API that this wire speaks; `str()` names both."""
+
+
+GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, WireError, FramingError, EOFError)
+"""What a broker that is not there, not up yet, or no broker raises."""
+
+
+class Asker:
+    """Asks over a stream that is ready for frames; not for use by two tasks at once."""
+
+    def __init__(self, stream: trio.abc.Stream, client_id: str = CLIENT_ID) -> None:
+        self._stream = stream
+        self._client_id = client_id
+        self._framer = Framer()
+        self._correlation = 0
+        self.ranges: Ranges = {}
+
+    async def greet(self) -> Ranges:
+        """Learn the broker's versions; raise one of `GONE`, or `NotSpoken` where it refuses even v0."""
+        answer = await self.ask(Api.API_VERSIONS, {}, version=0)
+        if answer["error_code"]:
+            raise NotSpoken(f"it answers ApiVersions v0 with error {answer['error_code']}")
+        known = {int(api): api for api in Api}
+        self.ranges = {known[each["api_key"]]: (each["min_version"], each["max_version"]) for each in answer["api_keys"] if each["api_key"] in known}
+        return self.ranges
+
+    def version(self, api: Api, newest: int | None = None) -> int:
+        """Return the newest version that both sides speak; raise `NotSpoken`."""
+        ours, theirs = VERSIONS[api], self.ranges.get(api)
+        if theirs is None:
+            raise NotSpoken(f"it does not speak {api.title}")
+        version = min(ours[1], theirs[1], ours[1] if newest is None else newest)
+        if version < max(ours[0], theirs[0]):
+            raise NotSpoken(f"it speaks {api.title} v{theirs[0]} to v{theirs[1]}, the kit v{ours[0]} to v{ours[1]}")
+        return version
+
+    async def ask(self, api: Api, body: Mapping[str, Any], *, version: int | None = None, newest: int | None = None) -> dict[str, Any]:
+        """Return the answer's body; raise one of `GONE`, or `NotSpoken`."""
+        chosen = self.version(api, newest) if version is None else version
+        self._correlation += 1
+        try:
+            with trio.fail_after(ANSWER_S):
+                await self._stream.send_all(frame(write_request(api, chosen, self._correlation, self._client_id, body)))
+                correlation, answer = read_response(api, chosen, await self.next_frame())
+        except trio.TooSlowError as slow:
+            raise trio.TooSlowError(f"no answer to {api.title} within {ANSWER_S:g} s") from slow
+        if correlation != self._correlation:
+            raise WireError(f"the answer to request {correlation} came where {self._correlation} was due")
+        return answer
+
+    async def next_frame(self) -> bytes:
+        """Return the next frame; raise `EOFError` when the broker closes the connection instead."""
+        while data := await self._stream.receive_some():
+            if frames := self._framer.feed(bytes(data)):
+                return frames[0]
+        raise EOFError("the broker closed the connection")
+
+
+@asynccontextmanager
+async def asking(stream: trio.abc.Stream, *, client_id: str = CLIENT_ID) -> AsyncIterator[Asker]:
+    """Own `stream`, and agree on versions first."""
+    asker = Asker(stream, client_id)
+    try:
+        await asker.greet()
+        yield asker
+    finally:
+        await trio.aclose_forcefully(stream)
+
+
+async def versions_of(stream: trio.abc.Stream) -> Ranges:
+    """Return what the broker at the end of `stream` speaks, and close it."""
+    async with asking(stream) as asker:
+        return asker.ranges

@@ -1,0 +1,54 @@
+"""Where the brokers of a run keep what they write: data that goes with the run, and logs that stay."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.shims.process_reaper import warden
+
+__all__ = ["LOGS_MAX", "Folders", "folders"]
+
+LOGS_MAX = 50
+"""So many runs' logs are kept where nobody named a place for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folders:
+    """`data` is deleted at the end of the run, `logs` stays."""
+
+    data: Path
+    logs: Path
+
+
+@contextmanager
+def folders(name: str, *, cache: Path, logs: Path | None) -> Iterator[Folders]:
+    """Make the folders of one run, the logs in `logs`, else under the cache; raise `BrokenEnvironment` where that can't be."""
+    try:
+        kept = logs or _own_logs(name, cache / "logs")
+        kept.mkdir(parents=True, exist_ok=True)
+        data = Path(tempfile.mkdtemp(prefix=f"groupproof-{name}-"))
+    except OSError as error:
+        raise BrokenEnvironment(
+            f"no folder can be made for the brokers: {error}; set GROUPPROOF_CACHE and TMPDIR to folders that can be written"
+        ) from error
+    warden.keep("folder", data)
+    try:
+        yield Folders(data=data, logs=kept)
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
+        warden.let_go("folder", data)
+
+
+def _own_logs(name: str, parent: Path) -> Path:
+    parent.mkdir(parents=True, exist_ok=True)
+    older = sorted((each for each in parent.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
+    for each in older[: max(0, len(older) - LOGS_MAX + 1)]:
+        shutil.rmtree(each, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-", dir=parent))

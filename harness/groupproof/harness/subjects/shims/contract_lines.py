@@ -1,0 +1,158 @@
+"""The lines of the shim contract, version 1: read what a shim writes, write what it reads. Pure; `conversation.py` keeps the dialogue.
+
+Source: the shim contract ("The shim contract (version 1)"): JSON objects one a line; stdout lines that don't start with `{` are noise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from groupproof.harness.subjects.shims.line_shapes import BrokenLine, check_answer, check_event, check_hello, shown
+
+__all__ = [
+    "CONTRACT",
+    "EVENTS",
+    "LINE_BYTES_MAX",
+    "NOT_UTF_8",
+    "Answer",
+    "BrokenLine",
+    "Event",
+    "Hello",
+    "Line",
+    "Noise",
+    "command_line",
+    "read_line",
+]
+
+CONTRACT = 1
+
+LINE_BYTES_MAX = 1 << 20
+"""How long a line may be (contract, "The shim contract"): 1 MiB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """A shim's first line."""
+
+    contract: int
+    client: str
+    version: str
+    language: str
+    capabilities: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The one answer to a command; exactly one of `ok`, `error` and `unimplemented` is set. `body` is the whole object."""
+
+    id: int
+    ok: bool = False
+    error: str | None = None
+    unimplemented: str | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something a member did, by VerifiableConsumer's names; `member` only from a shim with `multi`. `known` is false for a name not in the contract."""
+
+    name: str
+    member: str | None
+    body: dict[str, Any]
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    text: str
+
+
+Line = Hello | Answer | Event | Noise
+
+EVENTS = frozenset(
+    {
+        "startup_complete", "shutdown_complete", "callback_done", "partitions_assigned", "partitions_revoked", "partitions_lost", "records_consumed",
+        "offsets_committed", "error",
+    }
+)  # fmt: skip
+
+NOT_UTF_8 = "\ufffd"
+"""What bytes that are no UTF-8 were read as."""
+
+
+def read_line(text: str) -> Line:
+    """Raise `BrokenLine` for a line that starts with `{` and is not what the contract asks for."""
+    if not text.startswith("{"):
+        return Noise(text=text)
+    if _is_too_long(text):
+        raise BrokenLine(f"a line longer than 1 MiB: {shown(text)}")
+    body = _object(text)
+    try:
+        if body.get("name") == "hello":
+            return _hello(body)
+        if "name" in body:
+            return _event(body)
+        if "id" in body:
+            return _answer(body)
+    except BrokenLine as error:
+        raise BrokenLine(f"{error}: {shown(text)}") from None
+    raise BrokenLine(f"neither an event (name) nor an answer (id): {shown(text)}")
+
+
+def command_line(number: int, command: str, fields: Mapping[str, Any], member: str | None = None) -> str:
+    """Return a command as a line without its newline; `member` for shims with `multi`."""
+    addressed = {} if member is None else {"member": member}
+    return json.dumps({"id": number, "command": command, **addressed, **fields}, separators=(",", ":"), ensure_ascii=False)
+
+
+def _is_too_long(text: str) -> bool:
+    return len(text) > LINE_BYTES_MAX // 4 and len(text.encode("utf-8", "replace")) > LINE_BYTES_MAX
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text, parse_constant=_no_number)
+        # A lone surrogate ("\\ud800") is no text: what is said of it could not be written.
+        if "\\u" in text:
+            json.dumps(body, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise BrokenLine(f"a line that starts with {{ is no JSON ({error}): {shown(text)}") from error
+    return dict(body)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _hello(body: dict[str, Any]) -> Hello:
+    check_hello(body)
+    if body["contract"] != CONTRACT:
+        raise BrokenLine(f"the shim speaks contract {body['contract']}, this kit speaks {CONTRACT}")
+    known = {name: body[name] for name in ("contract", "client", "version", "language")}
+    return Hello(**known, capabilities=frozenset(body["capabilities"]))
+
+
+def _event(body: dict[str, Any]) -> Event:
+    name = body["name"]
+    if not isinstance(name, str):
+        raise BrokenLine(f"an event's name is no string: {shown(repr(name))}")
+    is_known = name in EVENTS
+    if is_known:
+        check_event(name, body)
+    member = body.get("member")
+    return Event(name=name, member=None if member is None else str(member), body=body, known=is_known)
+
+
+def _answer(body: dict[str, Any]) -> Answer:
+    number = body["id"]
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise BrokenLine(f"an answer's id is no integer: {shown(repr(number))}")
+    kinds = [kind for kind in ("ok", "error", "unimplemented") if body.get(kind) not in (None, False)]
+    if len(kinds) != 1:
+        raise BrokenLine(f"the answer to command {number} has {' and '.join(kinds) or 'none'} of ok, error, unimplemented; it takes exactly one")
+    check_answer(number, body)
+    said = {kinds[0]: body[kinds[0]]}
+    return Answer(id=number, ok="ok" in said, error=said.get("error"), unimplemented=said.get("unimplemented"), body=body)

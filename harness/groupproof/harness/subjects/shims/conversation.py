@@ -1,0 +1,250 @@
+"""The dialogue with one shim: its hello, commands matched with answers, events handed to the member they belong to.
+
+It knows no transport: whoever moves the lines calls `feed` for each and `end` when there will be no more. No answer is believed before
+the shim has said `unimplemented` to a command made up at random: a shim that says ok to everything proves nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import trio
+
+from groupproof.harness.model.errors import BrokenShim
+from groupproof.harness.subjects.shims.contract_lines import NOT_UTF_8, Answer, BrokenLine, Event, Hello, Noise, command_line, read_line
+from groupproof.harness.subjects.shims.line_shapes import shown
+
+__all__ = ["EVENTS_MAX", "Conversation", "Ending", "Listener", "ShimGone"]
+
+EVENTS_MAX = 5_000
+"""How many events one member may tell of: a hundred times what a case brings about, and less than a reader of traces bears."""
+
+_TOLD_MAX = 50
+_ANSWER_FIELDS = frozenset(
+    {"id", "member", "ok", "error", "message", "fatal", "unimplemented", "ignored", "offsets", "partitions", "outcome", "timestamp"}
+)
+_EVENT_FIELDS = frozenset(
+    {
+        "name", "member", "timestamp", "partitions", "member_id", "generation", "count", "success", "error", "message", "fatal", "offsets", "outcome",
+    }
+)  # fmt: skip
+
+_LISTS = {"assignment": "partitions", "position": "offsets", "committed": "offsets"}
+"""What an answer that is `ok` must list, by its command."""
+
+_FAREWELLS = frozenset({"close", "exit"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a shim ended: by its exit status (None: it runs in this process), by a broken line, or both; `stderr` are its last lines.
+
+    `gave_up`: in order, after it said that its client had failed, which is how a program of level 0 tells a fatal error.
+    """
+
+    status: int | None = None
+    broken: str | None = None
+    stderr: tuple[str, ...] = ()
+    gave_up: bool = False
+
+    def __str__(self) -> str:
+        if self.broken is not None:
+            return self.broken
+        if self.status is not None and self.status < 0:
+            return f"killed by signal {-self.status}"
+        return "ended" if self.status is None else f"exited with status {self.status}"
+
+
+class ShimGone(Exception):
+    """A command can't be answered: the shim has ended. Whose fault that is, the trace tells."""
+
+    def __init__(self, ending: Ending) -> None:
+        super().__init__(str(ending))
+        self.ending = ending
+
+
+class Listener(Protocol):
+    """A member's side of the dialogue."""
+
+    def on_event(self, body: dict[str, Any]) -> None: ...
+
+    def on_answer(self, answer: Answer) -> None: ...
+
+    def on_end(self, ending: Ending) -> None: ...
+
+
+@dataclass(slots=True)
+class _Command:
+    name: str
+    member: str | None
+    done: trio.Event = field(default_factory=trio.Event)
+    answer: Answer | None = None
+
+
+class Conversation:
+    """One shim's dialogue; `say` writes one line, `note` logs what is worth a line but breaks nothing.
+
+    `warnings` are what the contract has ignored with a warning, once for its kind.
+    """
+
+    def __init__(self, say: Callable[[str], Awaitable[None]], note: Callable[[str], None]) -> None:
+        self.hello: Hello | None = None
+        self.ending: Ending | None = None
+        self._say = say
+        self._note = note
+        self.warnings: list[str] = []
+        self.is_leaving = False
+        self._asked = 0
+        self._open: dict[int, _Command] = {}
+        self._listeners: dict[str | None, Listener] = {}
+        self._heard: dict[str | None, int] = {}
+        self._changed = trio.Event()
+
+    @property
+    def multi(self) -> bool:
+        return self.hello is not None and "multi" in self.hello.capabilities
+
+    def attach(self, member: str, listener: Listener) -> None:
+        """Hand the events of `member` to `listener`; without `multi` every event is its. A dialogue that is over already ends for it at once."""
+        self._listeners[self._key(member)] = listener
+        self._heard[self._key(member)] = 0
+        if self.ending is not None:
+            listener.on_end(self.ending)
+
+    def detach(self, member: str) -> None:
+        self._listeners.pop(self._key(member), None)
+
+    def _key(self, member: str | None) -> str | None:
+        return member if self.multi else None
+
+    async def greeted(self) -> Hello:
+        """Wait for the first line; raise `ShimGone` when the shim ended before it."""
+        while self.hello is None:
+            if self.ending is not None:
+                raise ShimGone(self.ending)
+            await self._changed.wait()
+        return self.hello
+
+    async def try_made_up_command(self, draw: random.Random) -> None:
+        """Raise `BrokenShim` unless a command that nobody knows is answered `unimplemented`."""
+        command = f"made-up-{draw.getrandbits(32):08x}"
+        answer = await self.ask(command, {}, member="nobody")
+        if answer.unimplemented is None:
+            said = "ok" if answer.ok else f"error {answer.error}"
+            raise BrokenShim(f"the shim answers {said} to {command!r}, a command that does not exist; the contract asks for unimplemented")
+
+    async def ask(self, command: str, fields: Mapping[str, Any], member: str) -> Answer:
+        """Send a command and wait for its answer; raise `ShimGone` when the shim ends first.
+
+        Who gives up waiting may: an answer that comes later still goes to the member's listener.
+        """
+        if self.ending is not None:
+            raise ShimGone(self.ending)
+        self._asked += 1
+        number, key = self._asked, self._key(member)
+        asked = self._open[number] = _Command(name=command, member=key)
+        self._heard.setdefault(key, 0)  # who is asked may speak, be it the one that the made-up command was for
+        self.is_leaving = self.is_leaving or command == "exit" or (command in _FAREWELLS and not self.multi)
+        await self._write(command_line(number, command, fields, key))
+        await asked.done.wait()
+        if asked.answer is not None:
+            return asked.answer
+        assert self.ending is not None
+        raise ShimGone(self.ending)
+
+    async def _write(self, line: str) -> None:
+        try:
+            await self._say(line)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            # Its stdin is closed, so it is about to end: the ending tells more than the broken pipe.
+            while self.ending is None:
+                await self._changed.wait()
+
+    def feed(self, text: str) -> None:
+        """Take one line of the shim's stdout, without its newline; a line that breaks the contract ends the dialogue."""
+        if self.ending is not None:
+            return
+        if NOT_UTF_8 in text:
+            self._warn("bytes that are not UTF-8 on stdout", text)
+        try:
+            line = read_line(text)
+            if isinstance(line, Noise):
+                self._note(f"noise on stdout: {line.text}")
+            elif isinstance(line, Hello):
+                self._take_hello(line)
+            elif self.hello is None:
+                raise BrokenLine(f"the first line is no hello: {shown(text)}")
+            elif isinstance(line, Answer):
+                self._take_answer(line, text)
+            else:
+                self._take_event(line, text)
+        except BrokenLine as error:
+            self.end(Ending(broken=str(error)))
+
+    def _warn(self, what: str, text: str) -> None:
+        """Say once for its kind what is ignored."""
+        if what not in self.warnings and len(self.warnings) < _TOLD_MAX:
+            self.warnings.append(what)
+            self._note(f"{what}: {shown(text)}")
+
+    def _warn_of_fields(self, body: Mapping[str, Any], known: frozenset[str], what: str, text: str) -> None:
+        for name in sorted(set(body) - known):
+            self._warn(f"{what} with a field that the contract does not know: {shown(name)}", text)
+
+    def _take_hello(self, hello: Hello) -> None:
+        if self.hello is not None:
+            raise BrokenLine("a second hello")
+        self.hello = hello
+        self._wake()
+
+    def _take_answer(self, answer: Answer, text: str) -> None:
+        asked = self._open.get(answer.id)
+        if asked is None:
+            raise BrokenLine(
+                f"{'a second answer' if 0 < answer.id <= self._asked else 'an answer'} to command {answer.id}, which is not open: {shown(text)}"
+            )
+        if self.multi and answer.body.get("member", asked.member) != asked.member:
+            raise BrokenLine(f"the answer to command {answer.id} is of another member than the command, which was of {asked.member}: {shown(text)}")
+        if answer.ok and (lacks := _LISTS.get(asked.name)) and lacks not in answer.body:
+            raise BrokenLine(f"the answer to {asked.name} lacks {lacks}: {shown(text)}")
+        del self._open[answer.id]
+        self._warn_of_fields(answer.body, _ANSWER_FIELDS, "an answer", text)
+        if asked.member in self._listeners:
+            self._listeners[asked.member].on_answer(answer)
+        asked.answer = answer
+        asked.done.set()
+
+    def _take_event(self, event: Event, text: str) -> None:
+        if self.multi and event.member is None:
+            raise BrokenLine(f"event {event.name} without member, from a shim with multi: {shown(text)}")
+        key = self._key(event.member)
+        if key is not None and key not in self._heard:
+            raise BrokenLine(f"event {event.name} of member {key!r}, which nobody has started: {shown(text)}")
+        self._heard[key] = self._heard.get(key, 0) + 1
+        if self._heard[key] > EVENTS_MAX:
+            raise BrokenLine(f"a flood: more than {EVENTS_MAX} events of one member, the last: {shown(text)}")
+        if event.known:
+            self._warn_of_fields(event.body, _EVENT_FIELDS, f"event {event.name}", text)
+        else:
+            self._warn(f"an event that the contract does not know: {shown(event.name)}", text)
+        listener = self._listeners.get(key)
+        if listener is not None:
+            listener.on_event(event.body)
+
+    def end(self, ending: Ending) -> None:
+        """Say that there will be no more lines; only the first ending counts."""
+        if self.ending is not None:
+            return
+        self.ending = ending
+        for asked in self._open.values():
+            asked.done.set()
+        for listener in tuple(self._listeners.values()):
+            listener.on_end(ending)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()

@@ -1,0 +1,88 @@
+"""Spark's Kafka connector: its jars out of the Maven repository, in the cache, each the one whose hash is pinned."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
+from groupproof.clients.registry.installers import NoSuchRelease, copy_artifacts
+from groupproof.harness.model.errors import BrokenEnvironment
+
+__all__ = ["Connector", "Jar", "connector", "connector_jars", "fetched_connector"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jar:
+    """One jar: Maven coordinates `group:artifact:version`, and the SHA-256 of the file."""
+
+    artifact: str
+    sha256: str
+
+    @property
+    def file(self) -> str:
+        _, name, version = self.artifact.split(":")
+        return f"{name}-{version}.jar"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connector:
+    """The jars that work together, and the minor release of PySpark that they are for."""
+
+    pyspark: str
+    jars: tuple[Jar, ...]
+
+    @property
+    def key(self) -> str:
+        """Return the name of the jars' entry in the cache; it changes with what is pinned."""
+        pinned = "\n".join(f"{jar.artifact} {jar.sha256}" for jar in self.jars)
+        return f"java/spark-kafka-{self.release}-{hashlib.sha256(pinned.encode()).hexdigest()[:10]}"
+
+    @property
+    def release(self) -> str:
+        return self.jars[0].artifact.rpartition(":")[2]
+
+    def __str__(self) -> str:
+        return ", ".join(jar.file.removesuffix(".jar") for jar in self.jars)
+
+
+@cache
+def connector() -> Connector:
+    """Return what is pinned."""
+    given = tomllib.loads((files("groupproof.harness") / "spark_connector.toml").read_text("utf-8"))
+    return Connector(pyspark=given["pyspark"], jars=tuple(Jar(**each) for each in given["jar"]))
+
+
+def fetched_connector(cache: Path) -> Path | None:
+    """Return the folder of the jars where they are in the cache already."""
+    folder = cache / connector().key
+    return folder if folder.is_dir() else None
+
+
+def connector_jars(cache: Path, say: Say = lambda _: None, *, pinned: Connector | None = None) -> tuple[Path, ...]:
+    """Return the connector's jars, fetched into the cache unless they are there; raise `BrokenEnvironment` where they can't be had, or are not those that are pinned."""
+    wanted = pinned or connector()
+    try:
+        folder = entry(cache, wanted.key, lambda into: _fetch(wanted, into, say), say)
+    except ProvisionError as error:
+        raise BrokenEnvironment(str(error)) from error
+    return tuple(folder / jar.file for jar in wanted.jars)
+
+
+def _fetch(wanted: Connector, folder: Path, say: Say) -> None:
+    artifacts = [jar.artifact for jar in wanted.jars]
+    say(f"fetching {' '.join(artifacts)}")
+    try:
+        copy_artifacts(artifacts, folder)
+    except NoSuchRelease as missing:
+        raise ProvisionError(f"the Maven repository has no {missing}, which Spark's Kafka connector needs") from missing
+    for jar in wanted.jars:
+        met = hashlib.sha256((folder / jar.file).read_bytes()).hexdigest()
+        if met != jar.sha256:
+            raise ProvisionError(
+                f"{jar.artifact} is not the jar that is pinned: its SHA-256 is {met}, not {jar.sha256}; ask who runs the Maven repository"
+            )

@@ -1,0 +1,65 @@
+"""The addresses in answers: which brokers they name, and the same answers with the tap's own addresses in their place. Pure.
+
+Besides Metadata, FindCoordinator and DescribeCluster, the answers to Produce (from v10 on) and Fetch (from v16 on) name the new leaders of
+partitions that have moved (KIP-951).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from groupproof.harness.subjects.networks.broker_address import Address
+
+__all__ = ["Named", "named_in", "with_addresses"]
+
+Body = Mapping[str, Any]
+
+_LISTS: Final[Mapping[Api, str]] = {
+    Api.METADATA: "brokers",
+    Api.FIND_COORDINATOR: "coordinators",
+    Api.DESCRIBE_CLUSTER: "brokers",
+    Api.PRODUCE: "node_endpoints",
+    Api.FETCH: "node_endpoints",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A broker that an answer names."""
+
+    node: int
+    address: Address
+
+
+def named_in(api: Api, body: Body) -> Iterator[Named]:
+    """Yield the brokers that an answer names; an entry that refuses names none."""
+    for entry in _entries(api, body):
+        if _is_named(entry):
+            yield Named(node=entry.get("node_id", entry.get("broker_id", -1)), address=(entry["host"], entry["port"]))
+
+
+def with_addresses(api: Api, body: Body, told: Mapping[Address, Address]) -> dict[str, Any]:
+    """Return the answer with `told` in place of each address in it; one that is not there stays."""
+    field = _LISTS.get(api)
+    if field is None or field not in body:
+        return dict(body)
+    return {**body, field: tuple(_with_address(entry, told) for entry in _entries(api, body))}
+
+
+def _entries(api: Api, body: Body) -> tuple[Body, ...]:
+    field = _LISTS.get(api)
+    return () if field is None else tuple(body.get(field) or ())
+
+
+def _is_named(entry: Body) -> bool:
+    return bool(entry.get("host")) and entry.get("port", -1) > 0
+
+
+def _with_address(entry: Body, told: Mapping[Address, Address]) -> Body:
+    local = told.get((entry["host"], entry["port"])) if _is_named(entry) else None
+    return entry if local is None else {**entry, "host": local[0], "port": local[1]}

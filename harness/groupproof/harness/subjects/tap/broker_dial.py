@@ -1,0 +1,57 @@
+"""How a broker is reached. That it is down is told once, with how many connections it refused when it is back; the trace tells of each."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+import trio
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.networks.broker_address import Address
+
+__all__ = ["CONNECT_S_MAX", "Connect", "Reaching", "Unreached"]
+
+CONNECT_S_MAX: Final = 15.0
+"""Seconds within which the broker must take a connection."""
+
+Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
+
+_log = logging.getLogger(__name__)
+
+
+class Unreached(Exception):
+    """The broker took no connection; `str()` says why."""
+
+
+@dataclass(slots=True, eq=False)
+class Reaching:
+    """Opens connections to one broker; `refused` counts those that it did not take since the last that it took. With `is_quiet` nothing is told."""
+
+    address: Address
+    connect: Connect
+    is_quiet: bool = False
+    refused: int = 0
+
+    async def __call__(self) -> trio.abc.Stream:
+        """Raise `Unreached`."""
+        try:
+            with trio.fail_after(CONNECT_S_MAX):
+                stream = await self.connect(*self.address)
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, BrokenEnvironment) as error:
+            why = str(error) or "it does not answer"
+            self.refused += 1
+            if self.refused == 1:
+                self._tell("the broker %s can't be reached: %s; clients' connections to it end until it is back", why)
+            raise Unreached(why) from error
+        if self.refused:
+            times = "one connection was" if self.refused == 1 else f"{self.refused} connections were"
+            self._tell("the broker %s is back; meanwhile %s refused", times)
+        self.refused = 0
+        return stream
+
+    def _tell(self, line: str, what: str) -> None:
+        if not self.is_quiet:
+            _log.warning(line, "{}:{}".format(*self.address), what)

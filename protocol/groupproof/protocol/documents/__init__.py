@@ -1,0 +1,1 @@
+"""The generated documents: tables, states, releases and coverage, as Markdown."""

@@ -1,0 +1,141 @@
+"""The generated documents: the requirement catalogue, its coverage, the tables of the spec, the states and the releases.
+
+`python -m groupproof.protocol.documents.render docs/spec` writes them (`make docs`); with `--check` it only says which committed ones are not current.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from groupproof.protocol.documents.markdown import generated, table
+from groupproof.protocol.documents.render_coverage import coverage_markdown
+from groupproof.protocol.documents.render_releases import releases_markdown
+from groupproof.protocol.documents.render_states import states_markdown, states_svg
+from groupproof.protocol.documents.render_tables import group_markdown, member_markdown
+from groupproof.protocol.rules.profiles import profile
+from groupproof.protocol.rules.requirements import Requirement, requirements
+from groupproof.protocol.vocabulary import Level
+
+__all__ = ["documents", "main", "requirements_markdown", "stale"]
+
+REMEDY: Final = "run: make docs"
+
+_COLUMNS: Final = ("id", "level", "requirement", "profiles", "source", "seen by")
+
+_CATALOGUE_HEAD = """\
+# The requirement catalogue
+
+{count} requirements: {levels}. An id is final: it is never used again for another sentence.
+
+**Levels.** MUST: breaking it sends an illegal frame, loses progress or membership, or permits double ownership or a stale commit. SHOULD: it costs
+others, with a ghost member, a needless rebalance or a request storm. INFO: everything else. The reasons are listed [at the end](#reasons-of-the-levels).
+
+**Sources.** *Seed* 000 to 004 are the five documents that the catalogue was made from: 000 a walk through Kafka 1.1's rebalance, 001 the group
+design of DataLink, 002 the ZooKeeper consumer of Kafka 0.8, 003 the coordinator of Kafka 2.5, 004 the life of a consumer group. `[K 1.1.0]` is Apache
+Kafka's source at that release, `[DL]` DataLink's. Where they contradict each other or Kafka, `DISC-01` and so on tell [what holds](../discrepancies.md).
+
+**Seen by.** W: decoded frames; T: the trace; V: virtual time; L: log lines; F: an injected fault.
+
+**Short forms.** PR: PreparingRebalance; CR: CompletingRebalance; JOIN, SYNC, HB, LEAVE: the requests; parked: held without an answer; a bare
+number is an error code (`ERR-01` and following).
+"""
+
+_CONTENTS = {
+    "requirements.md": "every requirement, its level and the reason for it",
+    "coverage.md": "how many of them have a witness among the tests, and what is missing and why",
+    "states.md": "the states of a classic group: drawn, who moves it where, what can come up in each",
+    "classic-group.md": "what a coordinator answers and does, by input and state",
+    "classic-member.md": "what a member does with each answer",
+    "releases.md": "the releases, and what differs between neighbours",
+}
+
+
+def documents() -> dict[str, str]:
+    """Return every generated document by its file name."""
+    newest = profile()
+    return {
+        "README.md": _contents(),
+        "requirements.md": requirements_markdown(requirements()),
+        "coverage.md": coverage_markdown(),
+        "states.md": states_markdown(newest),
+        "states.svg": states_svg(newest),
+        "classic-group.md": group_markdown(newest),
+        "classic-member.md": member_markdown(),
+        "releases.md": releases_markdown(),
+    }
+
+
+def stale(folder: Path) -> list[str]:
+    """Return the names of the documents whose copy in `folder` is missing or not current, and of files there that are none."""
+    made = documents()
+    changed = [name for name, text in made.items() if not (folder / name).is_file() or (folder / name).read_text() != text]
+    return changed + sorted(each.name for each in folder.glob("*") if each.name not in made)
+
+
+def _contents() -> str:
+    rows = ((f"[{name}]({name})", what) for name, what in _CONTENTS.items())
+    return (
+        "\n".join([generated("spec/"), "", "# The classic group protocol, from the tables", "", *table(("page", "what is there"), rows)]).rstrip()
+        + "\n"
+    )
+
+
+def requirements_markdown(catalogue: Iterable[Requirement]) -> str:
+    """Return the catalogue by area and topic, then the reasons of its levels."""
+    rows = list(catalogue)
+    counts = Counter(each.level for each in rows)
+    levels = ", ".join(f"{counts[level]} {level.value}" for level in Level)
+    lines = [generated("requirements.json and levels.toml"), "", _CATALOGUE_HEAD.format(count=len(rows), levels=levels)]
+    for area, of_area in groupby(rows, key=lambda each: each.area):
+        lines += [f"## {area}", ""]
+        for topic, of_topic in groupby(of_area, key=lambda each: each.topic):
+            lines += [f"### {topic}", "", *table(_COLUMNS, map(_sentence, of_topic))]
+    lines += ["## Reasons of the levels", "", *table(("requirements", "level", "because"), _reasons(rows))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _sentence(each: Requirement) -> tuple[str, ...]:
+    return (each.id, each.level.value, each.text, ", ".join(each.profiles), each.source, each.observe)
+
+
+def _reasons(rows: list[Requirement]) -> Iterator[tuple[str, ...]]:
+    """Yield the reasons: one that several ids of a family share with one level stands once, at the family."""
+    for family in dict.fromkeys(each.family for each in rows):
+        of_family = [each for each in rows if each.family == family]
+        (level, reason), size = Counter((each.level, each.reason) for each in of_family).most_common(1)[0]
+        if size > 1:
+            yield (f"{family}-…", level.value, reason)
+        yield from ((each.id, each.level.value, each.reason) for each in of_family if size == 1 or (each.level, each.reason) != (level, reason))
+
+
+def main(arguments: list[str]) -> int:
+    """Write the documents into the folder named, or with `--check` compare; return the exit status."""
+    check = "--check" in arguments
+    folders = [Path(argument) for argument in arguments if not argument.startswith("-")]
+    if len(folders) != 1:
+        print("usage: python -m groupproof.protocol.documents.render [--check] FOLDER", file=sys.stderr)
+        return 3
+    return _compare(folders[0]) if check else _write(folders[0])
+
+
+def _compare(folder: Path) -> int:
+    names = stale(folder)
+    for name in names:
+        print(f"{folder / name} is not current; {REMEDY}")
+    return 1 if names else 0
+
+
+def _write(folder: Path) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in documents().items():
+        (folder / name).write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

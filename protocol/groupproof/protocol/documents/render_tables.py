@@ -1,0 +1,110 @@
+"""The tables of the spec as documents: the coordinator's side and the member's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Final
+
+from groupproof.protocol.documents.markdown import generated, table
+from groupproof.protocol.rules.cells import AnswerName, EventKind, Row, State, state_name
+from groupproof.protocol.rules.classic.member_reactions import REACTIONS, UNREACHABLE, Answer, Phase, Reaction, Reactions
+from groupproof.protocol.rules.profiles import Profile
+from groupproof.protocol.vocabulary import ErrorCode, error_named
+
+__all__ = ["answer_words", "effect_words", "group_markdown", "member_markdown"]
+
+_COLUMNS: Final = ("state", "rule", "when", "answer", "does", "then", "requirement")
+
+_GROUP_HEAD = """\
+# The classic group, as {name} keeps it
+
+One table is the coordinator. For each input and state, rows are asked in order; the first whose condition holds is the rule: it gives the answer, has the effects, and moves the group to the state under *then* (empty:
+it stays). A *parked* request is answered later, by the effect of another row. `none` is the state without a group. The [states](states.md) are drawn elsewhere, with what cannot come up in them; what older releases did
+otherwise stands under [releases](releases.md).
+"""
+
+_MEMBER_HEAD = """\
+# The classic member, as the reference member keeps it
+
+What a client does with each answer, by API and code; the newest Java client's way. Another client may do otherwise where the [requirement](requirements.md) leaves it open. A row that holds only in a phase says which: *joining* and
+*syncing* while its own JoinGroup or SyncGroup is unanswered, *stale* when it has moved on since it asked. Effects happen in the order written.
+"""
+
+
+def group_markdown(profile: Profile) -> str:
+    """Return the table of `profile`."""
+    lines = [generated("spec/classic_group.py"), "", _GROUP_HEAD.format(name=profile.name)]
+    lines += ["## Before the group is looked at", "", *_before_group(profile.table.before_group)]
+    for on, states in profile.table.cells.items():
+        is_request = on in profile.table.dialect.requests
+        rows = chain.from_iterable(_cell(state, cell, is_request=is_request) for state, cell in states.items())
+        lines += [f"## {on.value}", "", *table(_COLUMNS, rows)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _before_group(checks: Mapping[EventKind, tuple[Row, ...]]) -> Iterator[str]:
+    rows = ((on.value, row.name, row.guard.value, answer_words(row, is_request=True), row.requirement) for on, cell in checks.items() for row in cell)
+    return table(("request", "rule", "when", "answer", "requirement"), rows)
+
+
+def _cell(state: State, rows: Iterable[Row], *, is_request: bool) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of one cell; the state stands once, so that the cells are seen."""
+    for number, row in enumerate(rows):
+        then = row.then.value if row.then else ""
+        requirement = f"{row.requirement} ({row.note})" if row.note else row.requirement
+        yield (
+            "" if number else state_name(state),
+            row.name,
+            row.guard.value,
+            answer_words(row, is_request=is_request),
+            effect_words(row),
+            then,
+            requirement,
+        )
+
+
+def effect_words(row: Row) -> str:
+    """Return what the coordinator does by `row`, in its order."""
+    return "; ".join(effect.value for effect in (*row.effects, *row.after))
+
+
+def answer_words(row: Row, *, is_request: bool) -> str:
+    """Return what answers a request by `row`: an error code with its name, a form, or `parked`; nothing for an input that is no request."""
+    if row.answer is None:
+        return "parked" if is_request else ""
+    return row.answer.value if isinstance(row.answer, AnswerName) else _code(row.answer)
+
+
+def _code(code: int) -> str:
+    return "0" if code == ErrorCode.NONE else f"{code} {error_named(code)}"
+
+
+def member_markdown() -> str:
+    """Return what the reference member does with every answer."""
+    lines = [generated("spec/classic_member.py"), "", _MEMBER_HEAD]
+    for api, reactions in REACTIONS.items():
+        lines += [f"## {api.title}", "", *table(("answer", "phase", "does", "requirements"), _reactions(reactions))]
+    lines += ["## What cannot come up", "", *table(("answer to", "phase", "because"), _unreachable())]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _reactions(reactions: Reactions) -> Iterator[tuple[str, ...]]:
+    yield from (_reaction(_name(answer), None, each) for answer, each in reactions.rows.items())
+    yield _reaction("any other", None, reactions.other)
+    for phase in Phase:
+        yield from (_reaction(_name(answer), phase, each) for answer, each in reactions.phases.get(phase, {}).items())
+        if phase in reactions.phase_others:
+            yield _reaction("any other", phase, reactions.phase_others[phase])
+
+
+def _reaction(answer: str, phase: Phase | None, each: Reaction) -> tuple[str, ...]:
+    return (answer, phase.value if phase else "", "; ".join(effect.value for effect in each.effects), ", ".join(each.requirements))
+
+
+def _name(answer: Answer) -> str:
+    return _code(answer) if isinstance(answer, int) else answer.value
+
+
+def _unreachable() -> Iterator[tuple[str, ...]]:
+    return ((api.title, phase.value, reason) for (api, phase), reason in UNREACHABLE.items())

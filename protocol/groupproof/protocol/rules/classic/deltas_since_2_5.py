@@ -1,0 +1,199 @@
+"""What the releases from 2.5 on changed: the coordinator in Java, timeouts, instances and the sync deadline; read at the release tags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from groupproof.protocol.rules.cells import Cell, EventKind
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Form, Guard, On, Row
+from groupproof.protocol.rules.classic.group_table import UNNAMED
+from groupproof.protocol.rules.deltas import Change, Delta, Line, gone
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+
+__all__ = ["DELTAS_SINCE_2_5", "SCALA_ORDER"]
+
+PREPARING: Final = GroupState.PREPARING_REBALANCE
+COMPLETING: Final = GroupState.COMPLETING_REBALANCE
+STABLE: Final = GroupState.STABLE
+LIVE: Final = (PREPARING, COMPLETING, STABLE)
+
+_GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "JOIN-28")
+_NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE, "FIND-09")
+_LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
+_SESSION_BOUNDS = Row("session-timeout", Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, ErrorCode.INVALID_SESSION_TIMEOUT, "JOIN-27")
+
+
+def _loading(answer: ErrorCode, requirement: str = "FIND-10", note: str = "") -> Row:
+    return Row("loading", Guard.LOADING, answer, requirement, note=note)
+
+
+# `validateGroupStatus` of the coordinator in Scala, from 2.0 on (JOIN-55); the offset APIs allow the empty group id.
+SCALA_ORDER: Final[Mapping[EventKind, Cell]] = {
+    On.JOIN_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE, _SESSION_BOUNDS),
+    On.SYNC_GROUP: (
+        UNNAMED,
+        _GROUP_ID,
+        _NOT_ACTIVE,
+        _loading(ErrorCode.REBALANCE_IN_PROGRESS, "SYNC-22", "older clients do not expect 14"),
+        _LED_ELSEWHERE,
+    ),
+    On.HEARTBEAT: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.NONE), _LED_ELSEWHERE),
+    On.LEAVE_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE),
+}
+
+_FULL = Row("group-full", Guard.GROUP_IS_FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "JOIN-56", effects=(Effect.REJECT,), after=(Effect.CHECK_JOINS,))
+_PENDING_LEFT = Row("only-pending", Guard.ONLY_PENDING_LEFT, None, "PEND-07")
+_INITIAL_DELAY = Row("initial-delay", Guard.INITIAL_DELAY_RUNS, None, "IDJ-02")
+
+_UNSAID = Row(
+    "pending-with-instance-unsaid", Guard.PENDING_WITH_INSTANCE_UNSAID, None, "PEND-12",
+    note="JoinGroupRequest.getErrorResponse of 2.4 knows v0 to v5: the exception's own answer fails, and none is sent",
+)  # fmt: skip
+
+_JAVA = Delta(
+    since=(4, 0),
+    line=Line.SCALA,
+    what="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848), "
+    "a rebalance also when only a pending id leaves, an initial delay that newcomers extend at any generation and that ends with the last "
+    "absentee, one rebalance for all who leave together, no refreshed session by a SyncGroup in Stable, a record of a new group, a returned instance that is no newcomer",
+    was=(
+        *gone(On.OFFSET_COMMIT, (NO_GROUP,), "no-group"),
+        Change(on=On.LEFT, states=(STABLE,), name="stable", rows=(_PENDING_LEFT,), keeps=True),
+        Change(on=On.LEFT, states=(COMPLETING,), name="completing", rows=(_PENDING_LEFT,), keeps=True),
+        Change(on=On.ABSENCE_CHECK, states=(PREPARING,), name="joins-missing", rows=(_INITIAL_DELAY,), keeps=True),
+        Change(on=On.SYNC_GROUP, states=(STABLE,), name="syncs-again", rows=(
+            Row("syncs-again", Guard.ALWAYS, Form.OWN_ASSIGNMENT, "TR-116", effects=(Effect.MARK_SYNCED, Effect.REFRESH_SESSION)),
+        )),
+        Change(on=On.JOIN_GROUP, states=(NO_GROUP,), effects={Effect.STORE_GROUP: ()}),
+        Change(on=On.JOIN_GROUP, states=(PREPARING,), name="group-full", rows=(_FULL,)),
+    ),
+    effects={Effect.LEAVE_EACH: (Effect.LEAVE_ONE_BY_ONE,), Effect.END_NEWCOMER: ()},
+    guards={Guard.NEWCOMER_AND_TIME_LEFT: Guard.NEWCOMER_AT_FIRST_AND_TIME_LEFT},
+    before_group=SCALA_ORDER,
+)  # fmt: skip
+
+_EMPTY_COMMITS = Delta(
+    since=(3, 3),
+    what="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`; 3.0 to 3.2 looked for both)",
+    was=(
+        Change(on=On.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
+            Row("no-membership", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
+        )),
+        Change(on=On.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
+            Row("first-commit", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-006", effects=(Effect.CREATE_GROUP, Effect.STORE_OFFSETS)),
+            Row("stranger", Guard.GENERATION_NEGATIVE, ErrorCode.UNKNOWN_MEMBER_ID, "TR-030", effects=(Effect.CREATE_GROUP,),
+                note="the group is made before the request is checked"),
+        )),
+    ),
+)  # fmt: skip
+
+# Before 3.0, where the members of live groups only are looked for.
+_ANY_EMPTY_COMMITS = (
+    Change(on=On.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
+        Row("no-membership", Guard.GENERATION_NEGATIVE, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
+    )),
+    *gone(On.OFFSET_COMMIT, (NO_GROUP,), "stranger"),
+    Change(on=On.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
+        Row("first-commit", Guard.GENERATION_NEGATIVE, Form.COMMITTED, "TR-006", effects=(Effect.CREATE_GROUP, Effect.STORE_OFFSETS)),
+    )),
+)  # fmt: skip
+
+_FENCED_LEAVES = Row("fenced", Guard.FENCED, ErrorCode.FENCED_INSTANCE_ID, "STATIC-10")
+_PENDING_LEAVES = Row("pending-leaves", Guard.PENDING, ErrorCode.NONE, "PEND-07", effects=(Effect.DROP_PENDING,))
+_PENDING_FAILS = Row(
+    "pending-with-instance", Guard.PENDING_WITH_INSTANCE, ErrorCode.UNKNOWN_SERVER_ERROR, "PEND-12",
+    note="handleLeaveGroup throws: -1 for the whole LeaveGroup; who was named before has left, the rest are not looked at",
+)  # fmt: skip
+
+_INSTANCES = Delta(
+    since=(3, 0),
+    what="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names, which was -1 before (pull request 9958); "
+    "a pending id that is turned away from a full group is forgotten (GroupMetadata.remove), where the phase waited for it before; a commit without a "
+    "generation to an Empty group must name nobody",
+    was=(
+        *_ANY_EMPTY_COMMITS,
+        *(change for on in (On.HEARTBEAT, On.SYNC_GROUP, On.OFFSET_COMMIT, On.LEAVE_ENTRY) for change in gone(on, LIVE, "unknown-instance")),
+        *gone(On.LEAVE_ENTRY, LIVE, "fenced"),
+        Change(on=On.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_FAILS, _PENDING_LEAVES)),
+        Change(on=On.LEAVE_ENTRY, states=(GroupState.EMPTY,), name="pending-leaves", rows=(_PENDING_FAILS,), keeps=True),
+    ),
+    effects={Effect.REJECT: (Effect.REJECT_MEMBER,)},
+)  # fmt: skip
+
+_SYNC_DEADLINE = Delta(
+    since=(2, 8, 1),
+    what="the wait for SyncGroup is bounded (KAFKA-12890)",
+    was=(Change(on=On.SYNC_DEADLINE, states=(COMPLETING, STABLE)),),
+    effects={Effect.START_SYNC_DEADLINE: (), Effect.MARK_SYNCED: (), Effect.END_SYNC_DEADLINE: ()},
+    unreachable=dict.fromkeys(((On.SYNC_DEADLINE, COMPLETING), (On.SYNC_DEADLINE, STABLE)), "the wait for SyncGroup has no end of its own (SYNC-16)"),
+)
+
+_RETURNS = Row("instance-returns", Guard.INSTANCE_NAMED, Form.OLD_LEADER, "TR-115", effects=(Effect.REPLACE_INSTANCE,))
+
+_SUBSCRIPTIONS = tuple(
+    change
+    for on in (On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.JOIN_CHECK, On.ABSENCE_CHECK)
+    for change in gone(on, (PREPARING,), "subscription-breaks")
+)
+
+DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
+    _JAVA,
+    Delta(
+        since=(3, 3, 2),
+        what="a member that joins again gives new timeouts (KAFKA-14009); leaders by JoinGroup v4 and older can be told of static members (KAFKA-14422)",
+        effects={Effect.TAKE_TIMEOUTS: ()},
+        fields={"join_lists_instances_since": 5},
+    ),
+    _EMPTY_COMMITS,
+    Delta(
+        since=(3, 2),
+        what="a leader that is static and returns skips the assignment: JoinGroup v9 (KIP-814)",
+        was=gone(On.JOIN_GROUP, (STABLE,), "instance-returns-skipping"),
+    ),
+    _INSTANCES,
+    _SYNC_DEADLINE,
+    Delta(
+        since=(2, 8),
+        what="a full group turns an instance away without forgetting whose it is (GroupMetadata.remove)",
+        effects={Effect.REJECT_MEMBER: (Effect.REJECT_MEMBER, Effect.FORGET_INSTANCE)},
+    ),
+    Delta(since=(2, 7), what="subscriptions are read by generated code, which fails on lengths without sense (KAFKA-10497)", was=_SUBSCRIPTIONS),
+    Delta(
+        since=(2, 6, 1),
+        what="a Heartbeat in CompletingRebalance is answered 0 and refreshes the session (KAFKA-10134); a returned instance is stored, and "
+        "starts a rebalance if it changes the protocol with most votes (KAFKA-10284)",
+        was=(
+            Change(on=On.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
+                Row("completing", Guard.ALWAYS, ErrorCode.REBALANCE_IN_PROGRESS, "HB-52"),
+            )),
+            Change(on=On.JOIN_GROUP, states=(STABLE,), name="instance-returns", rows=(_RETURNS,)),
+            *gone(On.JOIN_GROUP, (STABLE,), "instance-returns-changed"),
+        ),
+    ),
+    Delta(
+        since=(2, 6),
+        what="while a group prepares it is full by those who joined (KAFKA-9885)",
+        guards={Guard.GROUP_IS_FULL: Guard.GROUP_IS_FULL_BY_SIZE},
+    ),
+    Delta(
+        since=(2, 5),
+        what="protocol type and name in SyncGroup v5 (KIP-559); an instance that returns in CompletingRebalance starts a rebalance (KAFKA-9801); "
+        "a newcomer's session runs from the answer to its JoinGroup, not from that to its SyncGroup, and from a Heartbeat while that is parked, "
+        "which kept it alive for good before (MemberMetadata.shouldKeepAlive; KAFKA-9752); "
+        "JoinGroup v6 can be answered with an error of the server",
+        was=(
+            *gone(On.SYNC_GROUP, LIVE, "protocol-differs"),
+            Change(on=On.JOIN_GROUP, states=(COMPLETING,), name="instance-returns", rows=(
+                Row("instance-returns", Guard.INSTANCE_NAMED, Form.OLD_LEADER, "TR-089", effects=(Effect.REPLACE_INSTANCE,)),
+            )),
+            Change(on=On.JOIN_GROUP, states=(GroupState.EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
+        ),
+        effects={
+            Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,),
+            Effect.REFRESH_SESSION: (Effect.REFRESH_SESSION_SPARING_NEWCOMERS,),
+        },
+        fields={"join_lists_instances_since": 0},
+        before_group={On.SYNC_GROUP: tuple(row for row in SCALA_ORDER[On.SYNC_GROUP] if row is not UNNAMED)},
+    ),
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""Which release each profile stands for, and what older releases did otherwise: cumulative deltas from the newest backward.
+
+The table of release R is the newest table with every delta applied whose `since` is newer than R, newest first; so a delta is written
+against the table of its own `since`. Read in the coordinators' sources at the release tags; the cells are those of "Error tables per API
+and state" in the catalogue's sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final
+
+from groupproof.protocol.rules.classic.deltas_since_2_5 import DELTAS_SINCE_2_5
+from groupproof.protocol.rules.classic.deltas_to_2_4 import DELTAS_TO_2_4
+from groupproof.protocol.rules.deltas import Change, Delta, Line, Release
+from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
+
+__all__ = ["DELTAS", "NEWEST_FIELDS", "OPTIONAL", "RELEASES", "Change", "Delta", "line_of"]
+
+# Every profile and the release whose table it has, oldest first: mostly the last of its line.
+RELEASES: Final[Mapping[str, Release]] = {
+    "kafka-1.1": (1, 1, 0), "kafka-2.0": (2, 0, 1), "kafka-2.1": (2, 1, 1), "kafka-2.2": (2, 2, 2), "kafka-2.3": (2, 3, 1), "kafka-2.4": (2, 4, 1),
+    "kafka-2.5": (2, 5, 1), "kafka-2.6": (2, 6, 3), "kafka-2.7": (2, 7, 2), "kafka-2.8": (2, 8, 2), "kafka-3.0": (3, 0, 2), "kafka-3.2": (3, 2, 3),
+    "kafka-3.3": (3, 3, 2), "kafka-3.7": (3, 7, 2), "kafka-3.7-new": (3, 7, 2), "kafka-3.9": (3, 9, 1), "kafka-3.9-new": (3, 9, 1),
+    "kafka-4.0": (4, 0, 0), "kafka-4.1": (4, 1, 0),
+}  # fmt: skip
+
+# Profiles of a coordinator that a setting of the broker chooses, each with that of its release's default. Up to 3.9 the default is the one in Scala;
+# `group.coordinator.new.enable` brings the one in Java, for classic groups too.
+OPTIONAL: Final[Mapping[str, str]] = {"kafka-3.7-new": "kafka-3.7", "kafka-3.9-new": "kafka-3.9"}
+
+# Fields of answers that differ by release; `group_operations` is a bit for each operation on groups (KIP-430), all of them without an authorizer,
+# `group_operations_unasked` what is told where nobody asks for them. Whether the broker refuses offsets of a known topic's partitions that do not exist
+# is `commits_check_partitions`; `deletions_repeat_topics` that OffsetDelete tells a topic again for each of its partitions. To a
+# leader whose JoinGroup is older than `join_lists_instances_since` no list with an instance can be written: the broker breaks off in the middle of answering.
+# `unverified_error` is what the log says to a transaction's records where it wants the transaction verified, and the broker has nobody asked.
+# `expiry_spares_pending`: an offset outlives its retention while a transaction that is open holds another for its partition (OffsetMetadataManager;
+# GroupMetadata.removeExpiredOffsets waits for plain commits under way only).
+NEWEST_FIELDS: Final[Mapping[str, int]] = {
+    "join_error_generation": -1, "group_operations": 0b1101_0100_1000, "group_operations_unasked": OPERATIONS_NOT_ASKED,
+    "commits_check_partitions": 1, "deletions_repeat_topics": 0, "join_lists_instances_since": 0, "unverified_error": 0,
+    "expiry_spares_pending": 1,
+}  # fmt: skip
+
+
+def line_of(profile: str) -> Line:
+    """Return which coordinator a profile is of."""
+    return Line.JAVA if profile in OPTIONAL or RELEASES[profile] >= (4, 0) else Line.SCALA
+
+
+# Newest first.
+DELTAS: Final[tuple[Delta, ...]] = (*DELTAS_SINCE_2_5, *DELTAS_TO_2_4)
+
+assert all(newer.since > older.since for newer, older in pairwise(DELTAS)), "deltas stand newest first"

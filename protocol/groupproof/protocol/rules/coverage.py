@@ -1,0 +1,160 @@
+"""How much of the catalogue is proven: the witnesses of each requirement, and of the others why there is none; and how much of it cases judge in a subject.
+
+A witness is a small test that fails when the rule is not met. Tests are no part of the package, so their names are: `witnesses.json`,
+found among the tests by `ci/witnesses.py`. What has no witness stands in `unwitnessed.toml` with the reason; every id is in one of the two.
+A witness shows that groupproof itself keeps a rule. That a case finds who breaks it is another thing: `judged.json` says of each case what its findings speak
+of, as `ci/judged.py` found by playing it with the reference. What binds a client, is a MUST and is judged by no case stands in `unjudged.toml`.
+The readings of contradicting sources (`docs/discrepancies.md`, DISC-01 to DISC-51) are counted beside the requirements.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from groupproof.protocol.rules.classic.classic_terms import rule_name
+from groupproof.protocol.rules.classic.member_reactions import REACTIONS
+from groupproof.protocol.rules.profiles import known_profiles, profile
+from groupproof.protocol.rules.requirements import requirements
+from groupproof.protocol.vocabulary import Level
+
+__all__ = [
+    "READINGS",
+    "SIDES",
+    "Gap",
+    "binding_clients",
+    "cited",
+    "everything",
+    "gaps",
+    "judged",
+    "listed",
+    "unaccounted",
+    "unexplained",
+    "unjudged",
+    "witnesses",
+]
+
+SIDES: Final = ("client", "coordinator")
+
+_CLIENT: Final = "Client"
+_CLIENTS_OF_RELATIVES: Final = frozenset({"WORKER", "ZK"})
+
+READINGS: Final = tuple(f"DISC-{number:02}" for number in range(1, 52))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """What is not proven for one reason: the `ids`, why, and what the kit has to be able to do first (`needs`)."""
+
+    needs: str
+    why: str
+    ids: tuple[str, ...]
+
+
+def everything() -> tuple[str, ...]:
+    """Return the ids of all requirements, then of all readings."""
+    return (*(each.id for each in requirements()), *READINGS)
+
+
+@cache
+def witnesses() -> Mapping[str, Sequence[str]]:
+    """Return the witnesses by id, as pytest names tests: `tests/coordinator/test_joining.py::test_…`."""
+    found: dict[str, list[str]] = json.loads(_read("witnesses.json"))
+    return found
+
+
+@cache
+def gaps() -> tuple[Gap, ...]:
+    """Return what has no witness, by reason."""
+    return _gaps("unwitnessed.toml")
+
+
+@cache
+def judged() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Return by side the cases that judge a requirement in a subject: those of whose findings one speaks of it."""
+    return {side: _turned({case: row["judged"] for case, row in _of_cases()[side].items()}) for side in SIDES}
+
+
+@cache
+def listed() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Return by side the cases that list a requirement, whether they judge it or not."""
+    return {side: _turned({case: row["lists"] for case, row in _of_cases()[side].items()}) for side in SIDES}
+
+
+@cache
+def unjudged() -> tuple[Gap, ...]:
+    """Return what binds a client, is a MUST and is judged by no case, by reason."""
+    return _gaps("unjudged.toml")
+
+
+def binding_clients() -> tuple[str, ...]:
+    """Return the MUSTs on the client's side: of Kafka's clients, of DataLink's workers, and of the consumers on ZooKeeper."""
+    bound = [each for each in requirements() if each.level is Level.MUST and (each.area == _CLIENT or each.family in _CLIENTS_OF_RELATIVES)]
+    return tuple(each.id for each in bound)
+
+
+@cache
+def cited() -> Mapping[str, Sequence[str]]:
+    """Return the rules of the tables by the requirement that they cite: of all releases of the group, and of the member."""
+    found: dict[str, dict[str, None]] = {}
+    for name in known_profiles():
+        for table in profile(name).tables.values():
+            for on, checks in table.before_group.items():
+                for check in checks:
+                    found.setdefault(check.requirement, {})[f"{on.value}/before/{check.name}"] = None
+        for on, state, row in profile(name).rules():
+            found.setdefault(row.requirement, {})[rule_name(on, state, row)] = None
+    for api, reactions in REACTIONS.items():
+        for reaction in (*reactions.rows.values(), reactions.other, *reactions.phase_others.values()):
+            for each in reaction.requirements:
+                found.setdefault(each, {})[f"member/{api.title}"] = None
+    return {each: list(rules) for each, rules in found.items()}
+
+
+def unexplained(proven: Collection[str]) -> list[str]:
+    """Return the ids that have neither a witness in `proven` nor a reason, and those that have both or two."""
+    said = [each for gap in gaps() for each in gap.ids] + list(proven)
+    return [each for each in everything() if said.count(each) != 1]
+
+
+@cache
+def _of_cases() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
+    found: dict[str, dict[str, dict[str, list[str]]]] = json.loads(_read("judged.json"))
+    return found
+
+
+def unaccounted() -> list[str]:
+    """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two."""
+    said = [each for gap in unjudged() for each in gap.ids] + list(judged()["client"])
+    return [each for each in binding_clients() if said.count(each) != 1]
+
+
+def _turned(ids_by_case: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for case, ids in ids_by_case.items():
+        for each in ids:
+            found.setdefault(each, []).append(case)
+    return found
+
+
+def _gaps(name: str) -> tuple[Gap, ...]:
+    rows = tomllib.loads(_read(name)).get("gap", [])
+    return tuple(Gap(needs=row["needs"], why=row["why"], ids=tuple(_matching(row["ids"], name))) for row in rows)
+
+
+def _matching(patterns: list[str], name: str) -> list[str]:
+    """Return the ids that patterns such as `ZK-*` stand for; raise `ValueError` for one that stands for none."""
+    found = {pattern: [each for each in everything() if fnmatchcase(each, pattern)] for pattern in patterns}
+    if idle := [pattern for pattern, ids in found.items() if not ids]:
+        raise ValueError(f"{name}: no requirement is called {', '.join(idle)}")
+    return [each for ids in found.values() for each in ids]
+
+
+def _read(name: str) -> str:
+    return resources.files("groupproof.protocol.rules").joinpath(name).read_text()

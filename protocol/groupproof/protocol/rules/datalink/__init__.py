@@ -1,0 +1,1 @@
+"""DataLink's Manager: its dialect, as deltas of the classic one. Pure."""

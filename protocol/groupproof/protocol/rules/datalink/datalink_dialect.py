@@ -1,0 +1,160 @@
+"""The dialect of DataLink's Manager, a relative of Kafka's coordinators: what it does otherwise than Kafka 0.10.1, which it was written after.
+
+Read in `GroupCoordinator`, `GroupMetadata` and `SessionHandler` of ucarGroup/DataLink at dd8d26a, and in the design that the catalogue calls
+seed 001. The table of the dialect is that of classic groups in the oldest release of Kafka with the delta here: no initial delay, nothing stored, no offsets,
+an operator who can force a rebalance. The profile `datalink` knows no Dead group (MGR-32, DISC-19); `datalink-dead` is the same with the Dead state that
+the code has answers for and never enters, and that the design plans (PLAN-04).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from groupproof.protocol.rules.api_versions import Range
+from groupproof.protocol.rules.cells import Place
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Guard, On, Row, State
+from groupproof.protocol.rules.classic.group_table import TABLE
+from groupproof.protocol.rules.defaults import NEWEST_DEFAULTS
+from groupproof.protocol.rules.deltas import Change, Delta, Line, Release, gone
+from groupproof.protocol.rules.dialect import Dialect, Relative, table_of, undone
+from groupproof.protocol.vocabulary import Api, GroupState
+
+__all__ = ["BASE", "DATALINK", "DEFAULTS", "VERSIONS"]
+
+BASE: Final[Release] = (0, 10, 1)
+"""The release of Kafka that DataLink was written after (TIMER-27)."""
+
+_READ: Final = "Read in the sources of ucarGroup/DataLink at dd8d26a, which was written after Kafka 0.10.1.0; not compared with a running Manager."
+EMPTY: Final = GroupState.EMPTY
+PREPARING: Final = GroupState.PREPARING_REBALANCE
+COMPLETING: Final = GroupState.COMPLETING_REBALANCE
+STABLE: Final = GroupState.STABLE
+DEAD: Final = GroupState.DEAD
+ALIVE: Final = (EMPTY, PREPARING, COMPLETING, STABLE)
+
+# Oldest and newest (TIMER-27); those that SessionHandler has a case for. ApiVersions it has none for: it is served here so that tools can ask.
+VERSIONS: Final[Mapping[Api, Range]] = {
+    Api.METADATA: (0, 2), Api.FIND_COORDINATOR: (0, 0), Api.JOIN_GROUP: (0, 1), Api.HEARTBEAT: (0, 0), Api.LEAVE_GROUP: (0, 0),
+    Api.SYNC_GROUP: (0, 0), Api.API_VERSIONS: (0, 0),
+}  # fmt: skip
+
+# TIMER-31. One partition of a topic that is not there: of two Managers one coordinates every group, whatever its id.
+DEFAULTS: Final[Mapping[str, int]] = {
+    **NEWEST_DEFAULTS, "group.initial.rebalance.delay.ms": 0, "group.max.session.timeout.ms": 300_000, "offsets.topic.num.partitions": 1,
+}  # fmt: skip
+
+_FORCED: Final = "forced by the operator"
+_NOT_SERVED: Final = (
+    On.OFFSET_COMMIT, On.OFFSET_FETCH, On.TXN_OFFSET_COMMIT, On.OFFSET_DELETE, On.DESCRIBE_GROUPS, On.DELETE_GROUPS, On.LIST_GROUPS, On.TXN_MARKER,
+)  # fmt: skip
+_NEVER: Final = (On.INITIAL_DELAY_END, On.SYNC_DEADLINE, On.APPEND_FAILED, On.LOADED)
+
+
+def _cleared(on: On) -> tuple[Change, ...]:
+    """Return the changes that leave no cell of an input."""
+    return tuple(Change(on=on, states=(state,)) for state in TABLE.get(on, {}))
+
+
+def _forced(state: State, row: Row) -> Change:
+    return Change(on=On.FORCED, states=(state,), rows=(row,))
+
+
+_MANAGER = Delta(
+    since=(0, 11),
+    what="DataLink's Manager: joins of an Empty group end as soon as everybody has joined (no KIP-134), groups are in memory alone and for ever, "
+    "offsets are none of its affairs, and an operator forces rebalances",
+    was=(
+        *(change for on in (On.JOIN_CHECK, On.ABSENCE_CHECK) for change in gone(on, (PREPARING,), "initial-delay")),
+        *(change for on in (*_NOT_SERVED, *_NEVER) for change in _cleared(on)),
+        *(Change(on=On.APPENDED, states=(state,)) for state in (EMPTY, PREPARING, STABLE, DEAD)),
+        *gone(On.APPENDED, (COMPLETING,), "passed"),
+        *(
+            Change(on=On.RETENTION, states=(state,), rows=(Row("nothing-kept", Guard.ALWAYS, None, "MGR-34", note="there are no offsets"),))
+            for state in ALIVE
+        ),
+        Change(on=On.CLEANUP, states=(EMPTY,), rows=(
+            Row("stays", Guard.ALWAYS, None, "MGR-20", note="GroupMetadataManager never removes a group; only a switch clears them all"),
+        )),
+        _forced(NO_GROUP, Row("no-group", Guard.ALWAYS, None, "TR-128", note="forceRebalance ends in a NullPointerException")),
+        _forced(EMPTY, Row("forced-empty", Guard.ALWAYS, None, "TR-128", then=PREPARING, after=(Effect.AWAIT_JOINS,), because=_FORCED)),
+        _forced(PREPARING, Row("prepares-already", Guard.ALWAYS, None, "TR-128", note="canRebalance is false")),
+        _forced(COMPLETING, Row(
+            "forced-completing", Guard.ALWAYS, None, "TR-128", effects=(Effect.ABORT_SYNCS,), then=PREPARING, after=(Effect.AWAIT_JOINS,), because=_FORCED,
+        )),
+        _forced(STABLE, Row("forced", Guard.ALWAYS, None, "TR-128", then=PREPARING, after=(Effect.AWAIT_JOINS,), because=_FORCED)),
+        _forced(DEAD, Row("dead", Guard.ALWAYS, None, "TR-128", note="onCompleteJoin asks whether the group is Dead")),
+    ),
+    effects={
+        Effect.START_INITIAL_DELAY: (Effect.AWAIT_JOINS,), Effect.STORE_ASSIGNMENT: (Effect.KEEP_ASSIGNMENT,), Effect.STORE_GROUP: (),
+        Effect.DELETE_RECORDS: (), Effect.END_SYNC_DEADLINE: (), Effect.START_SYNC_DEADLINE: (), Effect.MARK_SYNCED: (),
+        Effect.REFRESH_SESSION_SPARING_NEWCOMERS: (Effect.REFRESH_SESSION,),
+    },
+)  # fmt: skip
+
+_SWITCHED = Row(
+    "cleared", Guard.ALWAYS, None, "MGR-33", effects=(Effect.FORGET_GROUP,),
+    note="clearGroupMetaInfo: the map is emptied, nobody is answered, and no state is entered",
+)  # fmt: skip
+
+# What holds in `datalink` alone; its deltas come after those of both.
+_WITHOUT_DEAD = Delta(
+    since=(0, 10, 2),
+    what="nothing ever enters Dead: of a switch of the Managers the groups are only cleared",
+    was=(
+        *(Change(on=On.UNLOADED, states=(state,), rows=(_SWITCHED,)) for state in ALIVE),
+        *(Change(on=on, states=(DEAD,)) for on, states in TABLE.items() if DEAD in states and on not in (*_NOT_SERVED, *_NEVER, On.APPENDED)),
+        Change(on=On.FORCED, states=(DEAD,)),
+    ),
+)
+
+_NO_DEAD: Final = "nothing enters Dead (MGR-32, DISC-19)"
+_AT_ONCE: Final = "nothing is stored: the leader's assignment is in force at once (MGR-34)"
+_BOTH: Final[Mapping[Place, str]] = {
+    **{(on, state): "the Manager has no such request" for on in _NOT_SERVED for state in (NO_GROUP, *GroupState)},
+    **{(On.INITIAL_DELAY_END, state): "there is no initial delay (IDJ-15)" for state in GroupState},
+    **{(On.SYNC_DEADLINE, state): "nothing bounds the wait for a SyncGroup (DISC-14)" for state in GroupState},
+    **{(On.APPEND_FAILED, state): _AT_ONCE for state in GroupState},
+    **{(On.APPENDED, state): _AT_ONCE for state in (EMPTY, PREPARING, STABLE, DEAD)},
+    **{(On.LOADED, state): "the new active Manager starts without groups (MGR-33)" for state in GroupState},
+}
+
+_KAFKA: Final = table_of(CLASSIC, BASE, Line.SCALA)
+
+DATALINK: Final = Dialect(
+    name="datalink",
+    group_says="a group of DataLink's workers",
+    states=GroupState,
+    events=CLASSIC.events,
+    requests=CLASSIC.requests,
+    timers=CLASSIC.timers,
+    guards=CLASSIC.guards,
+    otherwise=CLASSIC.otherwise,
+    answers=CLASSIC.answers,
+    effects=CLASSIC.effects,
+    cells=undone(_MANAGER, {**_KAFKA.cells, On.FORCED: {}}),
+    before_group=_KAFKA.before_group,
+    unreachable={**_KAFKA.unreachable, **_BOTH},
+    valid_previous_states=CLASSIC.valid_previous_states,
+    fields=_KAFKA.fields,
+    appends=_KAFKA.appends,
+    relatives=(
+        Relative(
+            name="datalink",
+            release=BASE,
+            says=f"{_READ} No group is ever Dead, as the design says.",
+            api_versions=VERSIONS,
+            defaults=DEFAULTS,
+            deltas=(_WITHOUT_DEAD,),
+            unreachable={(on, DEAD): _NO_DEAD for on in CLASSIC.events},
+        ),
+        Relative(
+            name="datalink-dead",
+            release=BASE,
+            says=f"{_READ} Dead is as planned: what leaves a Manager goes through it.",
+            api_versions=VERSIONS,
+            defaults=DEFAULTS,
+        ),
+    ),
+)

@@ -1,0 +1,161 @@
+"""A dialect of the group protocol as one object: its words, its table with what older releases did, its requests and its laws.
+
+`classic` is one, DataLink's is another, KIP-848's `consumer` is to be a third. Whoever needs a name, a state or an event of a dialect asks the object. The
+functions behind the words are the machine's (`groupproof.coordinator`), which has one object for each dialect too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from groupproof.protocol.rules.api_versions import Range
+from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, Cell, Cells, EffectName, EventKind, GuardName, Place, Row, State, rule_name
+from groupproof.protocol.rules.deltas import Delta, Line, Release, applied, place, with_effects, with_guards
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Dialect", "Relative", "Table", "missing_cells", "newer_deltas", "table_of", "undone"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relative:
+    """A coordinator that is no release of Kafka and speaks a dialect; a profile is made of it.
+
+    `release` is the release of Kafka by which the dialect's deltas count, `says` a sentence on what the profile rests on. `deltas` and `unreachable`
+    are its own; `beside` names the other dialects that it speaks.
+    """
+
+    name: str
+    release: Release
+    says: str
+    api_versions: Mapping[Api, Range]
+    defaults: Mapping[str, int]
+    deltas: tuple[Delta, ...] = ()
+    unreachable: Mapping[Place, str] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dialect:
+    """One dialect, like none but itself. Its `name` stands in case ids (`area/dialect/name`) and is the capability that a shim declares.
+
+    `events` are all that can come to a group of it, in the order in which documents list them; `requests` those of them that clients send for it,
+    `timers` those that a trace tells. `cells`, `before_group`, `unreachable`, `fields` and `appends` are those of the newest release; `deltas` are what
+    older ones did. `otherwise` is the guard that always holds, with which every cell ends. `valid_previous_states` says from which states a group comes into each (INV-01). `group_says` is what documents call a group of it.
+
+    `since` is the first release of Kafka that speaks it, None where none does; `relatives` are others who speak it. `elsewhere` are the cells that its
+    requests bring to the groups of other dialects, by the dialect's name: a broker that speaks both needs them.
+    """
+
+    name: str
+    group_says: str
+    states: type[StrEnum]
+    events: tuple[EventKind, ...]
+    requests: tuple[EventKind, ...]
+    timers: frozenset[EventKind]
+    guards: tuple[GuardName, ...]
+    otherwise: GuardName
+    answers: tuple[AnswerName, ...]
+    effects: tuple[EffectName, ...]
+    cells: Cells
+    before_group: Mapping[EventKind, Cell]
+    unreachable: Mapping[Place, str]
+    valid_previous_states: Mapping[StrEnum, frozenset[StrEnum]]
+    fields: Mapping[str, int] = field(default_factory=dict)
+    appends: Mapping[EventKind, Mapping[int, int]] = field(default_factory=dict)
+    deltas: tuple[Delta, ...] = ()
+    since: Release | None = None
+    relatives: tuple[Relative, ...] = ()
+    elsewhere: Mapping[str, Cells] = field(default_factory=dict)
+
+    @property
+    def all_states(self) -> tuple[State, ...]:
+        """Return the states of a group, behind that of no group."""
+        return (NO_GROUP, *self.states)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """A dialect's table as one release keeps it: the checks before the group is looked at, the rows by event and state, and why a cell is not there.
+
+    `fields` are values of answers that differ by release, `appends` what a client is told when the log refuses a record.
+    """
+
+    dialect: Dialect
+    before_group: Mapping[EventKind, Cell]
+    cells: Cells
+    unreachable: Mapping[Place, str]
+    fields: Mapping[str, int]
+    appends: Mapping[EventKind, Mapping[int, int]]
+
+    def rules(self) -> Iterator[tuple[EventKind, State, Row]]:
+        """Yield every row of every cell, in the table's order."""
+        for event, states in self.cells.items():
+            for state, cell in states.items():
+                for row in cell:
+                    yield event, state, row
+
+    def rule(self, name: str) -> Row | None:
+        """Return the row of that name, such as `Heartbeat/Stable/alive`, or None."""
+        return next((row for event, state, row in self.rules() if rule_name(event, state, row) == name), None)
+
+
+def newer_deltas(dialect: Dialect, release: Release, line: Line, more: tuple[Delta, ...] = ()) -> list[Delta]:
+    """Return what came to the dialect after `release`, newest first: to be undone in this order."""
+    found = sorted((*dialect.deltas, *more), key=lambda delta: delta.since, reverse=True)
+    return [delta for delta in found if delta.since > release and delta.line in (None, line)]
+
+
+def table_of(
+    dialect: Dialect, release: Release, line: Line, *, deltas: tuple[Delta, ...] = (), unreachable: Mapping[Place, str] | None = None, beside: tuple[Dialect, ...] = ()
+) -> Table:  # fmt: skip
+    """Return the dialect's table at a release, with `deltas` and `unreachable` that its profile adds, among groups of the dialects `beside`."""
+    cells: Cells = {event: dialect.cells.get(event, {}) for event in (*dialect.cells, *dialect.events)}
+    before_group, reasons = dict(dialect.before_group), dict(dialect.unreachable)
+    fields, appends = dict(dialect.fields), dict(dialect.appends)
+    for delta in newer_deltas(dialect, release, line, deltas):
+        cells = undone(delta, cells)
+        before_group.update(delta.before_group)
+        fields.update(delta.fields)
+        reasons.update(delta.unreachable)
+        appends.update(delta.appends)
+    reasons.update(unreachable or {})
+    for other in beside:
+        cells = {**cells, **{event: {**cells.get(event, {}), **states} for event, states in other.elsewhere.get(dialect.name, {}).items()}}
+    return Table(
+        dialect=dialect, before_group=before_group, fields=fields, appends=appends,
+        cells={
+            event: {state: cell for state, cell in states.items() if cell}
+            for event, states in cells.items() if event in dialect.cells or any(states.values())
+        },
+        unreachable={where: reason for where, reason in reasons.items() if not cells.get(where[0], {}).get(where[1])},
+    )  # fmt: skip
+
+
+def undone(delta: Delta, cells: Cells) -> Cells:
+    """Return the cells as they were before the delta: first its changes, then its words, wherever they stand."""
+    were: dict[EventKind, dict[State, Cell]] = {event: dict(states) for event, states in cells.items()}
+    for change in delta.was:
+        for state in change.states:
+            were[change.on][state] = applied(change, were[change.on].get(state, ()), where=place(change, state))
+    for states in were.values():
+        for state, cell in states.items():
+            states[state] = tuple(with_guards(with_effects(row, delta.effects), delta.guards) for row in cell)
+    return were
+
+
+def missing_cells(table: Table, beside: tuple[Dialect, ...] = ()) -> list[Place]:
+    """Return the cells that the table lacks without a reason, has with a reason why not, or has of no event that can come: none of a table that is total.
+
+    A cell that does not end in an unconditional row counts as lacking.
+
+    To a group of the dialect comes each of its events, and each request of the dialects `beside` that is about one group; without a group its own
+    events alone, as what the others ask then is theirs to answer.
+    """
+    foreign = [event for other in beside for event in other.requests if event not in table.dialect.events]
+    wanted = {(event, state) for event in table.dialect.events for state in table.dialect.all_states}
+    wanted |= {(event, state) for event in foreign for state in table.dialect.states}
+    otherwise = table.dialect.otherwise
+    present = {(event, state) for event, states in table.cells.items() for state, cell in states.items() if cell[-1].guard is otherwise}
+    return sorted((wanted - present - table.unreachable.keys()) | (present & table.unreachable.keys()) | (present - wanted), key=str)

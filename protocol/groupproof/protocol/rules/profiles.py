@@ -1,0 +1,155 @@
+"""A profile: the tables of one release, one for each dialect that it speaks, with everything else that its brokers fix (versions, default settings)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from groupproof.protocol.rules.api_versions import Range, advertised
+from groupproof.protocol.rules.cells import EventKind, Place, Row, State
+from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES, line_of
+from groupproof.protocol.rules.defaults import defaults
+from groupproof.protocol.rules.deltas import Line
+from groupproof.protocol.rules.dialect import Dialect, Table, table_of
+from groupproof.protocol.rules.registry import dialect_named, dialects, on_change, relative_named
+from groupproof.protocol.vocabulary import Api
+
+__all__ = [
+    "Profile", "UnknownProfile", "api_versions", "default_profiles", "known_profiles", "neighbours", "profile", "profile_of", "profiles", "relatives", "rows",
+    "unreachable",
+]  # fmt: skip
+
+NEWEST = "kafka-4.1"
+
+
+class UnknownProfile(ValueError):
+    """No profile has that name; the message lists those that exist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profile:
+    """The group protocol as one release keeps it, like none but itself.
+
+    `tables` are those of the dialects that it speaks, by name; `table` is the first of them, which of Kafka's releases is the classic one. `line` tells
+    which of Kafka's coordinators it is.
+    """
+
+    name: str
+    release: tuple[int, ...]
+    line: Line
+    tables: Mapping[str, Table]
+    api_versions: Mapping[Api, Range]
+    defaults: Mapping[str, int]
+
+    @property
+    def table(self) -> Table:
+        return next(iter(self.tables.values()))
+
+    @property
+    def dialects(self) -> tuple[Dialect, ...]:
+        """Return the dialects that the release speaks."""
+        return tuple(table.dialect for table in self.tables.values())
+
+    def rules(self) -> Iterator[tuple[EventKind, State, Row]]:
+        """Yield every row of every cell, dialect by dialect, in the table's order."""
+        for table in self.tables.values():
+            yield from table.rules()
+
+    def rule(self, name: str) -> Row:
+        """Return the row of that name, such as `Heartbeat/Stable/alive`; raise `KeyError` for a name the profile lacks."""
+        for table in self.tables.values():
+            row = table.rule(name)
+            if row is not None:
+                return row
+        raise KeyError(f"{self.name} has no rule {name}")
+
+
+def profiles() -> tuple[str, ...]:
+    """Return the names of the profiles of Kafka's releases, oldest first."""
+    return tuple(RELEASES)
+
+
+def relatives() -> tuple[str, ...]:
+    """Return the names of the profiles that are no release of Kafka: coordinators of other systems that speak its group protocol."""
+    return tuple(relative.name for dialect in dialects() for relative in dialect.relatives)
+
+
+def known_profiles() -> tuple[str, ...]:
+    """Return the names of all profiles: Kafka's releases, oldest first, then their relatives."""
+    return (*profiles(), *relatives())
+
+
+def profile(name: str = NEWEST) -> Profile:
+    """Return a profile, resolved; raise `UnknownProfile`."""
+    return _resolved(name)
+
+
+def profile_of(release: tuple[int, ...], *, optional: bool = False) -> str:
+    """Return the newest profile whose release line is no newer than `release`, of the default coordinator or of the optional one; else the oldest."""
+    names = [*OPTIONAL] if optional else default_profiles()
+    return next((name for name in reversed(names) if RELEASES[name][:2] <= release[:2]), names[0])
+
+
+def default_profiles() -> tuple[str, ...]:
+    """Return the profiles of coordinators that are their release's default, oldest first."""
+    return tuple(name for name in RELEASES if name not in OPTIONAL)
+
+
+def neighbours() -> tuple[tuple[str, str], ...]:
+    """Return (older, newer) for neighbouring default profiles, oldest first; then each other with its release's default, and with the first after it."""
+    options = [((OPTIONAL[name], name), (name, _after(name))) for name in OPTIONAL]
+    return (*pairwise(default_profiles()), *(pair for pairs in options for pair in pairs))
+
+
+def _after(name: str) -> str:
+    """Return the next profile of the same coordinator."""
+    names = profiles()
+    return next(each for each in names[names.index(name) + 1 :] if line_of(each) is line_of(name))
+
+
+@lru_cache
+def _resolved(name: str) -> Profile:
+    found = relative_named(name)
+    if found is not None:
+        dialect, relative = found
+        spoken = (dialect, *map(dialect_named, relative.beside))
+        tables = {
+            each.name: table_of(
+                each, relative.release, Line.SCALA, beside=_others(each, spoken),
+                deltas=relative.deltas if each is dialect else (), unreachable=relative.unreachable if each is dialect else {},
+            )
+            for each in spoken
+        }  # fmt: skip
+        return Profile(
+            name=name, release=relative.release, line=Line.SCALA, tables=tables, api_versions=relative.api_versions, defaults=relative.defaults
+        )
+    if name not in RELEASES:
+        raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(known_profiles())}")
+    release, line = RELEASES[name], line_of(name)
+    spoken = tuple(dialect for dialect in dialects() if dialect.since is not None and dialect.since <= release)
+    tables = {each.name: table_of(each, release, line, beside=_others(each, spoken)) for each in spoken}
+    return Profile(name=name, release=release, line=line, tables=tables, api_versions=advertised(release), defaults=defaults(release))
+
+
+on_change(_resolved.cache_clear)
+
+
+def _others(dialect: Dialect, spoken: tuple[Dialect, ...]) -> tuple[Dialect, ...]:
+    return tuple(each for each in spoken if each is not dialect)
+
+
+def rows(name: str = NEWEST) -> tuple[tuple[EventKind, State, Row], ...]:
+    """Return every row of a profile with its input and state."""
+    return tuple(profile(name).rules())
+
+
+def api_versions(name: str = NEWEST) -> dict[Api, Range]:
+    """Return what brokers of the profile's release advertise, as (oldest, newest)."""
+    return dict(profile(name).api_versions)
+
+
+def unreachable(name: str = NEWEST) -> Mapping[Place, str]:
+    """Return the cells of a profile's first table that cannot come up, each with the reason."""
+    return profile(name).table.unreachable

@@ -1,0 +1,61 @@
+"""The dialects that this kit knows, in the order in which documents list them: a new one is registered here, or for a while by a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
+from groupproof.protocol.rules.dialect import Dialect, Relative
+
+__all__ = ["dialect_named", "dialects", "on_change", "registered", "relative_named"]
+
+_DIALECTS: Final[list[Dialect]] = [CLASSIC, DATALINK]
+_LISTENERS: Final[list[Callable[[], None]]] = []
+
+
+def dialects() -> tuple[Dialect, ...]:
+    """Return every dialect."""
+    return tuple(_DIALECTS)
+
+
+def dialect_named(name: str) -> Dialect:
+    """Return the dialect of that name; raise `LookupError` naming those that there are."""
+    for dialect in _DIALECTS:
+        if dialect.name == name:
+            return dialect
+    raise LookupError(f"no dialect is called {name!r}; there are {', '.join(each.name for each in _DIALECTS)}")
+
+
+def relative_named(name: str) -> tuple[Dialect, Relative] | None:
+    """Return the relative that the profile `name` is made of, with the dialect that it speaks; None where it is a release of Kafka, or nothing."""
+    return next(((dialect, relative) for dialect in _DIALECTS for relative in dialect.relatives if relative.name == name), None)
+
+
+@contextmanager
+def registered(dialect: Dialect) -> Iterator[None]:
+    """Let the kit know one more dialect meanwhile; raise `ValueError` where its name, or a profile's, is another's already."""
+    names = [each for known in _DIALECTS for each in (known.name, *(relative.name for relative in known.relatives))]
+    for name in (dialect.name, *(relative.name for relative in dialect.relatives)):
+        if name in names:
+            raise ValueError(f"a dialect or profile is called {name!r} already")
+    _DIALECTS.append(dialect)
+    _changed()
+    try:
+        yield
+    finally:
+        _DIALECTS.remove(dialect)
+        _changed()
+
+
+def on_change(listener: Callable[[], None]) -> Callable[[], None]:
+    """Call `listener` whenever dialects come or go, so that it forgets what it made of them; return it."""
+    _LISTENERS.append(listener)
+    return listener
+
+
+def _changed() -> None:
+    for listener in _LISTENERS:
+        listener()

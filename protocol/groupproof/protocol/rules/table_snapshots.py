@@ -1,0 +1,82 @@
+"""A profile's resolved table as text, one row a line: committed as a snapshot, so that what a delta changes is seen in review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from groupproof.protocol.rules.cells import AnswerName, Place, Row, rule_name, state_name
+from groupproof.protocol.rules.dialect import Table
+from groupproof.protocol.rules.profiles import Profile, known_profiles, profile
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["SNAPSHOTS", "printed", "stale", "write"]
+
+SNAPSHOTS: Final = Path(__file__).parent / "snapshots"
+REMEDY: Final = "run: python -m groupproof.protocol.rules"
+
+
+def printed(name: str) -> str:
+    """Return the snapshot of a profile."""
+    return "\n".join(_lines(profile(name))) + "\n"
+
+
+def write(folder: Path = SNAPSHOTS) -> None:
+    """Write every profile's snapshot."""
+    folder.mkdir(exist_ok=True)
+    for name in known_profiles():
+        (folder / f"{name}.txt").write_text(printed(name))
+
+
+def stale(folder: Path = SNAPSHOTS) -> list[str]:
+    """Return the profiles whose committed snapshot is missing or not current, and the snapshots of no profile."""
+    committed = {path.stem: path.read_text() for path in folder.glob("*.txt")}
+    return sorted({name for name in known_profiles() if committed.get(name) != printed(name)} | committed.keys() - set(known_profiles()))
+
+
+def _lines(release: Profile) -> Iterator[str]:
+    yield f"# {release.name}: the resolved table. Generated; {REMEDY}"
+    yield "# rule | guard | answer | requirement | effects | then | after"
+    for table in release.tables.values():
+        if len(release.tables) > 1:
+            yield from ("", f"# the dialect {table.dialect.name}")
+        yield from _table(table)
+    yield from (f"default {name} = {value}" for name, value in release.defaults.items())
+    yield from (f"versions {api.title} {oldest}-{newest}" for api, (oldest, newest) in sorted(release.api_versions.items()))
+
+
+def _table(table: Table) -> Iterator[str]:
+    for on, checks in table.before_group.items():
+        yield from ("", *(_line(f"{on.value}/before/{row.name}", row) for row in checks))
+    for on, states in table.cells.items():
+        for state, cell in states.items():
+            yield from ("", *(_line(rule_name(on, state, row), row) for row in cell))
+    yield ""
+    yield from (f"unreachable {on.value}/{state_name(state)}: {reason}" for (on, state), reason in sorted(table.unreachable.items(), key=_place))
+    yield ""
+    yield from (f"field {name} = {value}" for name, value in table.fields.items())
+    yield from (f"append {on.value} {told}" for on, answers in table.appends.items() for told in sorted(map(_append, answers.items())))
+
+
+def _append(answer: tuple[int, int]) -> str:
+    log, told = map(ErrorCode, answer)
+    return f"{log.name} -> {told.value} {told.name}"
+
+
+def _place(cell: tuple[Place, str]) -> tuple[str, str]:
+    (on, state), _ = cell
+    return on.value, state_name(state)
+
+
+def _line(name: str, row: Row) -> str:
+    effects = " ".join(effect.name for effect in row.effects) or "-"
+    after = " ".join(effect.name for effect in row.after) or "-"
+    then = row.then.value if row.then else "-"
+    return f"{name} | {row.guard.name} | {_answer(row.answer)} | {row.requirement} | {effects} | {then} | {after}"
+
+
+def _answer(answer: ErrorCode | AnswerName | None) -> str:
+    if answer is None:
+        return "-"
+    return f"{answer.value} {answer.name}" if isinstance(answer, ErrorCode) else answer.name

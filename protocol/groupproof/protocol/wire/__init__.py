@@ -1,0 +1,1 @@
+"""Kafka's requests, responses and records as bytes and as dataclasses."""

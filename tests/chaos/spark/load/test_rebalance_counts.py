@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from typing import Any
+
+from groupproof.chaos.spark.load.rebalance_counts import compared, formed_by_coordinator, formed_by_members
+from groupproof.protocol.trace import Observation
+
+
+def answered(generation: int, member: str, error: int = 0, **columns: Any) -> Observation:
+    return Observation(
+        seq=0, at_ns=0, kind="response", api="JoinGroup", group="g", generation=generation, member=member, error=error, **{"run": "r", **columns}
+    )
+
+
+def ended(generation: int, after: str = "CompletingRebalance", **columns: Any) -> Observation:
+    return Observation(seq=0, at_ns=0, kind="transition", group="g", generation=generation, state_after=after, **{"run": "r", **columns})
+
+
+def test_both_sides_count_a_generation_once() -> None:
+    members = formed_by_members([answered(1, "a"), answered(1, "b"), answered(-1, "", error=79), answered(2, "a")])
+    coordinator = formed_by_coordinator([ended(1), ended(1, "Stable"), ended(2), ended(3, "Empty")])
+
+    comparison = compared(members, coordinator)
+
+    assert comparison.is_same
+    assert comparison.both == 2
+    assert [(formed.generation, formed.count) for formed in members.values()] == [(1, 2), (2, 1)]
+
+
+def test_what_one_side_alone_tells_is_named() -> None:
+    members = formed_by_members([answered(1, "a"), answered(3, "a")])
+    coordinator = formed_by_coordinator([ended(1, body={"members": 2}), ended(2)])
+
+    comparison = compared(members, coordinator)
+
+    assert not comparison.is_same
+    assert comparison.to_json() == {"both": 1, "members_only": [["g", 3]], "coordinator_only": [["g", 2]], "counted_apart": [["g", 1, 1, 2]]}
+
+
+def test_a_second_run_has_generations_of_its_own() -> None:
+    members = formed_by_members([answered(1, "a"), answered(1, "a", run="r2")])
+
+    assert len(members) == 2
+    assert compared(members, formed_by_coordinator([ended(1), ended(1, run="r2")])).both == 2
+
+
+def test_a_brokers_log_knows_of_no_run() -> None:
+    members = formed_by_members([answered(1, "a"), answered(2, "a")])
+
+    assert compared(members, formed_by_coordinator([ended(1, run=""), ended(2, run="")])).is_same

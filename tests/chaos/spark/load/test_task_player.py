@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+from tests.chaos.spark.loads import order
+
+from groupproof.chaos.spark.load import task_player
+from groupproof.chaos.spark.load.task_player import MANIFEST, play, player
+from groupproof.chaos.spark.members.churn_plan import Action, Deed
+from groupproof.chaos.spark.members.load_order import Chosen, TaskOrder, task_orders
+from groupproof.chaos.spark.traces.trace_segments import Sealed
+
+
+def tasks(folder: Path, channel: tuple[str, int]) -> list[TaskOrder]:
+    return task_orders(
+        order(members=1, tasks=1), [(Deed(0.0, Action.START),)], run="r", output=str(folder), bootstrap=[("127.0.0.1", 1)],
+        client=Chosen(kind="reference"), channel=channel, secret="s", settings={},
+    )  # fmt: skip
+
+
+def test_without_a_driver_nothing_is_played(tmp_path: Path) -> None:
+    [task] = tasks(tmp_path, ("127.0.0.1", 1))
+
+    assert list(play(task, 0)) == []
+
+
+def test_what_ends_the_play_ends_the_task_and_is_told_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> None:
+        raise ValueError("spoilt")
+
+    monkeypatch.setattr(task_player, "_host", breaks)
+    said: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drive() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as lines:
+                said.append(lines.readline())
+                connection.sendall(b'{"start_ns": 1}\n')
+                said.extend(lines)
+
+        thread = threading.Thread(target=drive)
+        thread.start()
+        [task] = tasks(tmp_path, server.getsockname())
+        with pytest.raises(ValueError, match="spoilt"):
+            list(play(task, 0))
+        thread.join()
+
+    assert b'"task":0' in said[0]
+    assert said[-1] == b'{"failed":"ValueError","why":"spoilt"}\n'
+
+
+def test_the_manifest_leaves_as_arrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    pytest.importorskip("pyspark")
+    sealed = Sealed(path="p", group="g", rows=2, first_seq=1, last_seq=9)
+    monkeypatch.setattr(task_player, "play", lambda _task, _attempt: iter([sealed]))
+
+    [batch] = player(tasks(tmp_path, ("", 0)))([pa.RecordBatch.from_arrays([pa.array([0])], names=["id"])])
+
+    assert batch.to_pylist() == [{"task": 0, "attempt": 0, "path": "p", "group": "g", "rows": 2, "first_seq": 1, "last_seq": 9}]
+    assert [each.split()[0].strip("`") for each in MANIFEST.split(", ")] == batch.schema.names

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.chaos.spark.loads import order
+
+from groupproof.chaos.spark.members.churn_plan import Action, Deed
+from groupproof.chaos.spark.members.load_order import Chosen, task_orders
+from groupproof.chaos.spark.members.member_api import MemberEvent
+from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.chaos.spark.members.thread_host import ThreadHost
+from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
+from groupproof.protocol.trace_columns import read_parquet
+
+START = Deed(0.0, Action.START)
+
+
+class Fake:
+    """A consumer that is given a partition at its first poll, and says how it was ended."""
+
+    def __init__(self, tell: MemberEvent, calls: list[str], poll: Callable[[], None]) -> None:
+        self._tell, self._calls, self._poll = tell, calls, poll
+
+    def poll(self, timeout_s: float) -> None:
+        if "poll" not in self._calls:
+            self._tell("partitions_assigned", [("t", 0)], "id")
+        self._calls.append("poll")
+        self._poll()
+
+    def commit(self) -> str | None:
+        self._calls.append("commit")
+        return "ILLEGAL_GENERATION"
+
+    def leave(self) -> None:
+        self._calls.append("leave")
+
+    def die(self) -> None:
+        self._calls.append("die")
+
+
+def run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, deeds: tuple[Deed, ...], poll: Callable[[], None] = lambda: None, duration_s: float = 0.6
+) -> tuple[list[str], Desk]:
+    calls: list[str] = []
+
+    def maker(_: Any) -> Any:
+        return lambda _member, tell: Fake(tell, calls, poll)
+
+    monkeypatch.setattr("groupproof.chaos.spark.members.thread_host._maker", maker)
+    [task] = task_orders(
+        order(members=1, tasks=1, duration_s=duration_s), [deeds], run="r", output=str(folder), bootstrap=[], client=Chosen(kind="librdkafka"),
+        channel=("", 0), secret="", settings={},
+    )  # fmt: skip
+    began = time.monotonic()
+    desk = Desk(Stamp(1, lambda: round((time.monotonic() - began) * 1e9)), Sealer(folder, "r", "w"), run="r", seed=1, slot=1, attempt=0)
+
+    def tick() -> bool:
+        desk.seal()
+        return True
+
+    ThreadHost(replace(task, seal_s=0.05), desk, lambda: time.monotonic() - began, tick).run()
+    tick()
+    return calls, desk
+
+
+def test_a_member_polls_and_commits_until_it_is_over_and_then_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, desk = run(tmp_path, monkeypatch, (START,))
+
+    assert calls.count("poll") > 1
+    assert calls[-1] == "leave"
+    assert desk.counted()["errors"]["ILLEGAL_GENERATION"] == calls.count("commit") >= 1
+    assert [each.body["name"] for each in read_parquet(tmp_path)] == ["started", "partitions_assigned", "left"]
+
+
+def test_deeds_end_and_begin_consumers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deeds = (START, Deed(0.1, Action.CRASH, 0.05), Deed(0.3, Action.RESTART, 0.05), Deed(0.5, Action.DIE))
+
+    calls, _ = run(tmp_path, monkeypatch, deeds, duration_s=0.8)
+
+    assert [each for each in calls if each in ("leave", "die")] == ["die", "leave", "die"]
+    assert [each.body["name"] for each in read_parquet(tmp_path) if "_" not in each.body["name"]] == [
+        "started", "died", "started", "left", "started", "died",
+    ]  # fmt: skip
+
+
+def test_who_stalls_does_not_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, _ = run(tmp_path, monkeypatch, (START, Deed(0.0, Action.STALL, 9.0)))
+
+    assert "poll" not in calls
+
+
+def test_a_client_that_fails_is_a_member_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise OSError("fenced")
+
+    calls, desk = run(tmp_path, monkeypatch, (START,), fails)
+
+    assert calls[-1] == "die"
+    assert desk.counted()["errors"] == {"OSError": 1}
+    [failed] = [each for each in read_parquet(tmp_path) if each.body["name"] == "failed"]
+    assert failed.detail == "fenced"
+
+
+def test_what_is_no_clients_error_ends_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks() -> None:
+        raise SystemExit("ours")
+
+    with pytest.raises(SystemExit, match="ours"):
+        run(tmp_path, monkeypatch, (START,), breaks)

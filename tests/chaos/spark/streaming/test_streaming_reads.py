@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from groupproof.chaos.spark.streaming.streaming_reads import Batch, Read, asked_by, drivers_of, given_by_coordinator, joins_of, who_read
+from groupproof.protocol.trace import Observation
+
+
+def seen(seq: int, kind: str, api: str, client: str, **columns: object) -> Observation:
+    given: dict[str, object] = {"seq": seq, "at_ns": seq * 1_000_000_000, "kind": kind, "api": api, "client": client, "group": "g", **columns}
+    return Observation(**given)  # type: ignore[arg-type]  # played, or of any type by nature
+
+
+def synced(seq: int, client: str, generation: int, *partitions: int, error: int = 0) -> Observation:
+    return seen(seq, "response", "SyncGroup", client, generation=generation, error=error, partitions=tuple(("t", each) for each in partitions))
+
+
+def read(offsets: dict[tuple[int, int], int], due: dict[int, int]) -> Read:
+    return Read(query="a", batches=(Batch(partition=0, at_s=1.0, first=0, last=1, rows=2),), offsets=offsets, due=due)
+
+
+def test_what_was_missed_and_what_was_read_again_is_counted_by_partition() -> None:
+    told = who_read(read({(0, 0): 1, (0, 1): 3}, {0: 2, 1: 5}))
+
+    assert [(each.partition, each.distinct, each.missed, each.twice) for each in told.partitions] == [(0, 2, 0, 2), (1, 0, 5, 0)]
+    assert (told.due, told.distinct, told.missed, told.twice, told.is_whole) == (7, 2, 5, 2, False)
+
+
+def test_who_read_every_record_once_read_the_whole() -> None:
+    assert who_read(read({(0, 0): 1, (0, 1): 1}, {0: 2})).is_whole
+
+
+def test_records_that_came_after_the_end_count_for_nothing() -> None:
+    told = who_read(read({(0, 0): 1, (0, 1): 1, (0, 2): 1}, {0: 2}))
+
+    assert (told.distinct, told.is_whole) == (2, True)
+
+
+def test_drivers_are_told_by_the_order_in_which_they_join() -> None:
+    trace = [
+        seen(1, "request", "Fetch", "consumer-g-2"), seen(2, "request", "JoinGroup", "consumer-g-1"), seen(3, "request", "JoinGroup", "consumer-g-7"),
+        seen(4, "request", "JoinGroup", "consumer-g-1"),
+    ]  # fmt: skip
+
+    assert drivers_of(trace, ("a", "b")) == {"consumer-g-1": "a", "consumer-g-7": "b"}
+    assert joins_of(trace) == 3
+
+
+def test_requests_are_counted_by_driver_and_those_of_the_kit_by_nobody() -> None:
+    trace = [
+        seen(1, "request", "JoinGroup", "x"), seen(2, "request", "Fetch", "y"), seen(3, "request", "Fetch", "z"), seen(4, "request", "Produce", "groupproof"),
+        seen(5, "response", "Fetch", "y"),
+    ]  # fmt: skip
+
+    assert asked_by(trace, {"x": "a"}) == {"a": {"JoinGroup": 1}, "others": {"Fetch": 2}}
+
+
+def test_a_generation_is_split_where_two_queries_were_given_different_partitions() -> None:
+    trace = [synced(1, "x", 1, 0, 1), synced(2, "x", 2, 0), synced(3, "y", 2, 1), synced(4, "y", 3, 1, error=27), synced(5, "x", 3, 1, 0)]
+
+    given = given_by_coordinator(trace, {"x": "a", "y": "b"})
+
+    assert [(each.generation, each.at_s, each.is_split) for each in given] == [(1, 1.0, False), (2, 2.0, True), (3, 5.0, False)]
+    assert given[1].partitions == {"a": (0,), "b": (1,)}
+    assert given[2].partitions == {"a": (0, 1)}
+
+
+def test_a_generation_in_which_one_of_two_has_nothing_is_not_split() -> None:
+    (given,) = given_by_coordinator([synced(1, "x", 1, 0, 1), synced(2, "y", 1)], {"x": "a", "y": "b"})
+
+    assert not given.is_split

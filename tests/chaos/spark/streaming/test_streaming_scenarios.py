@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from groupproof.chaos.spark.streaming.streaming_scenarios import SCENARIOS, Scenario, chosen
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.subjects.tap.fault_syntax import faults_of
+
+
+def test_scenarios_are_named_by_name_by_glob_and_all_of_them() -> None:
+    assert [each.name for each in chosen(["shared-group"])] == ["shared-group"]
+    assert [each.name for each in chosen(["default-path*", "default-path"])] == [
+        "default-path",
+        "default-path-shared",
+        "default-path-without-coordinator",
+    ]
+    assert chosen(["all"]) == SCENARIOS
+
+
+def test_a_wrong_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(WrongUsage, match=r"no scenario of Spark is called 'shared-groups'.*shared-group.*groupproof chaos spark --list"):
+        chosen(["shared-groups"])
+
+
+@pytest.mark.parametrize("each", SCENARIOS, ids=[each.name for each in SCENARIOS])
+def test_a_scenario_is_about_members_on_the_deprecated_path_alone_and_its_faults_can_be_armed(each: Scenario) -> None:
+    assert each.expects.joins is each.is_deprecated
+    assert len(faults_of(each.faults)) == len(each.faults)
+    assert each.queries == (("a", "b") if each.is_shared else ("a",))

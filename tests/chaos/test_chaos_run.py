@@ -1,0 +1,58 @@
+"""What a run of scenarios stands on, and what its report says of it; the runs themselves are `test_commands` and `test_stage`."""
+
+from __future__ import annotations
+
+from groupproof.chaos.chaos_run import ChaosRun
+from groupproof.chaos.scenarios.scenario import Ground
+from groupproof.chaos.scenarios.scenario_case import compile_scenario
+from groupproof.chaos.scenarios.shipped_scenarios import chosen
+from groupproof.chaos.wire.wire_stage import ChaosStage
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.client_registry import candidate
+
+CASE = compile_scenario(chosen(["fenced-twin"])[0], ground=Ground.VIRTUAL)
+
+
+def run(*, brokers: ReferenceBrokers | None = None, untried: dict[str, str] | None = None, timeout_s: float | None = None) -> ChaosRun:
+    found = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
+    order = Order(cases=[CASE], profile="kafka-4.1", level="info", seed=1, jobs=1, command=["x"], timeout_s=timeout_s)
+    return ChaosRun(found, brokers, order, say=lambda *_: None, on_hello=lambda _: None, note=lambda _: None, untried=untried or {})
+
+
+def test_a_night_of_virtual_time_is_not_cut_short() -> None:
+    (usual, short) = (run()._in_memory(), run(timeout_s=5)._in_memory())
+
+    assert isinstance(usual, Stage)
+    assert usual.limits.steps_s >= 3_600
+    assert short.limits.steps_s == 5
+
+
+def test_over_the_wire_a_scenario_has_its_own_ground_and_less_patience() -> None:
+    stage = run(brokers=ReferenceBrokers(profile="kafka-4.1"))._on_the_wire(ReferenceBrokers(profile="kafka-4.1"))
+
+    assert isinstance(stage, ChaosStage)
+    assert stage.limits.steps_s < 120
+
+
+def test_the_report_names_both_sides() -> None:
+    made = run()
+    outcome = made.go()
+
+    assert [each.ruling.verdict for each in outcome.summary.results] == [Verdict.OK]
+    assert outcome.summary.grade == "PASSED"
+    assert outcome.summary.run.environment["coordinator"] == "groupproof"
+    assert outcome.summary.subject.coordinator is None
+    wired = run(brokers=ReferenceBrokers(profile="kafka-4.1"))
+    wired._hello = made._hello
+    info = wired.subject_info()
+    assert info is not None
+    assert info.coordinator == ReferenceBrokers(profile="kafka-4.1").spec == wired.environment()["coordinator"]
+
+
+def test_what_can_not_be_had_here_is_said_to_be_untried() -> None:
+    (result,) = run(untried={CASE.id: "It is had in virtual time alone: so."}).go().summary.results
+
+    assert (result.ruling.verdict, result.ruling.observed) == (Verdict.UNIMPLEMENTED, "It is had in virtual time alone: so.")

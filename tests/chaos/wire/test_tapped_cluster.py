@@ -1,0 +1,83 @@
+"""A plan's hand on a running cluster: faults to the tap, moves and machines to the cluster; on the reference in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from groupproof.chaos.wire.tapped_cluster import TappedCluster
+from groupproof.coordinator.broker.interception import Interception
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.networks.request_connection import asking
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.protocol.faults import Fault, Hold, Move, Selector
+from groupproof.protocol.trace import Recorder
+from groupproof.protocol.vocabulary import Api
+
+
+class Held:
+    def __init__(self, cluster: TappedCluster, where: Whereabouts, recorder: Recorder) -> None:
+        self.cluster, self.where, self.recorder = cluster, where, recorder
+
+
+def held(story: Callable[[Held], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with ReferenceBrokers(profile="kafka-4.1", seed=1).cluster(settings={}, brokers=2, topics={}) as running:
+            where, recorder = Whereabouts(running), Recorder(lambda: 0)
+            await where.learn()
+            await story(Held(TappedCluster(running, where, Interception(recorder), groups=["g", "h"], topics=[]), where, recorder))
+            await where.close()
+
+    run_virtually(main, seed=1, steps_max=100_000)
+
+
+def test_a_move_takes_every_group_of_the_plan_to_the_next_broker() -> None:
+    async def story(on: Held) -> None:
+        before = [await on.cluster.coordinator_of(group) for group in ("g", "h")]
+        await on.cluster.move(Move())
+        assert [await on.cluster.coordinator_of(group) for group in ("g", "h")] == [1 - node for node in before]
+        with pytest.raises(BrokenEnvironment, match="cannot be moved"):
+            await on.cluster.move(Move(to=7))
+
+    held(story)
+
+
+def test_a_topic_is_made_when_it_is_new_and_grown_when_it_is_there() -> None:
+    async def partitions(on: Held) -> int:
+        async with asking(await on.where.cluster.connect(*on.where.cluster.addresses[0])) as asker:
+            told = await asker.ask(Api.METADATA, {"topics": ({"name": "t"},), "allow_auto_topic_creation": False}, newest=8)
+        return len(told["topics"][0]["partitions"])
+
+    async def story(on: Held) -> None:
+        assert await partitions(on) == 0
+        for wanted in (2, 5):
+            await on.cluster.grow("t", wanted)
+            assert await partitions(on) == wanted
+        assert on.cluster.topics == ["t"]
+
+    held(story)
+
+
+def test_faults_on_frames_are_the_tap_s() -> None:
+    async def story(on: Held) -> None:
+        on.cluster.arm(Fault(name="f", selector=Selector(api="Heartbeat"), action=Hold()))
+        on.cluster.release("f")
+        on.cluster.heal("f")
+        assert [seen.detail for seen in on.recorder.trace] == ["armed", "released", "healed"]
+
+    held(story)
+
+
+def test_a_broker_is_broken_and_mended_by_its_machine() -> None:
+    async def story(on: Held) -> None:
+        node = await on.cluster.coordinator_of("g")
+        await on.cluster.break_broker(node, "kill")
+        assert await on.cluster.coordinator_of("g") != node
+        await on.cluster.mend_broker(node)
+        with pytest.raises(BrokenEnvironment):
+            await on.cluster.break_broker(9, "kill")
+
+    held(story)

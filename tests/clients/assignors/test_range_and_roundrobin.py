@@ -1,0 +1,154 @@
+"""Range and round robin, and every assignor against the vectors that Kafka's own tests assert."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupproof.clients.assignors.assignment import Assignment, Cluster, GroupMember
+from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS, in_order
+from groupproof.clients.assignors.sticky import claims
+from groupproof.protocol.vocabulary import TopicPartition
+
+Vector = dict[str, Any]
+VECTORS: list[Vector] = json.loads((Path(__file__).parent / "assignor_vectors.json").read_text())["vectors"]
+NAMES = ("t0", "t1", "t2")
+
+
+def partition(text: str) -> TopicPartition:
+    topic, _, number = text.rpartition("-")
+    return topic, int(number)
+
+
+def members_of(vector: Vector) -> list[GroupMember]:
+    return [
+        GroupMember(
+            member_id=each["member_id"],
+            topics=tuple(each["topics"]),
+            instance_id=each.get("instance_id"),
+            owned=tuple(map(partition, each.get("owned", ()))),
+            generation=each.get("generation", -1),
+            rack=each.get("rack"),
+        )
+        for each in vector["members"]
+    ]
+
+
+def cluster_of(vector: Vector) -> Cluster:
+    racks = {topic: [frozenset(filter(None, each)) for each in of_each] for topic, of_each in vector.get("replica_racks", {}).items()}
+    return Cluster(partitions=vector["partitions"], replica_racks=racks)
+
+
+def assigned(vector: Vector) -> Assignment:
+    return ASSIGNORS[vector["assignor"]](members_of(vector), cluster_of(vector))
+
+
+@pytest.mark.parametrize("vector", [each for each in VECTORS if "expected" in each], ids=lambda each: each["id"])
+def test_the_assignment_is_kafkas(vector: Vector) -> None:
+    expected = {member: list(map(partition, each)) for member, each in vector["expected"].items()}
+    got = assigned(vector)
+
+    if vector["compare"] == "set":
+        assert {member: sorted(each) for member, each in got.items()} == {member: sorted(each) for member, each in expected.items()}
+    else:
+        assert got == expected
+
+
+@pytest.mark.parametrize("vector", [each for each in VECTORS if "expected_rack_mismatches" in each], ids=lambda each: each["id"])
+def test_no_more_partitions_are_read_from_another_rack_than_kafkas(vector: Vector) -> None:
+    cluster, racks = cluster_of(vector), {each.member_id: each.rack for each in members_of(vector)}
+    far = [each for member, given in assigned(vector).items() for each in given if racks[member] not in cluster.racks_of(*each)]
+
+    assert len(far) == vector["expected_rack_mismatches"]
+
+
+@pytest.mark.parametrize(
+    ("vector", "wanted"),
+    [(each, wanted) for each in VECTORS for wanted in each.get("properties", ())],
+    ids=lambda each: each if isinstance(each, str) else each["id"],
+)
+def test_the_assignment_has_the_properties_that_kafkas_has(vector: Vector, wanted: str) -> None:
+    name, _, value = wanted.partition(":")
+    assignment = assigned(vector)
+    sizes = sorted(map(len, assignment.values()))
+    flat = [each for given in assignment.values() for each in given]
+
+    holds = {
+        "valid": all(each[0] in member.topics for member in members_of(vector) for each in assignment[member.member_id]),
+        "balanced": sizes[-1] <= 1 or all(_could_not_have(vector, assignment, poor, sizes[-1]) for poor in assignment),
+        "sizes": value == ",".join(map(str, sizes)),
+        "sizes-between": f"{sizes[0]},{sizes[-1]}" == value,
+        "at-most-one-each": sizes[-1] <= 1,
+        "no-partition-twice": len(flat) == len(set(flat)),
+        "transferring-count": str(sum(vector["partitions"].values()) - len(flat)) == value,
+    }
+    assert holds[name]
+
+
+def _could_not_have(vector: Vector, assignment: Assignment, poor: str, most: int) -> bool:
+    """Tell whether nobody has two more than `poor` of which one could be moved to it."""
+    topics = next(set(each.topics) for each in members_of(vector) if each.member_id == poor)
+    rich = [given for given in assignment.values() if len(given) > len(assignment[poor]) + 1]
+    return most <= len(assignment[poor]) + 1 or not any(each[0] in topics for given in rich for each in given)
+
+
+@pytest.mark.parametrize("vector", [each for each in VECTORS if each.get("expected_transferring")], ids=lambda each: each["id"])
+def test_a_cooperative_partition_that_changes_its_owner_is_withheld(vector: Vector) -> None:
+    moving = {partition(each) for each in vector["expected_transferring"]}
+    given = {each for owned in assigned(vector).values() for each in owned}
+    owned = {each for owned in claims(members_of(vector), cluster_of(vector)).values() for each in owned}
+
+    if vector["assignor"] == "cooperative-sticky":
+        assert not moving & given
+    else:
+        assert moving <= given
+        assert not moving & owned
+
+
+def test_static_members_are_sorted_before_dynamic_ones() -> None:
+    members = [GroupMember(member_id=each, topics=(), instance_id=instance) for each, instance in (("a", None), ("c", "i2"), ("b", "i1"))]
+
+    assert [each.member_id for each in in_order(members)] == ["b", "c", "a"]
+
+
+def test_the_longer_shares_of_a_topic_of_its_own_go_by_member_not_by_partition() -> None:
+    members = [GroupMember(member_id=each, topics=("t",), rack=each) for each in "abc"]
+    racks = tuple(map(frozenset, "bbaa"))
+    given = ASSIGNORS["range"](members, Cluster(partitions={"t": 4}, replica_racks={"t": racks}))
+
+    assert given == {"a": [("t", 2), ("t", 3)], "b": [("t", 0)], "c": [("t", 1)]}
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> tuple[list[GroupMember], Cluster]:
+    counts = {name: draw(st.integers(0, 5)) for name in NAMES}
+    everything = [(name, number) for name, count in counts.items() for number in range(count)]
+    owned = st.lists(st.sampled_from(everything), unique=True, max_size=5) if everything else st.just([])
+    members = [
+        GroupMember(
+            member_id=f"m{number}",
+            topics=tuple(draw(st.lists(st.sampled_from(NAMES), unique=True, min_size=1))),
+            owned=tuple(draw(owned)),
+            generation=draw(st.integers(-1, 2)),
+        )
+        for number in range(draw(st.integers(1, 5)))
+    ]
+    return members, Cluster(partitions=counts)
+
+
+@pytest.mark.requirement("ASSIGN-09")
+@pytest.mark.parametrize("name", ["range", "roundrobin", "sticky"])
+@given(group=groups())
+def test_every_subscribed_partition_has_exactly_one_owner_and_it_subscribes(name: str, group: tuple[list[GroupMember], Cluster]) -> None:
+    members, cluster = group
+    assignment = ASSIGNORS[name](members, cluster)
+
+    given_away = sorted(each for owned in assignment.values() for each in owned)
+    wanted = {topic for member in members for topic in member.topics}
+    assert given_away == sorted((topic, number) for topic in wanted for number in range(cluster.partitions[topic]))
+    assert all(each[0] in member.topics for member in members for each in assignment[member.member_id])

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.running.virtual import judged
+
+from groupproof.clients.planted.legal_variants_of_terms import OWN_TERMS
+from groupproof.clients.planted.variant import Variant
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.model.verdicts import Verdict
+
+OWN = [variant for variant in OWN_TERMS if variant.policy.own_settings.keys() - {"properties"}]
+STEADY = next(case for case in CASES if case.id == "heartbeat/classic/steady")
+
+
+def test_who_has_no_deadline_for_polls_does_not_declare_one() -> None:
+    assert {
+        variant.name for variant in OWN_TERMS if variant.policy.poll_deadline_factor is None and "poll-deadline" not in variant.policy.lacks
+    } == set()
+
+
+@pytest.mark.parametrize("variant", OWN, ids=lambda variant: variant.name)
+def test_what_a_client_keeps_to_is_listed_as_ignored(variant: Variant) -> None:
+    play, judgement = judged(STEADY, variant=variant.name)
+    answer = next(seen for seen in play.trace if seen.who == "shim" and seen.body.get("name") == "answer")
+    asked = next(seen.body["fields"] for seen in play.trace if seen.who == "kit" and seen.body.get("command") == "subscribe")
+
+    assert set(answer.body["ignored"]) >= variant.policy.own_settings.keys() & asked.keys()
+    assert judgement.verdict in {Verdict.OK, Verdict.UNIMPLEMENTED}

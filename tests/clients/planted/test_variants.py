@@ -1,0 +1,45 @@
+"""The register of variants: every one deviates, says so, and can be found by its name."""
+
+from __future__ import annotations
+
+import typing
+
+import pytest
+
+from groupproof.clients.member.policy import REFERENCE, Policy
+from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS, UnknownVariant, Variant, variant_named
+from groupproof.protocol.rules.requirements import requirements
+
+
+def test_there_are_enough_of_both_and_names_are_used_once() -> None:
+    assert len(LEGAL) >= 15
+    assert len(MISBEHAVIOURS) >= 45
+    assert len(VARIANTS) == len(LEGAL) + len(MISBEHAVIOURS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda each: each.name)
+def test_a_variant_deviates_says_so_and_names_requirements_that_exist(variant: Variant) -> None:
+    assert variant.policy != REFERENCE
+    assert variant.says.endswith(".")
+    assert set(variant.breaks) <= {each.id for each in requirements()}
+    assert variant.is_legal == (variant in LEGAL)
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda each: each.name)
+def test_every_choice_is_one_that_the_policy_knows(variant: Variant) -> None:
+    for name, hint in typing.get_type_hints(Policy).items():
+        if typing.get_origin(hint) is typing.Literal:
+            assert getattr(variant.policy, name) in typing.get_args(hint)
+
+
+def test_no_two_variants_are_the_same_client() -> None:
+    policies = [(each.policy, sorted(each.settings.items())) for each in VARIANTS.values()]
+
+    assert all(one not in policies[place + 1 :] for place, one in enumerate(policies))
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownVariant, match="did you mean never-heartbeats"):
+        variant_named("never-heartbeat")
+    with pytest.raises(UnknownVariant, match=r"no variant 'zzz'$"):
+        variant_named("zzz")

@@ -1,0 +1,110 @@
+"""The registry: names, aliases, releases, and what each release needs."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from packaging.version import Version
+
+from groupproof.clients.registry.registered_clients import (
+    Registered,
+    UnknownClient,
+    WrongPairing,
+    check_profile,
+    names,
+    nearest_releases,
+    registered,
+    resolve,
+)
+from groupproof.protocol.schemas import validate
+
+THIRD_PARTIES = [client for client in registered() if client.shim is not None]
+RELEASES = [f"{client.name}@{release}" for client in THIRD_PARTIES for release in client.releases]
+
+
+def test_a_name_alone_is_the_default_release() -> None:
+    client = resolve("kafka-python")
+
+    assert (client.name, client.release, str(client)) == ("kafka-python", "3.0.12", "kafka-python@3.0.12")
+
+
+def test_a_release_is_chosen_after_an_at_sign() -> None:
+    assert resolve("java@3.1.1").release == "3.1.1"
+    assert resolve("java@3.1.1").artifacts()[0] == "org.apache.kafka:kafka-clients:3.1.1"
+
+
+@pytest.mark.parametrize(("alias", "name"), [("librdkafka", "confluent-kafka"), ("kafka-clients", "java"), ("reference", "groupproof")])
+def test_a_client_is_found_by_its_alias(alias: str, name: str) -> None:
+    assert resolve(alias).name == name
+
+
+def test_a_wrong_name_is_answered_with_the_nearest_right_ones() -> None:
+    with pytest.raises(UnknownClient, match=r"no registered client is called 'kafka-pyton'; did you mean kafka-python"):
+        resolve("kafka-pyton")
+
+
+def test_a_name_like_no_other_is_answered_with_all_of_them() -> None:
+    with pytest.raises(UnknownClient, match="there are: " + ", ".join(names())):
+        resolve("zzz")
+
+
+def test_a_release_that_is_no_number_is_unknown() -> None:
+    with pytest.raises(UnknownClient, match=r"'newest' is not a release number; of java there are .*4\.1\.1"):
+        resolve("java@newest")
+
+
+def test_a_release_newer_than_this_kit_is_left_to_the_package_registry() -> None:
+    client = resolve("aiokafka@99.0")
+
+    assert not client.is_listed
+    assert client.requires()[0] == "aiokafka==99.0"
+    assert nearest_releases(client) == ("0.13.0", "0.14.0")
+
+
+def test_the_projects_own_member_has_no_releases() -> None:
+    with pytest.raises(UnknownClient, match="has no releases to choose from"):
+        resolve("groupproof@0.1")
+
+
+def test_a_release_older_than_any_that_runs_is_a_wrong_pairing() -> None:
+    with pytest.raises(WrongPairing, match=r"kafka-python@1\.0\.2 cannot be run by this kit; its releases from 1\.4\.4 on can"):
+        resolve("kafka-python@1.0.2").requires()
+
+
+def test_a_client_that_dropped_old_brokers_is_not_paired_with_one() -> None:
+    with pytest.raises(WrongPairing, match=r"java@4\.1\.1 speaks to brokers >=2\.1, not to profile kafka-1\.1"):
+        check_profile(resolve("java"), "kafka-1.1")
+    check_profile(resolve("java"), "kafka-4.1")
+    check_profile(resolve("java@3.9.1"), "kafka-1.1")
+    check_profile(resolve("java"), "datalink")
+
+
+def test_one_client_can_stand_on_the_data_of_another() -> None:
+    verifiable, client = resolve("verifiable-confluent"), resolve("confluent-kafka")
+
+    assert (verifiable.package, verifiable.releases, verifiable.environments) == (client.package, client.releases, client.environments)
+    assert (verifiable.level, verifiable.multi, verifiable.shim != client.shim) == (0, False, True)
+
+
+@pytest.mark.parametrize("subject", RELEASES)
+def test_every_listed_release_has_an_environment_with_pinned_parts(subject: str) -> None:
+    client = resolve(subject)
+    parts = [*client.requires(), *client.artifacts()]
+
+    assert client.is_listed
+    assert any(client.release in part for part in parts)
+    assert all("==" in each for each in client.requires())
+    assert all(len(each.split(":")) == 3 for each in client.artifacts())
+
+
+@pytest.mark.parametrize("entry", THIRD_PARTIES, ids=str)
+def test_the_data_of_a_client_is_in_order(entry: Registered) -> None:
+    assert entry.release == entry.default_release == max(entry.releases, key=Version)
+    assert list(entry.releases) == sorted(set(entry.releases), key=Version)
+    assert entry.multi is (entry.members_max > 1)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_client_ships_an_expectations_file_of_the_contracts_form(name: str) -> None:
+    validate("expectations", tomllib.loads(resolve(name).expectations.read_text("utf-8")))

@@ -1,0 +1,45 @@
+"""Finding the active Manager."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.outputs import Drop, Node, Send
+from groupproof.clients.relatives.datalink.manager_lookup import Lookup
+from groupproof.clients.relatives.datalink.worker_requests import Post
+from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
+from groupproof.protocol.rules.classic.member_reactions import Lapse
+from groupproof.protocol.wire.messages import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+
+
+def _sought() -> tuple[Lookup, Post, Pending]:
+    settings = WorkerSettings(group="g", bootstrap=(("m", 1),), name="w")
+    post = Post(settings)
+    lookup = Lookup(settings, post)
+    lookup.seek(0)
+    (sent,) = [each for each in post.taken() if isinstance(each, Send)]
+    assert sent.message == FindCoordinatorRequest(coordinator_keys=("g",))
+    pending = post.requests.take(sent.request_id)
+    assert pending is not None
+    return lookup, post, pending
+
+
+@pytest.mark.requirement("WORKER-10", "MGR-03")
+def test_the_answer_names_the_active_manager() -> None:
+    lookup, post, pending = _sought()
+    assert lookup.is_under_way
+    told = FindCoordinatorResponse(coordinators=(Coordinator(key="g", node_id=1, host="standby", port=8899),))
+
+    assert lookup.has_found(pending, 0, told)
+    assert post.coordinator == Node(node_id=1, host="standby", port=8899)
+    assert not lookup.is_under_way
+
+
+@pytest.mark.parametrize(("answer", "drops"), [(15, []), (Lapse.TIMED_OUT, [Drop(to=None)]), (Lapse.DISCONNECTED, [Drop(to=None)])])
+def test_without_one_another_manager_is_asked_where_this_one_does_not_answer(answer: int | Lapse, drops: list[Drop]) -> None:
+    lookup, post, pending = _sought()
+
+    assert not lookup.has_found(pending, answer, None)
+    assert post.coordinator is None
+    assert post.taken() == drops

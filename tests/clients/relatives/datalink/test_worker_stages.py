@@ -1,0 +1,17 @@
+"""The stages of the ticking thread, and which belong together."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupproof.clients.relatives.datalink.worker_stages import BEATING, ENDED, REFRESHING, SYNCING, Stage
+
+
+@pytest.mark.requirement("WORKER-19")
+def test_nobody_beats_who_joins_syncs_or_has_ended() -> None:
+    assert not set(BEATING) & {Stage.JOINING, *SYNCING, *ENDED}
+    assert {*BEATING, *SYNCING, *ENDED, Stage.JOINING} == set(Stage)
+
+
+def test_configurations_are_read_anew_by_who_leads_and_by_who_follows() -> None:
+    assert [each in SYNCING for each in REFRESHING] == [True, False]

@@ -1,0 +1,159 @@
+"""Members of one group: leadership, counts, and the vote."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupproof.coordinator.machine.members import Member, Members, Parked, chosen_protocol
+from groupproof.protocol.wire.messages import JoinMember, JoinProtocol
+
+
+def _protocols(*names: str) -> tuple[JoinProtocol, ...]:
+    return tuple(JoinProtocol(name=name, metadata=name.encode()) for name in names)
+
+
+def _member(member_id: str, *, instance: str | None = None, protocols: tuple[str, ...] = ("range",), rebalance_ms: int = 10) -> Member:
+    return Member(
+        member_id=member_id, group_instance_id=instance, client_id="c", client_host="h", session_timeout_ms=5, rebalance_timeout_ms=rebalance_ms,
+        protocol_type="consumer", protocols=_protocols(*protocols),
+    )  # fmt: skip
+
+
+def _members(*members: Member) -> Members:
+    made = Members()
+    for member in members:
+        made.add(member)
+    return made
+
+
+@pytest.mark.requirement("JOIN-05", "JOIN-07", "INV-05")
+def test_the_first_leads_and_the_longest_standing_follows() -> None:
+    members = _members(_member("a"), _member("b"), _member("c"))
+    assert members.leader == "a"
+    members.remove("b")
+    members.remove("a")
+    assert members.leader == "c"
+    members.remove("c")
+    assert members.leader is None
+
+
+@pytest.mark.requirement("JOIN-36")
+def test_a_member_or_an_instance_cannot_be_added_twice() -> None:
+    members = _members(_member("a", instance="i"))
+
+    with pytest.raises(AssertionError, match="a is a member already"):
+        members.add(_member("a"))
+    with pytest.raises(AssertionError, match="instance i is there already"):
+        members.add(_member("b", instance="i"))
+
+
+def test_removing_an_unknown_id_does_nothing_but_forget_that_it_was_pending() -> None:
+    members = _members(_member("a"))
+    members.pending["x"] = None
+
+    assert members.remove("x") is None
+    assert members.remove("y") is None
+    assert (len(members), members.pending) == (1, {})
+
+
+@pytest.mark.requirement("DJOIN-51")
+def test_all_have_joined_when_all_are_parked_and_nobody_is_pending() -> None:
+    members = _members(_member("a"), _member("b"))
+    assert not members.all_joined
+    for member in members:
+        members.park_join(member, Parked(1, 9))
+    assert members.all_joined
+    members.pending["x"] = None
+    assert not members.all_joined
+    members.remove("x")
+    members.remove("a")
+    assert (members.all_joined, members.joined) == (True, 1)
+
+
+def test_parking_again_returns_what_was_parked_and_counts_once() -> None:
+    members = _members(_member("a"))
+    member = members.by_id["a"]
+
+    assert members.park_sync(member, Parked("old", 5)) is None
+    assert members.park_sync(member, Parked("new", 5)) == Parked("old", 5)
+    assert members.syncing == 1
+    assert members.park_sync(member, None) == Parked("new", 5)
+    assert members.syncing == 0
+
+
+@pytest.mark.requirement("STATIC-06")
+def test_a_renamed_leader_still_leads_and_keeps_its_instance() -> None:
+    members = _members(_member("a", instance="i"), _member("b"))
+    members.rename(members.by_id["a"], "a2")
+
+    assert (members.leader, members.instances, list(members.by_id)) == ("a2", {"i": "a2"}, ["b", "a2"])
+
+
+def test_whoever_is_removed_takes_its_instance_along_as_in_kafka() -> None:
+    members = _members(_member("a", instance="i"))
+    del members.instances["i"]  # as a full group did before 2.6
+    members.add(_member("b", instance="i"))
+    members.remove("a")
+
+    assert (members.instances, list(members.by_id)) == ({}, ["b"])
+
+
+@pytest.mark.requirement("STATIC-12")
+def test_leadership_passes_to_a_member_that_joined_if_there_is_one() -> None:
+    members = _members(_member("a"), _member("b"))
+    members.elect_joined()
+    assert members.leader == "a"
+    members.park_join(members.by_id["b"], Parked(1, 9))
+    members.elect_joined()
+    assert members.leader == "b"
+
+
+@pytest.mark.requirement("JOIN-09", "JOIN-33")
+def test_a_protocol_is_supported_when_every_member_names_it() -> None:
+    members = _members(_member("a", protocols=("range", "sticky")), _member("b", protocols=("sticky", "sticky")))
+
+    assert members.supports_any(("custom", "sticky"))
+    assert not members.supports_any(("range",))
+    members.set_protocols(members.by_id["b"], _protocols("range"))
+    assert members.supports_any(("range",))
+    assert not members.supports_any(("sticky",))
+
+
+@pytest.mark.requirement("DJOIN-01")
+def test_the_longest_rebalance_timeout_counts() -> None:
+    assert Members().rebalance_timeout_ms == 0
+    assert _members(_member("a"), _member("b", rebalance_ms=60)).rebalance_timeout_ms == 60
+
+
+@pytest.mark.requirement("JOIN-15")
+def test_the_leaders_list_holds_the_bytes_of_the_protocol() -> None:
+    members = _members(_member("a", protocols=("range", "sticky")), _member("b", instance="i", protocols=("sticky",)))
+
+    assert members.listed("sticky") == (
+        JoinMember(member_id="a", metadata=b"sticky"),
+        JoinMember(member_id="b", group_instance_id="i", metadata=b"sticky"),
+    )
+    assert members.by_id["b"].metadata("range") == b""
+
+
+@pytest.mark.requirement("JOIN-32")
+def test_the_most_preferred_common_protocol_wins() -> None:
+    assert chosen_protocol([_protocols("a", "b"), _protocols("b", "a"), _protocols("b", "a", "c")]) == "b"
+    assert chosen_protocol([_protocols("a", "b"), _protocols("c", "b")]) == "b"
+    assert chosen_protocol([_protocols("a", "b"), _protocols("b", "a")]) == "a"  # a tie: the first voted for
+
+
+LISTS = st.lists(st.permutations(["a", "b", "c"]).flatmap(lambda names: st.integers(0, 2).map(lambda n: ["z", *names[n:]])), min_size=1, max_size=6)
+
+
+@pytest.mark.requirement("JOIN-32")
+@given(LISTS)
+def test_the_choice_is_common_to_all_and_nobody_got_more_votes(lists: list[list[str]]) -> None:
+    common = set.intersection(*map(set, lists))
+    votes = [next(name for name in names if name in common) for names in lists]
+    chosen = chosen_protocol([_protocols(*names) for names in lists])
+
+    assert chosen in common
+    assert votes.count(chosen) == max(map(votes.count, votes))

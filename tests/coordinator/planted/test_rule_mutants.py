@@ -1,0 +1,57 @@
+"""The mutants of the table: what they are called, and that each differs from the rule that it was made of."""
+
+from __future__ import annotations
+
+from groupproof.coordinator.machine.variant import bent
+from groupproof.coordinator.planted.rule_mutants import mutants
+from groupproof.protocol.rules import Effect, On, profile, rule_name
+from groupproof.protocol.vocabulary import ErrorCode, GroupState
+
+MADE = {each.name: each for each in mutants(profile())}
+
+
+def test_every_rule_of_a_request_is_left_out_and_answered_otherwise() -> None:
+    requests = [rule_name(*each) for each in profile().rules() if each[0] in (On.HEARTBEAT, On.SYNC_GROUP, On.JOIN_GROUP)]
+
+    assert [rule for rule in requests if f"gone/{rule}" not in MADE or f"code/{rule}" not in MADE] == []
+
+
+def test_no_mutant_is_the_profile_itself() -> None:
+    same = [
+        name
+        for name, each in MADE.items()
+        if (found := bent(profile(), each)).table.cells == profile().table.cells and found.table.before_group == profile().table.before_group
+    ]
+
+    assert same == []
+
+
+def test_a_mutant_breaks_the_requirement_of_its_rule() -> None:
+    assert MADE["gone/Heartbeat/Stable/stranger"].breaks == (profile().rule("Heartbeat/Stable/stranger").requirement,)
+
+
+def test_a_rule_answers_another_code() -> None:
+    row = bent(profile(), MADE["code/Heartbeat/Stable/alive"]).rule("Heartbeat/Stable/alive")
+
+    assert row.answer is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_rule_lacks_one_effect_and_keeps_the_others() -> None:
+    rule = "SyncGroup/CompletingRebalance/leader-syncs"
+    row = bent(profile(), MADE[f"without/{rule}/mark-synced"]).rule(rule)
+
+    assert row.effects == (Effect.PARK_SYNC,)
+    assert row.after == (Effect.STORE_ASSIGNMENT,)
+
+
+def test_a_rule_leaves_the_group_where_it_is() -> None:
+    rule = "Left/Stable/stable"
+
+    assert profile().rule(rule).then is GroupState.PREPARING_REBALANCE
+    assert bent(profile(), MADE[f"stays/{rule}"]).rule(rule).then is None
+
+
+def test_a_check_before_the_group_is_left_out() -> None:
+    cell = bent(profile(), MADE["gone/Heartbeat/before/not-coordinator"]).table.before_group[On.HEARTBEAT]
+
+    assert [row.name for row in cell] == ["not-active", "group-id-empty", "loading"]

@@ -1,0 +1,24 @@
+"""The variants by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupproof.coordinator.planted.variants import BUGS, LEGAL, UnknownVariant, variant_named, variants
+from groupproof.protocol.rules.requirements import by_id
+
+
+def test_every_variant_has_a_name_of_its_own_and_a_sentence() -> None:
+    assert len(variants()) == len(BUGS) + len(LEGAL)
+    assert [each.name for each in variants().values() if not each.says.endswith(".")] == []
+
+
+def test_a_bug_breaks_requirements_that_exist_and_a_legal_variant_none() -> None:
+    assert [each.name for each in BUGS if not each.breaks] == []
+    assert [each.name for each in LEGAL if each.breaks] == []
+    assert all(by_id(requirement) for each in BUGS for requirement in each.breaks)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownVariant, match=r"did you mean .*gone/Heartbeat/Stable/stranger"):
+        variant_named("gone/Heartbeat/Stable/strangr")

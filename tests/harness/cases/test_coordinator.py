@@ -1,0 +1,165 @@
+"""Every coordinator case as data, and against the kit's own cluster, by the newest rules and by the oldest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from groupproof.harness.cases.client import CASES as CLIENT_CASES
+from groupproof.harness.cases.coordinator import CASES
+from groupproof.harness.cases.coordinator.builders import NOBODY, case, in_group, named, offering
+from groupproof.harness.judging.case_result import Play
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.judging.script_checkers.answers import answers_as_written
+from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model.case import Case, script_of
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.script import Answered, Ask, Closed, Cut, Raw, ReadAgain, StopReading, script_from_json, script_to_json
+from groupproof.harness.model.script_builders import beat, join, joined, leave, list_groups
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, world_of
+from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.vocabulary import Api, Level
+
+CASES_MIN = 200
+WORLDS_MAX = 4
+LEVELS = list(Level)
+NOT_OF_4_1 = {"commit/classic/v1"}
+QUICK = [case for case in CASES if case.id != "many/classic/1000-members"]
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+
+
+def test_there_are_enough_cases_and_no_two_of_one_name_or_title() -> None:
+    assert len(CASES) >= CASES_MIN
+    assert [id for id, count in Counter(case.id for case in (*CASES, *CLIENT_CASES)).items() if count > 1] == []
+    assert [title for title, count in Counter(case.title for case in CASES).items() if count > 1] == []
+
+
+def test_few_brokers_serve_all_cases() -> None:
+    worlds = {(json.dumps(dict(script.settings), sort_keys=True), script.brokers) for script in map(script_of, CASES)}
+
+    assert len(worlds) <= WORLDS_MAX
+
+
+def test_every_request_of_the_group_protocol_is_sent_by_some_case() -> None:
+    sent = {step.api for case in CASES for step in script_of(case).steps if isinstance(step, Ask)}
+
+    assert sent >= {
+        Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.FIND_COORDINATOR,
+        Api.DESCRIBE_GROUPS, Api.LIST_GROUPS, Api.DELETE_GROUPS, Api.OFFSET_DELETE, Api.API_VERSIONS,
+    }  # fmt: skip
+
+
+@every_case
+def test_a_cases_id_is_area_dialect_and_name_and_its_title_a_sentence(case: Case) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*/classic/[a-z0-9]+(-[a-z0-9]+)*", case.id)
+    assert re.fullmatch(r"The coordinator [a-z].*[A-Za-z0-9]\.", case.title)
+    assert case.side == "coordinator"
+
+
+@every_case
+def test_a_case_names_requirements_that_exist_and_is_no_graver_than_they(case: Case) -> None:
+    assert LEVELS.index(case.level) >= min(LEVELS.index(by_id(requirement).level) for requirement in case.requirements)
+
+
+@every_case
+def test_a_script_survives_a_schedule_file(case: Case) -> None:
+    assert script_from_json(json.loads(json.dumps(script_to_json(script_of(case))))) == case.plan
+
+
+@every_case
+def test_a_script_waits_for_answers_and_treats_connections_that_it_has(case: Case) -> None:
+    asked: set[str] = set()
+    connections: set[str] = set()
+    for step in script_of(case).steps:
+        if isinstance(step, Ask):
+            asked.add(step.label)
+            connections.add(step.over or step.member)
+        elif isinstance(step, Answered):
+            assert step.label in asked
+        elif isinstance(step, Raw):
+            connections.add(step.connection)
+        elif isinstance(step, Cut | Closed | StopReading | ReadAgain):
+            assert step.connection in connections
+
+
+@every_case
+def test_a_script_waits_on_no_connection_behind_a_join_that_waits(case: Case) -> None:
+    """A request behind a parked one is answered after it: to wait for it first would be to wait for ever."""
+    parked: dict[str, str] = {}
+    for step in script_of(case).steps:
+        if isinstance(step, Answered | Cut):
+            parked = {
+                connection: label
+                for connection, label in parked.items()
+                if label != getattr(step, "label", None) and connection != getattr(step, "connection", None)
+            }
+        elif isinstance(step, Ask):
+            connection = step.over or step.member
+            assert not (step.wait and connection in parked), f"{step.label} waits behind {parked[connection]}"
+            if step.is_parked and step.settles:
+                parked[connection] = step.label
+
+
+def _needs(*steps: Ask) -> frozenset[str]:
+    return case("find/x", "does", ("FIND-01",), *steps).needs
+
+
+def test_what_a_request_cant_be_said_without_is_a_need_of_its_case() -> None:
+    assert _needs(join("a"), beat("a")) == frozenset()
+    assert _needs(join("a", instance="i")) == {"JoinGroup>=5"}
+    assert _needs(leave("a", members=named(NOBODY, "a"))) == {"LeaveGroup>=3"}
+    assert _needs(leave("a", members=[{"member_id": "", "group_instance_id": "i"}])) == {"LeaveGroup>=3"}
+    assert _needs(join("a", code=79, wait=True)) == {"JoinGroup>=4"}
+    assert _needs(*(step for step in joined("a") if isinstance(step, Ask))) == frozenset()
+    assert _needs(list_groups("a", states_filter=("Stable",))) == {"ListGroups>=4"}
+
+
+def test_a_case_that_asks_for_a_version_is_on_no_required_list() -> None:
+    assert case("find/x", "does", ("FIND-01",), beat("a")).required
+    assert not case("find/x", "does", ("FIND-01",), beat("a", version=4)).required
+
+
+def test_requests_are_turned_to_another_group_and_other_protocols() -> None:
+    (turned,) = in_group("other", beat("a"))
+    offered = offering(join("a"), {"range": b"1", "sticky": b"2"})
+
+    assert isinstance(turned, Ask)
+    assert turned.fields["group_id"].name == "other"
+    assert [(each["name"], each["metadata"]) for each in offered.fields["protocols"]] == [("range", b"1"), ("sticky", b"2")]
+
+
+def _judged(case: Case, profile: str) -> tuple[Judgement, Trace]:
+    plays: list[Play] = []
+
+    async def main() -> None:
+        subject = ReferenceBrokers(profile=profile, seed=1)
+        stage = BrokerStage(subject=subject, world=world_of(case), ground=None, profile=profile, seed=1, token="t")
+        plays.append(await stage.play(case, key="1"))
+
+    run_virtually(main, seed=1)
+    assert plays[0].trouble is None
+    return judge_script_run(case, plays[0].trace), plays[0].trace
+
+
+@pytest.mark.parametrize("case", QUICK, ids=lambda case: case.id)
+def test_the_kits_own_cluster_passes_each_case_and_answers_as_it_is_written(case: Case) -> None:
+    judgement, trace = _judged(case, "kafka-4.1")
+    written = answers_as_written(script_of(case), case.requirements[0])(Evidence(trace))
+
+    assert judgement.verdict is (Verdict.UNIMPLEMENTED if case.id in NOT_OF_4_1 else Verdict.OK), judgement
+    assert case.id in NOT_OF_4_1 or [finding for finding in written if finding.verdict is not Verdict.OK] == []
+
+
+@pytest.mark.parametrize("case", QUICK, ids=lambda case: case.id)
+def test_a_case_suits_the_oldest_release_or_is_not_for_it(case: Case) -> None:
+    judgement, _ = _judged(case, "kafka-1.1")
+
+    assert judgement.verdict in (Verdict.OK, Verdict.UNIMPLEMENTED, Verdict.INFORMATIONAL), judgement

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, told
+
+from groupproof.harness.commands.pytest_plugin.background_run import campaign_of, summed_up
+from groupproof.harness.model.verdicts import Verdict
+
+
+def test_workers_share_the_machine() -> None:
+    alone = campaign_of(commission(), (CASE,), processes=1, say=lambda *_: None)
+    one_of_three = campaign_of(commission(), (CASE,), processes=3, say=lambda *_: None)
+
+    assert one_of_three.order.jobs == -(-alone.order.jobs // 3)
+
+
+def test_a_coordinator_is_judged_by_its_own_profile_unless_told() -> None:
+    own = campaign_of(commission(side="coordinator", named="librdkafka-mock"), (), processes=1, say=lambda *_: None)
+    told_ = campaign_of(commission(side="coordinator", named="groupproof", profile="kafka-2.8"), (), processes=1, say=lambda *_: None)
+
+    assert own.order.profile != told_.order.profile == "kafka-2.8"
+
+
+def test_a_campaign_that_is_stopped_before_it_begins_reaches_no_case_and_knows_it() -> None:
+    campaign = campaign_of(commission(), (CASE,), processes=1, say=lambda *_: None)
+    campaign.stop()
+
+    outcome = campaign.go() if campaign.subject_info() else None
+
+    assert outcome is None
+    assert list(campaign.results) == []
+
+
+def test_what_several_have_run_is_summed_up_as_one_run() -> None:
+    results = [told(Verdict.OK).result(CASE), told(Verdict.FAILED, OTHER.id).result(OTHER)]
+
+    whole = summed_up(commission(), (CASE, OTHER), about(), results)
+    partly = summed_up(commission(), (CASE, OTHER), about(), results[:1])
+
+    assert (whole.summary.grade, whole.exit_code, whole.summary.run.interrupted) == ("FAILED", 1, False)
+    assert partly.summary.run.interrupted
+    assert [case.id for case in partly.summary.unreached] == [OTHER.id]
+    assert not summed_up(commission(), (CASE, OTHER), about(gave_up="gone"), results[:1]).summary.run.interrupted

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.harness.commands.pytest_plugin.clients_at_hand import pytest_in
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER
+
+CONFIGURED = f"[pytest]\ngroupproof_only =\n  {CASE.id}\n  {OTHER.id}\n  join\n"
+
+
+def test_workers_run_each_case_once_and_leave_one_report(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text(CONFIGURED)
+    (tmp_path / "test_own.py").write_text("def test_own(): pass\n")
+
+    done = pytest_in(tmp_path, "-n", "2", "-W", "error", "--groupproof-client", "groupproof", path="")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads((tmp_path / "reports" / next((tmp_path / "reports").iterdir()).name / "report.json").read_text())
+    ids = [each["id"] for each in report["cases"]]
+    assert len(ids) == len(set(ids)) == report["totals"]["OK"] > 10
+    assert f"{len(ids) + 1} passed" in done.stdout
+    assert report["run"]["environment"]["processes"] == 2
+    assert not report["run"]["interrupted"]
+
+
+def _processes(mark: str) -> list[str]:
+    return [
+        path.name for path in Path("/proc").iterdir() if path.name.isdigit() and (path / "environ").exists() and mark.encode() in _environment(path)
+    ]
+
+
+def _environment(process: Path) -> bytes:
+    try:
+        return (process / "environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_an_interruption_ends_every_process_and_writes_what_was_reached(tmp_path: Path) -> None:
+    mark = f"GROUPPROOF_TEST_MARK={tmp_path.name}-{os.getpid()}"
+    argv = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider", "-v"]
+    argv += ["--groupproof-client", "python -m groupproof.clients.shims.reference", "--groupproof-only", "heartbeat", "--groupproof-output", "out"]
+    env = {**os.environ, **dict([mark.split("=")]), "PYTHONUNBUFFERED": "1"}
+    running = subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    for line in running.stdout:
+        if "PASSED" in line or "FAILED" in line:
+            break
+
+    running.send_signal(signal.SIGINT)
+    said = running.stdout.read()
+    running.wait()
+    running.stdout.close()
+
+    assert running.returncode == 2, said
+    assert _processes(mark) == []
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["run"]["interrupted"]
+
+
+def test_the_first_failure_can_stop_the_rest(tmp_path: Path) -> None:
+    variant = "python -m groupproof.clients.shims.reference --variant retries-join-24"
+    only = ("--groupproof-only", "join/classic/invalid-group-id", "--groupproof-only", "join/classic/inconsistent-group-protocol")
+
+    done = pytest_in(tmp_path, "-x", "--groupproof-client", variant, *only, "--groupproof-fail-on", "non-strict", path="")
+
+    assert done.returncode == 1, done.stdout
+    assert "1 failed" in done.stdout
+    assert "stopping after 1 failures" in done.stdout
+    assert (tmp_path / "reports").is_dir()

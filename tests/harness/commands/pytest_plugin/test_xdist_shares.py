@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, told
+
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, Ended, Folder, dealt
+from groupproof.harness.judging.case_result import Play
+from groupproof.harness.model.case_length import length_ms
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.model.verdicts import Verdict
+
+
+def test_every_case_is_in_one_share_and_the_shares_are_about_as_long() -> None:
+    cases = cases_of("client")
+
+    shares = dealt(cases, 3)
+
+    assert sorted(case.id for share in shares for case in share) == sorted(case.id for case in cases)
+    lengths = [sum(length_ms(case) for case in share) for share in shares]
+    assert max(lengths) < min(lengths) * 1.2
+
+
+def test_the_same_cases_are_dealt_in_the_same_way_whatever_their_order() -> None:
+    assert dealt([CASE, OTHER], 2) == dealt([OTHER, CASE], 2)
+
+
+def test_a_share_is_claimed_once(tmp_path: Path) -> None:
+    one, other = Folder(tmp_path), Folder(tmp_path)
+
+    assert one.claim(0)
+    assert not other.claim(0)
+    assert not one.claim(0)
+    assert other.claim(1)
+    assert not other.is_deserted(0)
+    one.let_go()
+    other.let_go()
+
+
+def test_a_share_whose_worker_is_gone_is_deserted_and_taken_up_by_nobody(tmp_path: Path) -> None:
+    one, other = Folder(tmp_path), Folder(tmp_path)
+    one.claim(0)
+    one.let_go()
+
+    assert other.is_deserted(0)
+    assert not other.claim(0)
+    assert not other.is_deserted(1)
+
+
+def test_what_one_process_has_seen_another_reads(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    sent = told(Verdict.FAILED, trouble=BrokenEnvironment("no port"))
+    folder.tell(sent)
+    folder.put(f"0{ENDED}", Ended(about=about(), trouble=None))
+
+    read = folder.told(sent.case)
+
+    assert read is not None
+    assert (read.case, read.ruling, str(read.trouble)) == (sent.case, sent.ruling, "no port")
+    assert read.result(CASE).case is CASE
+    assert folder.everything(ENDED)[0].about.subject.title == "odd 1.2"
+    assert folder.told("b/c") is None
+
+
+def test_traces_are_read_where_there_are_frames_to_show_or_all_is_wanted(tmp_path: Path) -> None:
+    folder, play = Folder(tmp_path), Play(trace=[], stderr={}, duration_s=1.0)
+    for verdict, case in ((Verdict.OK, CASE), (Verdict.FAILED, OTHER)):
+        folder.tell(replace(told(verdict, case.id), plays=[play]))
+
+    seen = [folder.told(CASE.id), folder.told(CASE.id, whole=True), folder.told(OTHER.id)]
+
+    assert [len(each.plays) for each in seen if each is not None] == [0, 1, 1]

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.harness.commands.calling import Call, odd
+
+from groupproof.harness.subjects import subject as subjects
+
+CASE = "leave/classic/close"
+
+
+@pytest.mark.slow
+def test_the_reference_is_certified_and_its_report_lies_in_a_folder_of_its_name(groupproof: Call, tmp_path: Path) -> None:
+    called = groupproof("certify", "client", "groupproof", "--only", CASE)
+
+    assert called.code == 2  # a selection does not make the grade
+    assert "PARTIAL 1/" in called.out
+    (folder,) = (tmp_path / "reports").iterdir()
+    assert folder.name.startswith("groupproof-")
+    assert f"report: reports/{folder.name}/report.html" in called.out
+    assert (folder / "cases" / CASE / "plan.json").is_file()
+
+
+@pytest.mark.slow
+def test_with_json_stdout_is_the_report_and_nothing_else(groupproof: Call, tmp_path: Path) -> None:
+    called = groupproof("certify", "client", "groupproof", "--only", CASE, "--json", "--output", "out", "--seed", "0x10")
+
+    assert called.json["schema"] == "groupproof.report/1"
+    assert called.json["run"]["seed"] == 16
+    assert [(case["id"], case["verdict"], case["time"]) for case in called.json["cases"]] == [(CASE, "OK", "virtual")]
+    assert "report: out/report.html" in called.err
+    assert (tmp_path / "out" / "report.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("subject", "said"),
+    [
+        ("kafka-pyton", "did you mean kafka-python"),
+        ("kafka-python@newest", "'newest' is not a release number"),
+        ("groupproof@1", "has no releases to choose from"),
+    ],
+)
+def test_an_unknown_client_or_release_is_wrong_usage(subject: str, said: str, groupproof: Call) -> None:
+    called = groupproof("certify", "client", subject)
+
+    assert called.code == 3
+    assert said in called.complaint
+
+
+def test_a_release_that_cannot_speak_to_the_profile_is_wrong_usage(groupproof: Call) -> None:
+    called = groupproof("certify", "client", "java@4.1.1", "--profile", "kafka-1.1")
+
+    assert called.code == 3
+    assert "not to profile kafka-1.1" in called.complaint
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    called = groupproof("certify", "client", "groupproof", "--output", "file/report")
+
+    assert called.code == 4
+    assert "choose another --output" in called.complaint
+
+
+def test_a_program_that_is_not_there_is_the_environments_fault(groupproof: Call) -> None:
+    called = groupproof("certify", "client", "--", "/no/such/program")
+
+    assert called.code == 4
+    assert "can't start /no/such/program: No such file or directory" in called.complaint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("oddity", "said"),
+    [
+        ("crashes at once", "exited with status 1 before its client spoke"),
+        ("cannot run here", "needs Windows"),
+        ("says nothing", "no hello within 1 s"),
+        ("is deaf", "hello came; a made-up command was not answered within 1 s"),
+        ("says yes to all", "a command that does not exist"),
+    ],
+)
+def test_a_shim_that_does_not_get_going_is_broken(oddity: str, said: str, groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subjects, "HELLO_S", 1.0 if "no hello" in said else 60.0)
+    monkeypatch.setattr(subjects, "GREETED_S", 1.0)
+
+    called = groupproof("certify", "client", *odd(oddity))
+
+    assert called.code == 4
+    assert said in called.complaint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("oddity", "case", "said"),
+    [
+        ("crashes on subscribe", CASE, "exited with status 7 before its client spoke: Segmentation fault"),
+        ("breaks a line", CASE, "a line that starts with { is no JSON"),
+        ("has no pause", "poll/classic/stopped-leaves", "claims pause, yet answers unimplemented"),
+        ("lies about its client id", CASE, "which no member was told to be"),
+    ],
+)
+def test_a_shim_that_breaks_its_contract_is_broken_and_never_failed(oddity: str, case: str, said: str, groupproof: Call) -> None:
+    called = groupproof("certify", "client", "--only", case, "--timeout", "8", "--output", "out", *odd(oddity))
+
+    assert called.code == 4
+    assert f"BROKEN {case}" in called.out
+    assert said in called.out
+
+
+@pytest.mark.slow
+def test_a_person_with_a_debugger_is_told_where_to_find_the_shim(groupproof: Call) -> None:
+    called = groupproof("certify", "client", "--hold", CASE, "--output", "out", *odd("none"))
+
+    assert f"{CASE}: m0 is process " in called.err
+    assert "odd_shim.py none" in called.err

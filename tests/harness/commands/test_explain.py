@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.commands.calling import Call
+
+from groupproof.harness.cases.client import CASES
+from groupproof.protocol.rules import coverage
+from groupproof.protocol.rules.coverage import Gap
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("heartbeat/classic/unknown-member-id", ["CLIENT-48 (MUST)", "Start m0", "Needs of the shim\n  classic", "recovers:", "--only heartbeat/classic/unknown-member-id"]),
+        ("HB-03", ["Heartbeat in Empty MUST be answered UNKNOWN_MEMBER_ID(25).", "Source:", "Level:", "tests/coordinator/test_heartbeats.py::test_"]),
+        ("ZK-01", ["Tests that fail if it is not met", "tests/clients/relatives/zookeeper/test_thread_assignors.py::test_"]),
+        ("HB-02", ["Heartbeat/Dead/dead  (kafka-1.1 to kafka-2.2, "]),
+        ("client-30", ["Observed by the wire: first HB after SYNC"]),
+        ("client-48", ["CLIENT-48", "heartbeat/classic/unknown-member-id"]),
+        ("kafka-2.4", ["release 2.4", "JoinGroup 0–6", "group.initial.rebalance.delay.ms"]),
+        ("kafka-python@2.2.3", ["kafka-python@2.2.3", "Shim: level 1", "expectations"]),
+    ],
+)  # fmt: skip
+def test_one_thing_is_told_in_full(name: str, said: list[str], groupproof: Call) -> None:
+    called = groupproof("explain", name)
+
+    assert called.code == 0
+    assert [each for each in said if each not in called.out] == []
+
+
+def test_a_requirement_without_a_witness_says_why(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "gaps", lambda: (Gap(needs="time", why="There was none.", ids=("HB-03",)),))
+
+    assert "none: There was none." in groupproof("explain", "HB-03").out
+
+
+def test_every_case_can_be_explained(groupproof: Call) -> None:
+    for case in CASES:
+        assert groupproof("explain", case.id).code == 0
+
+
+def test_two_profiles_are_told_apart(groupproof: Call) -> None:
+    called = groupproof("explain", "--profile", "kafka-2.4", "--against", "kafka-2.8")
+
+    assert called.code == 0
+    assert "Heartbeat in CompletingRebalance: completing" in called.out
+    assert "JoinGroup: 0–6 | 0–7" in called.out
+    assert groupproof("explain", "kafka-2.4", "--against", "kafka-2.8").out == called.out
+    assert groupproof("explain", "--profile", "kafka-2.4", "--against", "kafka-2.4").out == "kafka-2.4 and kafka-2.4 differ in nothing\n"
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ([], "two profiles: --profile A --against B"),
+    (["--profile", "kafka-2.4"], "two profiles: --profile A --against B"),
+    (["--profile", "kafka-2.4", "--against", "kafka-9"], "no profile is called 'kafka-9'"),
+])  # fmt: skip
+def test_half_a_comparison_is_refused(arguments: list[str], said: str, groupproof: Call) -> None:
+    called = groupproof("explain", *arguments)
+
+    assert called.code == 3
+    assert said in called.complaint
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(groupproof: Call) -> None:
+    called = groupproof("explain", "hb-3")
+
+    assert called.code == 3
+    assert "did you mean HB-" in called.complaint

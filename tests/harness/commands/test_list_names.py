@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.harness.commands.calling import Call
+
+from groupproof.harness.cases.catalogue import CASES
+from groupproof.protocol.rules import known_profiles
+from groupproof.protocol.rules.verification import verification
+
+
+def test_cases_are_listed_with_level_and_title(groupproof: Call) -> None:
+    called = groupproof("list")
+
+    assert called.code == 0
+    assert [line.split()[:3] for line in called.out.splitlines()] == [[case.id, case.side, case.level.value] for case in CASES]
+    assert called.err == f"{len(CASES)} cases\n"
+
+
+@pytest.mark.parametrize("side", ["client", "coordinator"])
+def test_the_cases_of_one_side_are_listed(side: str, groupproof: Call) -> None:
+    called = groupproof("list", "--side", side)
+
+    assert [line.split()[0] for line in called.out.splitlines()] == [case.id for case in CASES if case.side == side]
+    assert {each["side"] for each in groupproof("list", "subjects", "--side", side, "--json").json} == {side}
+
+
+def test_what_has_no_side_is_not_asked_for_one(groupproof: Call) -> None:
+    called = groupproof("list", "profiles", "--side", "client")
+
+    assert (called.code, called.complaint) == (
+        3,
+        "groupproof: profiles have no side; --side is for cases and subjects (see groupproof list --help)",
+    )
+
+
+def test_a_requirement_tells_in_what_it_is_judged(groupproof: Call) -> None:
+    lines = {line.split()[0]: line for line in groupproof("list", "requirements").out.splitlines()}
+
+    assert re.match(r"CLIENT-46  MUST +client ", lines["CLIENT-46"])
+    assert re.match(r"TR-118 +MUST +coordinator ", lines["TR-118"])
+    assert re.match(r"ZK-01 +\w+ +- ", lines["ZK-01"])
+    (row,) = groupproof("list", "requirements", "--only", "CLIENT-46", "--json").json
+    assert set(row["cases"]) <= {case.id for case in CASES}
+    assert row["cases"]
+
+
+def test_patterns_and_levels_choose_among_them(groupproof: Call) -> None:
+    called = groupproof("list", "--only", "CLIENT-48", "--skip", "heartbeat", "--level", "must", "--json")
+
+    assert called.json
+    assert all("CLIENT-48" in each["requirements"] and each["level"] == "MUST" and "/" in each["id"] for each in called.json)
+    assert not any(each["id"].startswith("heartbeat/") for each in called.json)
+
+
+@pytest.mark.parametrize(("what", "key", "name"), [("requirements", "id", "HB-03"), ("profiles", "name", "kafka-2.4"), ("subjects", "name", "java")])
+def test_everything_that_has_a_name_is_listed(what: str, key: str, name: str, groupproof: Call) -> None:
+    called = groupproof("list", what, "--only", name, "--json")
+
+    assert [each[key] for each in called.json] == [name]
+
+
+def test_subjects_of_both_sides_are_listed(groupproof: Call) -> None:
+    rows = groupproof("list", "subjects", "--json").json
+
+    assert {each["side"] for each in rows} == {"client", "coordinator"}
+    (kafka,) = (each for each in rows if each["name"] == "apache-kafka")
+    assert (kafka["side"], kafka["title"]) == ("coordinator", "judged by kafka-4.1")
+    assert {"1.1.0", "4.1.0"} <= set(kafka["releases"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["subjects", "--only", "kafka-pyton"], "did you mean kafka-python"),
+        (["--only", "heartbet"], "did you mean heartbeat/"),
+        (["cses"], "'cses' is not one of"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_nearest(arguments: list[str], said: str, groupproof: Call) -> None:
+    called = groupproof("list", *arguments)
+
+    assert called.code == 3
+    assert said in called.complaint
+
+
+def test_a_profile_tells_its_release_and_whether_it_is_verified(groupproof: Call) -> None:
+    called = groupproof("list", "profiles", "--json")
+
+    assert [each["name"] for each in called.json] == list(known_profiles())
+    for each in called.json:
+        found = verification(each["name"])
+        assert each["state"] == ("read in the sources" if found is None else f"verified with {found.release}")
+        assert (each["verified"] is None) == (found is None)

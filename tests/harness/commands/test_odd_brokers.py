@@ -1,0 +1,78 @@
+"""Brokers that hang, refuse, say nonsense or die, as the command line meets them: exit 4, one line that says what was seen, and what was reached is kept."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from tests.harness.commands.calling import Call
+from tests.harness.commands.fake_broker import fake_broker
+
+from groupproof.harness.running.runs import whole_run
+from groupproof.harness.subjects.brokers import cluster_map, running_broker
+from groupproof.harness.subjects.networks import request_connection
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running_broker, "_UP_S", 0.5)
+    monkeypatch.setattr(request_connection, "ANSWER_S", 0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("oddity", "seen"),
+    [
+        ("hangs", "no answer to ApiVersions within 0.2 s"),
+        ("closes", r"(the broker closed the connection|socket connection broken: .*)"),
+        ("garbage", r"ApiVersions v0 response cannot be read: .*"),
+    ],
+)
+def test_a_broker_that_is_none_is_told_in_one_line(groupproof: Call, oddity: str, seen: str) -> None:
+    with fake_broker(oddity) as where:
+        called = groupproof("certify", "coordinator", where)
+
+    assert called.code == 4
+    assert called.out == ""
+    _matches(called.complaint, rf"groupproof: no broker answers at {where} within 0\.5 s: {seen}")
+
+
+def test_a_port_that_refuses_is_told_in_one_line(groupproof: Call) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    called = groupproof("certify", "coordinator", f"127.0.0.1:{port}")
+
+    assert called.code == 4
+    _matches(
+        called.complaint,
+        rf"groupproof: no broker answers at 127\.0\.0\.1:{port} within 0\.5 s: all attempts to connect to 127\.0\.0\.1:{port} failed",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("oddity", ["dies", "freezes"])
+def test_of_a_broker_that_ends_in_the_middle_what_was_reached_is_kept(
+    groupproof: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oddity: str
+) -> None:
+    monkeypatch.setattr(running_broker, "_UP_S", 20.0)
+    monkeypatch.setattr(running_broker, "_REMOVAL_S", 1.0)
+    monkeypatch.setattr(request_connection, "ANSWER_S", 3.0)
+    monkeypatch.setattr(cluster_map, "FOUND_S", 3.0)
+    monkeypatch.setattr(cluster_map, "ALIVE_S", 3.0)
+    monkeypatch.setattr(whole_run, "GONE_MAX", 4)
+    with fake_broker(oddity) as where:
+        called = groupproof("certify", "coordinator", where, "--profile", "kafka-4.1", "--only", "leave", "--jobs", "4", "--output", "out", "--json")
+
+    assert called.code == 4
+    verdicts = {each["id"]: each["verdict"] for each in called.json["cases"]}
+    assert "OK" in verdicts.values()
+    (given_up,) = [line for line in called.err.splitlines() if line.startswith("given up: ")]
+    _matches(given_up, r"given up: the last 4 cases could not be carried through: .*")
+    kept = tmp_path / "out" / "cases" / next(case for case, verdict in verdicts.items() if verdict == "OK")
+    assert (kept / "trace.ndjson").stat().st_size > 0
+
+
+def _matches(line: str, pattern: str) -> None:
+    assert re.fullmatch(pattern, line), line

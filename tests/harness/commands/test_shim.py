@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.commands.calling import Call, odd
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_shim_without_problems_is_0(groupproof: Call) -> None:
+    called = groupproof("shim", "check", "groupproof")
+
+    assert called.code == 0, called.out
+    assert called.out.splitlines()[-1] == "no problem found"
+
+
+def test_each_problem_is_a_line_and_the_exit_code_4(groupproof: Call) -> None:
+    called = groupproof("shim", "check", *odd("crashes on subscribe"))
+
+    assert called.code == 4
+    (problem,) = [line for line in called.out.splitlines() if line.startswith("problem: ")]
+    assert problem == "problem: the shim exited with status 7 instead of answering subscribe; its last words: Segmentation fault (core dumped)"
+    assert called.out.splitlines()[-1] == "1 problem"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 3, "behind --"),
+        (["kafka-pyton"], 3, "did you mean kafka-python"),
+        (list(odd("cannot run here")), 4, "needs Windows"),
+        (["--", "/no/such/program"], 4, "can't start /no/such/program"),
+    ],
+)
+def test_what_cannot_be_checked_is_one_line(arguments: list[str], code: int, said: str, groupproof: Call) -> None:
+    called = groupproof("shim", "check", *arguments)
+
+    assert called.code == code
+    assert said in called.complaint

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.harness.commands.calling import Call
+from tests.harness.judging.case_checkers.story import Story
+
+from groupproof.protocol.trace import write_trace
+from groupproof.protocol.trace_columns import write_parquet
+
+
+@pytest.mark.slow
+def test_the_traces_of_a_run_come_to_the_runs_verdicts(groupproof: Call) -> None:
+    certified = groupproof("certify", "client", "groupproof", "--only", "leave/", "--output", "out", "--json")
+
+    called = groupproof("trace", "check", "out/cases", "--json")
+
+    assert called.code == 0
+    assert {each["id"]: (each["verdict"], each["goodbye"], each["fingerprint"]) for each in called.json} == {
+        each["id"]: (each["verdict"], each["goodbye"], each["fingerprint"]) for each in certified.json["cases"]
+    }
+
+
+def test_a_trace_of_no_case_is_judged_by_what_is_illegal_whatever_it_is_about(groupproof: Call, tmp_path: Path) -> None:
+    story = Story().member()
+    story.beat(member="somebody-else")
+    (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(story.trace)))
+
+    called = groupproof("trace", "check", "seen.ndjson")
+
+    assert called.code == 1
+    assert called.out.startswith("FAILED observed/classic/g")
+    assert "named a member id that the client was never given" in called.out
+
+
+@pytest.mark.parametrize(("text", "said"), [(None, "No such file"), ("hello", "line 1 is no observation")])
+def test_what_is_no_trace_is_wrong_usage(text: str | None, said: str, groupproof: Call, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "seen.ndjson").write_text(text)
+
+    called = groupproof("trace", "check", "seen.ndjson")
+
+    assert called.code == 3
+    assert said in called.complaint
+
+
+def test_meters_stand_beside_the_verdict(groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(Story().member().trace)))
+
+    shown, told = groupproof("trace", "check", "seen.ndjson", "--meters"), groupproof("trace", "check", "seen.ndjson", "--meters", "--json")
+
+    assert [line.split() for line in shown.out.splitlines() if "rebalances" in line] == [["rebalances", "1"]]
+    assert told.json[0]["meters"][0]["rebalances"] == 1
+    assert "meters" not in groupproof("trace", "check", "seen.ndjson", "--json").json[0]
+
+
+def test_a_folder_of_parquet_is_judged_and_explained_as_lines_are(groupproof: Call, tmp_path: Path) -> None:
+    trace = Story().member().trace
+    (tmp_path / "fleet").mkdir()
+    write_parquet(tmp_path / "fleet" / "part-0.parquet", trace)
+    (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(trace)))
+
+    checked, explained = groupproof("trace", "check", "fleet"), groupproof("trace", "explain", "fleet")
+
+    assert checked.code == 0
+    assert checked.out == groupproof("trace", "check", "seen.ndjson").out
+    assert checked.out.startswith("OK observed/classic/g")
+    assert explained.out == groupproof("trace", "explain", "seen.ndjson").out
+
+
+def test_meters_are_not_to_be_had_from_spark(groupproof: Call, tmp_path: Path) -> None:
+    (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(Story().member().trace)))
+
+    called = groupproof("trace", "check", "seen.ndjson", "--meters", "--engine", "spark")
+
+    assert called.code == 3
+    assert "--meters goes with --engine process" in called.complaint

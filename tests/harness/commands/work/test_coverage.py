@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from tests.harness.commands.calling import Call
+
+from groupproof.harness.cases.catalogue import CASES
+from groupproof.protocol.rules.coverage import SIDES, gaps, judged, unjudged, witnesses
+from groupproof.protocol.rules.requirements import requirements
+
+PROVEN = len({each.id for each in requirements()} & witnesses().keys())
+
+
+def test_it_says_how_many_are_proven_and_why_the_others_are_not(groupproof: Call) -> None:
+    called = groupproof("list", "--coverage")
+
+    assert called.code == 0
+    assert f"\n{PROVEN} of 672 requirements have a witness among the tests\n" in called.out
+    of_clients, of_coordinators = (len(judged()[side]) for side in SIDES)
+    either = len({*judged()["client"], *judged()["coordinator"]})
+    assert f"\n{either} of 672 are judged in a subject by a case: {of_clients} in a client, {of_coordinators} in a coordinator\n" in called.out
+    for gap in unjudged():
+        assert f"{len(gap.ids)} MUSTs on the client's side that no case judges: {gap.why} Needs: {gap.needs}.\n  {' '.join(gap.ids)}\n" in called.out
+    for gap in gaps():
+        assert f"{len(gap.ids)} without a witness: {gap.why} Needs: {gap.needs}.\n  {' '.join(gap.ids)}\n" in called.out
+
+
+def test_the_sections_are_told_apart_and_add_up(groupproof: Call) -> None:
+    told = groupproof("list", "--coverage", "--json").json
+
+    assert sum(each["requirements"] for each in told["sections"]) == told["requirements"] == 672
+    assert sum(each["witnessed"] for each in told["sections"]) == told["witnessed"] == PROVEN
+    missing = {each for gap in told["missing"] for each in gap["ids"]}
+    assert {each for each, by in told["by_id"].items() if not by["witnesses"]} == missing
+
+
+def test_an_id_tells_its_witnesses_rules_and_cases(groupproof: Call) -> None:
+    told = groupproof("list", "--coverage", "--json").json["by_id"]["TR-118"]
+
+    assert all(each.startswith("tests/") and "::test_" in each for each in told["witnesses"])
+    assert told["rules"] == ["Heartbeat/Stable/alive"]
+    assert told["cases"]
+    assert {*told["cases"], *told["listed_by"]} <= {case.id for case in CASES}

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import signal
+from datetime import UTC, datetime
+
+import pytest
+import trio
+from tests.harness.judging.case_checkers.story import Story
+
+from groupproof.coordinator.broker.serve import Serving
+from groupproof.harness.commands.work import judging_server
+from groupproof.harness.commands.work.judging_server import Serve, Served, summed_up
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.observed.observed_group import judge_live
+from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+from groupproof.protocol.schemas import validate
+
+
+def stop(serving: Serving) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def served(story: Story) -> Served:
+    return Served(results=tuple(judge_live(story.trace, UNIVERSAL)), started=datetime.now(UTC), duration_s=1.0, is_cut=False)
+
+
+def test_it_serves_until_it_is_interrupted_and_judges_nobody() -> None:
+    addresses: list[str] = []
+
+    def on_serving(serving: Serving) -> None:
+        addresses.append(serving.bootstrap)
+        stop(serving)
+
+    done = Serve(judged=True).run(on_serving)
+
+    assert addresses[0].count("127.0.0.1:") == 2
+    assert done.results == ()
+
+
+@pytest.mark.parametrize(
+    ("serve", "trouble"),
+    [
+        (Serve(settings={"group.min.session.timeout": 1}), WrongUsage),
+        (Serve(profile="kafka-0.9"), WrongUsage),
+        (Serve(host="203.0.113.1"), BrokenEnvironment),
+    ],
+)
+def test_what_cannot_be_served_is_told_by_whose_fault_it_is(serve: Serve, trouble: type[Exception]) -> None:
+    with pytest.raises(trouble):
+        serve.run(stop)
+
+
+def test_what_is_kept_for_judging_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging_server, "OBSERVATIONS_MAX", 0)
+
+    async def connect(address: tuple[str, int]) -> None:
+        await (await trio.open_tcp_stream(*address)).aclose()
+
+    def visit(serving: Serving) -> None:
+        serving.cluster.recorder.record("event", who="link", body={"name": "connected"})
+        stop(serving)
+
+    assert Serve(judged=True).run(visit).is_cut
+
+
+def test_groups_are_reported_as_cases_of_a_run() -> None:
+    story = Story().member()
+    story.leave()
+
+    summary = summed_up(served(story), Serve(), ["groupproof", "serve"])
+
+    assert summary.grade == "PASSED"
+    assert summary.subject.name == "m0"
+    validate("report", summary.to_json("out"))
+
+
+def test_nobody_is_no_verdict() -> None:
+    assert summed_up(served(Story()), Serve(), []).grade == "NO_VERDICT"

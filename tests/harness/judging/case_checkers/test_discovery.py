@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judging.case_checkers.story import ID, Story, verdict
+
+from groupproof.harness.judging.case_checkers.discovery import (
+    finds_by_its_group,
+    goes_to_another,
+    looks_up_once,
+    looks_up_one_at_a_time,
+    rediscovers,
+    spaces_lookups,
+)
+from groupproof.harness.model.evidence import NotReached
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api
+
+REDISCOVERS = rediscovers("m0", after="error", requirement="CLIENT-04", api=Api.HEARTBEAT)
+
+
+def test_a_lookup_before_the_next_request_is_a_rediscovery() -> None:
+    story = Story().member().fault("error")
+    story.at(200).find()
+    story.at(400).beat()
+
+    assert verdict(REDISCOVERS, story.end(9_000)) is Verdict.OK
+
+
+@pytest.mark.parametrize("api", [Api.HEARTBEAT, Api.JOIN_GROUP])
+def test_the_next_request_without_a_lookup_is_not_strict(api: Api) -> None:
+    story = Story().member().fault("error")
+    story.at(400).said(api, member=ID)
+    story.at(600).find()
+
+    assert verdict(REDISCOVERS, story.end(9_000)) is Verdict.NON_STRICT
+
+
+def test_neither_lookup_nor_request_is_a_standstill() -> None:
+    assert verdict(REDISCOVERS, Story().member().fault("error").end(9_000)) is Verdict.FAILED
+    with pytest.raises(NotReached):
+        verdict(REDISCOVERS, Story().member().fault("error").end(1_000))
+
+
+@pytest.mark.parametrize(("node", "expected"), [(1, Verdict.OK), (0, Verdict.FAILED)])
+def test_a_client_follows_its_coordinator_to_another_broker(node: int, expected: Verdict) -> None:
+    story = Story().member().mark("moved")
+    story.at(400).beat(node=node)
+
+    assert verdict(goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"), story.end(9_000)) is expected
+
+
+def test_who_had_no_coordinator_can_follow_none() -> None:
+    with pytest.raises(NotReached):
+        verdict(goes_to_another("m0", Api.HEARTBEAT, after="moved", requirement="CLIENT-07"), Story().mark("moved").end(9_000))
+
+
+def test_a_second_lookup_in_flight_is_reported() -> None:
+    story = Story()
+    first = story.request(Api.FIND_COORDINATOR, connection=1)
+    story.request(Api.FIND_COORDINATOR, connection=2)
+    story.answer(first)
+    assert verdict(looks_up_one_at_a_time("m0"), story.end()) is Verdict.INFORMATIONAL
+
+    story = Story()
+    story.request(Api.FIND_COORDINATOR, connection=1)
+    story.see("event", who="link", connection=1, body={"name": "closed"})
+    story.find(connection=2)
+    assert verdict(looks_up_one_at_a_time("m0"), story.end()) is Verdict.OK
+
+
+@pytest.mark.parametrize(("gap_ms", "expected"), [(100, Verdict.OK), (5, Verdict.NON_STRICT)])
+def test_failed_lookups_are_spaced(gap_ms: float, expected: Verdict) -> None:
+    story = Story().fault("error")
+    for number in range(5):
+        story.at(number * gap_ms).find(error=15 if number < 4 else 0)
+
+    assert verdict(spaces_lookups("m0", after="error"), story.end()) is expected
+
+
+def test_a_lookup_that_was_not_repeated_has_no_gap() -> None:
+    with pytest.raises(NotReached):
+        verdict(spaces_lookups("m0", after="error"), Story().fault("error").end())
+
+
+def test_a_lookup_in_a_rebalance_is_reported_and_no_more() -> None:
+    story = Story().member().mark("rebalance")
+    assert verdict(looks_up_once("m0", after="rebalance"), story) is Verdict.OK
+
+    story.find()
+    assert verdict(looks_up_once("m0", after="rebalance"), story) is Verdict.INFORMATIONAL
+
+
+@pytest.mark.parametrize(("group", "expected"), [("g", Verdict.OK), ("h", Verdict.FAILED)])
+def test_a_lookup_names_the_clients_group(group: str, expected: Verdict) -> None:
+    story = Story()
+    story.find(body={"coordinator_keys": (group,)})
+
+    assert verdict(finds_by_its_group("m0", "g"), story.end()) is expected
+
+
+@pytest.mark.parametrize("judge", [finds_by_its_group("m0", "g"), looks_up_one_at_a_time("m0")])
+def test_nothing_is_said_of_lookups_that_never_came(judge: object) -> None:
+    with pytest.raises(NotReached):
+        verdict(judge, Story().end())  # type: ignore[arg-type] # parametrised by object for a short list

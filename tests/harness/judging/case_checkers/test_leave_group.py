@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judging.case_checkers.story import ID, Story, findings, verdict
+
+from groupproof.harness.judging.case_checkers.leave_group import (
+    closes,
+    gives_its_place_up,
+    leaves,
+    leaves_once,
+    leaves_others_alone,
+    sends_none,
+    stays_in_time,
+)
+from groupproof.harness.model.evidence import NotReached
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api
+
+
+def closing(*, leaves_at: tuple[float, ...] = (), done_at: float | None = None) -> Story:
+    story = Story().member().mark("close")
+    for ms in leaves_at:
+        story.at(ms).leave()
+    if done_at is not None:
+        story.at(done_at).tell("shutdown_complete")
+    return story.end(9_000)
+
+
+@pytest.mark.parametrize(("at", "expected"), [((100,), Verdict.OK), ((6_000,), Verdict.NON_STRICT), ((), Verdict.NON_STRICT)])
+def test_a_goodbye_that_is_missing_or_late_is_not_strict(at: tuple[float, ...], expected: Verdict) -> None:
+    assert verdict(leaves("m0", after="close", requirement="CLIENT-73"), closing(leaves_at=at)) is expected
+
+
+def test_a_case_may_make_a_missing_goodbye_graver() -> None:
+    assert verdict(leaves("m0", after="close", requirement="CLIENT-52", absent=Verdict.FAILED), closing()) is Verdict.FAILED
+
+
+def test_a_goodbye_said_when_the_driver_closes_counts_only_where_the_case_says_so() -> None:
+    story = Story().member().mark("close").end(2_000)
+    story.at(2_100).leave()
+
+    assert verdict(leaves("m0", after="close", requirement="CLIENT-73", whole=True), story) is Verdict.OK
+    with pytest.raises(NotReached):
+        verdict(leaves("m0", after="close", requirement="CLIENT-73"), story)
+
+
+def test_a_client_that_closed_without_a_goodbye_will_say_none() -> None:
+    story = Story().member().mark("close")
+    story.at(300).tell("shutdown_complete")
+
+    assert verdict(leaves("m0", after="close", requirement="CLIENT-73", whole=True), story.end(400)) is Verdict.NON_STRICT
+
+
+def test_a_client_without_a_member_id_has_nothing_to_leave_with() -> None:
+    assert verdict(leaves("m0", after="close", requirement="CLIENT-73"), Story().mark("close").end(9_000)) is Verdict.OK
+
+
+@pytest.mark.parametrize(("at", "expected"), [((100,), Verdict.OK), ((100, 200), Verdict.INFORMATIONAL), ((), Verdict.NON_STRICT)])
+def test_a_second_goodbye_is_reported_and_none_is_not_strict(at: tuple[float, ...], expected: Verdict) -> None:
+    assert verdict(leaves_once("m0", after="close"), closing(leaves_at=at)) is expected
+
+
+@pytest.mark.parametrize(("at", "expected"), [(300, Verdict.OK), (7_000, Verdict.INFORMATIONAL), (None, Verdict.INFORMATIONAL)])
+def test_a_close_that_hangs_is_reported(at: float | None, expected: Verdict) -> None:
+    assert verdict(closes("m0", after="close"), closing(done_at=at)) is expected
+
+
+def test_a_process_that_crashes_at_close_has_ended() -> None:
+    story = Story().member().mark("close")
+    story.at(200).kit("exit", "m0", commanded=True, shared=False, status=1, how="exited with status 1", stderr=[])
+
+    (crashed,) = findings(closes("m0", after="close"), story.end(9_000))
+    assert (crashed.verdict, crashed.observed) == (Verdict.INFORMATIONAL, "It crashed while closing.")
+
+
+@pytest.mark.parametrize("gravity", [Verdict.NON_STRICT, Verdict.FAILED])
+def test_a_request_that_must_not_come_is_as_grave_as_the_case_says(gravity: Verdict) -> None:
+    story = Story().member().mark("close")
+    judge = sends_none("m0", Api.HEARTBEAT, after="close", requirement="LEAVE-55", gravity=gravity, grace_ms=1_000)
+    story.at(900).beat()
+    assert verdict(judge, story) is Verdict.OK
+
+    story.at(1_100).beat()
+    assert verdict(judge, story) is gravity
+
+
+def test_a_rebalance_that_a_member_made_is_told_of_the_others_and_not_of_itself() -> None:
+    judge = leaves_others_alone("a0", after="restart", requirement="STATIC-16")
+    story = Story().member("a0").member().mark("restart")
+    story.join(member=ID)
+    assert verdict(judge, story) is Verdict.OK
+
+    story.join(client="a0", member="a0-2")
+    (costs,) = findings(judge, story)
+    assert (costs.verdict, costs.observed) == (Verdict.NON_STRICT, "Another member had to join again.")
+
+
+@pytest.mark.parametrize(("moves", "expected"), [((), Verdict.OK), (("leave",), Verdict.FAILED), (("join",), Verdict.NON_STRICT)])
+def test_a_client_that_is_busy_in_time_stays(moves: tuple[str, ...], expected: Verdict) -> None:
+    story = Story().member().mark("busy").at(4_000)
+    for move in moves:
+        getattr(story, move)()
+
+    assert verdict(stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"), story.end(6_000)) is expected
+
+
+def test_a_client_kept_busy_for_too_long_may_leave() -> None:
+    story = Story().member().mark("busy").at(5_200)
+    story.leave()
+
+    with pytest.raises(NotReached, match="longer than 5000 ms"):
+        verdict(stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52"), story.end(6_000))
+
+
+@pytest.mark.requirement("CLIENT-56")
+def test_one_tick_either_way_of_the_poll_deadline_is_no_fault() -> None:
+    judge = stays_in_time("m0", after="busy", interval_ms=5_000, requirement="CLIENT-52")
+
+    def left_at(ms: float) -> Verdict:
+        story = Story().member().mark("busy").at(ms)
+        story.leave()
+        return verdict(judge, story.end(6_000))
+
+    assert left_at(4_998) is Verdict.FAILED
+    for ms in (4_999, 5_000, 5_001):
+        with pytest.raises(NotReached):
+            left_at(ms)
+
+
+def stopped(*, leaves_at: float | None, beats_until: float) -> Story:
+    story = Story().member().mark("stopped")
+    for ms in range(500, 7_001, 500):
+        if leaves_at == ms:
+            story.at(ms).leave()
+        elif ms <= beats_until and (leaves_at is None or ms < leaves_at):
+            story.at(ms).beat()
+    return story.end(7_000)
+
+
+@pytest.mark.parametrize(
+    ("leaves_at", "beats_until", "expected"),
+    [
+        (3_000, 3_000, Verdict.OK),
+        (5_000, 7_000, Verdict.NON_STRICT),
+        (None, 3_000, Verdict.NON_STRICT),
+        (None, 7_000, Verdict.FAILED),
+    ],
+)
+def test_a_member_whose_application_polls_no_more_gives_its_place_up(leaves_at: float | None, beats_until: float, expected: Verdict) -> None:
+    judge = gives_its_place_up("m0", after="stopped", within_ms=4_000)
+
+    assert verdict(judge, stopped(leaves_at=leaves_at, beats_until=beats_until)) is expected
+
+
+def test_nothing_is_said_before_the_member_had_to_leave() -> None:
+    with pytest.raises(NotReached):
+        verdict(gives_its_place_up("m0", after="stopped", within_ms=9_000), stopped(leaves_at=None, beats_until=7_000))

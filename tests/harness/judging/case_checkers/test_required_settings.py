@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judging.case_checkers.story import Story, findings
+
+from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on
+from groupproof.harness.model.evidence import CaseNotOffered
+
+FIELDS = {"session_timeout_ms": 1_000, "assignors": ["roundrobin"], "request_timeout_ms": 2_500}
+
+
+def ignoring(*names: str) -> Story:
+    story = Story()
+    story.see("event", who="kit", client="m0", body={"name": "command", "command": "subscribe", "fields": FIELDS})
+    story.see("event", who="shim", client="m0", body={"name": "answer", "id": 1, "ok": True, "ignored": list(names)})
+    return story
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_case_cannot_be_had_of_a_client_that_ignores_what_it_insists_on(name: str) -> None:
+    with pytest.raises(CaseNotOffered, match=f"does not set {name}"):
+        findings(insists_on({"m0": {name: FIELDS[name]}}), ignoring(name).end())
+
+
+def test_it_can_where_the_wire_shows_the_setting_all_the_same() -> None:
+    story = ignoring("session_timeout_ms", "assignors")
+    story.join(session_ms=1_000, protocol="roundrobin")
+
+    assert findings(insists_on({"m0": {"session_timeout_ms": 1_000, "assignors": ["roundrobin"]}}), story.end()) == []
+
+
+def test_what_is_ignored_and_not_insisted_on_costs_nothing() -> None:
+    assert findings(insists_on({"m0": {"assignors": ["roundrobin"]}}), ignoring("request_timeout_ms").end()) == []
+    assert "session_timeout_ms" in SCALED

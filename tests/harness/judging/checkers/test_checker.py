@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.harness.judging.checkers.stories import busy_group
+
+from groupproof.harness.judging.checkers.checker import Fold, Newest, Numbers, UnderWay, Waiting, findings_of
+from groupproof.harness.judging.checkers.invariants import GroupLaws
+from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import Observation
+
+
+@given(st.lists(st.integers(-3, 12)))
+def test_numbers_are_a_set_in_as_few_ranges_as_there_are(added: list[int]) -> None:
+    numbers = Numbers()
+    for number in added:
+        numbers.add(number)
+
+    assert [each for each in range(-5, 15) if each in numbers] == sorted(set(added))
+    assert bool(numbers) is bool(added)
+    assert len(numbers._starts) == len([each for each in set(added) if each - 1 not in added])
+
+
+def test_nothing_but_a_number_is_in_numbers() -> None:
+    numbers = Numbers()
+    numbers.add(1)
+
+    assert None not in numbers
+    assert "1" not in numbers
+
+
+def test_what_waits_comes_out_when_its_time_is_over_and_in_order() -> None:
+    waiting: Waiting[str] = Waiting(100)
+    waiting.add(0, "a")
+    waiting.add(50, "b")
+    waiting.add(60, "c")
+
+    assert list(waiting.due(100)) == []
+    assert list(waiting.due(151)) == ["a", "b"]
+    assert list(waiting.rest()) == ["c"]
+    assert list(waiting.rest()) == []
+
+
+def test_of_the_newest_as_many_are_known_as_are_kept() -> None:
+    newest: Newest[str, int] = Newest(2)
+    for key in ("a", "b", "a"):
+        newest.set(key, 1)
+
+    assert not newest.has_forgotten
+    newest.set("c", 2)
+    assert newest.has_forgotten
+    assert [newest.get(key) for key in ("a", "b", "c")] == [1, None, 2]
+
+
+def test_a_request_is_under_way_until_it_is_answered_or_its_connection_ends() -> None:
+    under_way: UnderWay[int] = UnderWay()
+    asked = [Observation(seq=each, at_ns=0, kind="request", connection=each % 2, correlation=each) for each in range(4)]
+    for number, each in enumerate(asked):
+        under_way.ask(each, number)
+    under_way.amend(asked[0], lambda number: number + 10)
+
+    assert under_way.answered(asked[0]) == 10
+    assert under_way.answered(asked[0]) is None
+    assert under_way.closed(Observation(seq=9, at_ns=0, kind="event", who="link", connection=1, body={"name": "connected"})) == []
+    assert under_way.closed(Observation(seq=9, at_ns=0, kind="event", who="link", connection=1, body={"name": "closed"})) == [1, 3]
+    assert under_way.rest() == [2]
+
+
+@pytest.mark.parametrize("make", [*UNIVERSAL_FOLDS, GroupLaws], ids=lambda make: make.__name__)
+def test_a_fold_goes_on_where_it_was_put_away(make: Callable[[], Fold]) -> None:
+    trace = busy_group()
+    whole = list(findings_of(make(), trace))
+
+    fold = make()
+    found: list[Finding] = []
+    for seen in trace:
+        found += fold.step(seen)
+        fold = pickle.loads(pickle.dumps(fold))
+
+    assert [*found, *fold.end()] == whole
+
+
+def test_the_busy_group_breaks_every_rule_that_is_always_judged() -> None:
+    broken = {make.__name__ for make in UNIVERSAL_FOLDS if list(findings_of(make(), busy_group()))}
+
+    assert broken == {make.__name__ for make in UNIVERSAL_FOLDS}

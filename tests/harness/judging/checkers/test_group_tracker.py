@@ -1,0 +1,155 @@
+"""The tracker of a group: a test for each thing on which the kit's own computations used to disagree."""
+
+from __future__ import annotations
+
+import pytest
+from tests.harness.judging.case_checkers.story import ID, Story
+
+from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, GroupTracker
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.subscription import Assignment, encode_assignment
+
+T0, T1, T2 = ("t", 0), ("t", 1), ("t", 2)
+OTHER = "m1-1"
+
+
+def tracked(story: Story) -> GroupTracker:
+    tracker = GroupTracker()
+    for seen in story.trace:
+        tracker.follow(seen)
+    return tracker
+
+
+@pytest.mark.parametrize(("protocol", "owned"), [("range", [T1, T2]), ("cooperative-sticky", [T0, T1, T2])])
+def test_an_eager_assignment_replaces_and_a_cooperative_one_adds(protocol: str, owned: list[tuple[str, int]]) -> None:
+    story = Story()
+    story.join(protocol=protocol)
+    story.partitions("assigned", T0, T1)
+    story.partitions("assigned", T1, T2)
+
+    assert sorted(tracked(story).hands.now["m0"]) == owned
+
+
+def test_a_member_of_a_load_is_heard_like_a_shim() -> None:
+    story = Story().member(gets=[T0])
+    story.see("event", who="member", client="m0", partitions=(T0,), body={"name": "partitions_assigned"})
+    story.see("event", who="member", client="m1", partitions=(T0,), body={"name": "partitions_assigned"})
+
+    assert sorted(tracked(story).hands.owners[T0]) == ["m0", "m1"]
+
+
+def test_an_id_that_is_handed_out_makes_no_member() -> None:
+    story = Story()
+    story.join(error=79)
+    assert not tracked(story).members["m0"].is_member
+
+    story.join(member=ID)
+    assert tracked(story).members["m0"].is_member
+
+
+@pytest.mark.parametrize(("error", "member"), [(25, ""), (82, ""), (22, ID), (27, ID), (16, ID)])
+def test_which_refusals_end_a_membership_and_which_its_generation(error: int, member: str) -> None:
+    story = Story().member(gets=[T0])
+    story.beat(error=error)
+
+    mine = tracked(story).members["m0"]
+    assert mine.member == member
+    assert mine.is_member is (error in (27, 16))
+    assert (mine.assignment is None) is (error not in (27, 16))
+
+
+@pytest.mark.parametrize("error", [25, 82, 22])
+def test_the_refusal_of_an_older_membership_says_nothing_of_the_newer_one(error: int) -> None:
+    story = Story().member(gets=[T0])
+    late = story.request(Api.OFFSET_COMMIT, member=ID, generation=1)
+    story.join(gets="m0-2", generation=2)
+    story.sync(member="m0-2", generation=2, gets=[T1])
+    story.answer(late, error=error)
+
+    assert (tracked(story).members["m0"].member, tracked(story).members["m0"].generation) == ("m0-2", 2)
+
+
+def test_who_has_left_is_no_member_and_who_was_refused_it_still_is() -> None:
+    story = Story().member(gets=[T0])
+    story.leave(error=16)
+    assert tracked(story).members["m0"].is_member
+
+    story.leave()
+    assert not tracked(story).members["m0"].is_member
+
+
+def test_nobody_is_a_member_of_a_group_that_is_empty() -> None:
+    story = Story().member(gets=[T0])
+    story.see("transition", group="g", state_before="Stable", state_after="Empty", generation=2)
+
+    assert not tracked(story).members["m0"].is_member
+
+
+def test_others_are_those_to_whom_the_same_generation_gave_the_partition() -> None:
+    story = Story().member(gets=[T0, T1])
+    story.join("m1", gets=OTHER, generation=2)
+    story.sync("m1", member=OTHER, generation=2, gets=[T1])
+    tracker = tracked(story)
+
+    assert tracker.others_in(1, T1, "m0") == set()
+    assert tracker.others_in(2, T1, "m0") == {"m1"}
+    assert tracker.others_in(2, T1, "m1") == set()
+    assert tracker.others_in(None, T1, "m0") == set()
+    assert [tracker.was_never_assigned("m1", each) for each in (T0, T1)] == [True, False]
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_group_that_is_made_anew_counts_from_one_again(is_told: bool) -> None:
+    story = Story().member(gets=[T0])
+    story.join(member=ID, generation=2)
+    story.sync(generation=2, gets=[T0])
+    if is_told:
+        story.see("transition", group="g", state_before=None, state_after="Empty", generation=0)
+    story.join("m1", gets=OTHER, generation=1)
+    story.sync("m1", member=OTHER, gets=[T0])
+
+    assert tracked(story).others_in(1, T0, "m1") == set()
+
+
+def test_only_who_is_commanded_by_the_kit_is_driven() -> None:
+    story = Story()
+    story.kit("command", "m0", command="subscribe", fields={})
+    story.kit("command", "m1", command="close", fields={})
+
+    assert tracked(story).driven == {"m0"}
+
+
+@pytest.mark.parametrize(
+    ("blob", "is_read"),
+    [(b"", True), (encode_assignment(Assignment()), True), (encode_assignment(Assignment(partitions=(T0,))), False), (b"?", False)],
+)
+def test_an_assignment_that_the_kit_cannot_read_proves_nothing(blob: bytes, is_read: bool) -> None:
+    story = Story()
+    story.join()
+    story.answer(story.request(Api.SYNC_GROUP, member=ID, generation=1), body={"assignment": blob})
+    tracker = tracked(story)
+
+    assert ("m0" not in tracker.unreadable) is is_read
+    assert tracker.was_never_assigned("m0", T0) is is_read
+
+
+@pytest.mark.parametrize(("late", "allowed"), [(0, 0), (2_000, 2_000), (60_000, LATE_LINES_MS_MAX)])
+def test_lines_are_allowed_as_much_as_the_quickest_of_them_was_late(late: float, allowed: float) -> None:
+    story = Story().member(gets=[T0])
+    story.at(late).partitions("assigned", T0)
+    assert tracked(story).late_ms("m0") == REPORTING_MS + allowed
+
+    story.at(late + 10_000).join(member=ID, generation=2)
+    story.sync(generation=2, gets=[T0])
+    story.partitions("assigned", T0)
+    assert tracked(story).late_ms("m0") == REPORTING_MS
+
+
+@pytest.mark.parametrize(("late", "may"), [(None, True), (50, False), (2_000, True)])
+def test_lines_may_be_late_until_one_was_in_time(late: float | None, may: bool) -> None:
+    story = Story().member(gets=[T0])
+    if late is not None:
+        story.at(late).partitions("assigned", T0)
+
+    assert tracked(story).may_be_late("m0") is may

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import pickle
+
+from tests.harness.judging.case_checkers.story import Story
+from tests.harness.judging.checkers.stories import PLANTED, busy_group, keeping
+
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.checkers.live_group import EXAMPLES_MAX, GroupFold, GroupTold, told_from_json, told_to_json
+from groupproof.harness.judging.observed.observed_group import judge_live
+from groupproof.harness.model.verdicts import Finding, Goodbye
+from groupproof.protocol.trace import Trace
+
+
+def told_of(trace: Trace) -> GroupTold:
+    fold = GroupFold("r", "", "g")
+    for seen in trace:
+        fold.feed(seen)
+        fold = pickle.loads(pickle.dumps(fold))
+    return fold.told()
+
+
+def kinds(findings: list[Finding]) -> set[tuple[str, str, str]]:
+    return {(each.verdict.value, each.requirement, each.observed) for each in findings}
+
+
+def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
+    # Of what an application is told, only members that say of which group they speak are heard in a fleet.
+    trace = [seen for seen in busy_group() if seen.group is not None]
+    (whole,) = judge_live(trace, UNIVERSAL)
+
+    told = told_of(trace)
+
+    mine = [example for sighting in told.members for example in sighting.examples]
+    assert kinds(mine) == kinds([each for each in whole.ruling.findings if each.verdict.value != "OK"])
+    assert told.goodbye is whole.ruling.goodbye
+
+
+def test_findings_are_counted_and_the_first_few_are_kept() -> None:
+    story = keeping()
+    for number in range(10):
+        story.at(20_000 + 1_000 * number).beat("m0", member="stranger")
+
+    (sighting,) = told_of(story.trace).members
+
+    assert (sighting.count, len(sighting.examples)) == (10, EXAMPLES_MAX)
+
+
+def test_what_is_there_twice_counts_once() -> None:
+    trace = keeping().trace
+    twice = [seen for seen in trace for _ in range(2)]
+
+    assert told_of(twice).duplicates == len(trace)
+    assert told_to_json(told_of(twice)) | {"duplicates": 0} == told_to_json(told_of(trace))
+
+
+def test_a_member_that_is_gone_without_a_word_is_unclean() -> None:
+    story = Story().member()
+    story.see("event", who="link", connection=1, body={"name": "closed"})
+
+    assert told_of(story.trace).goodbye is Goodbye.UNCLEAN
+    assert told_of(Story().member().trace).goodbye is Goodbye.NONE
+
+
+def test_what_a_group_showed_survives_json() -> None:
+    for make in PLANTED.values():
+        told = told_of(make().trace)
+
+        assert told_from_json(json.loads(json.dumps(told_to_json(told)))) == told

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from tests.harness.judging.case_checkers.story import Story
+
+from groupproof.harness.judging.checkers.ownership_tracker import Hands, Holding, told_of
+from groupproof.protocol.trace import Observation
+
+
+def followed(story: Story) -> tuple[Hands, list[Holding]]:
+    hands = Hands()
+    return hands, [each for seen in story.trace for each in hands.follow(seen)[0]]
+
+
+def test_an_eager_assignment_takes_the_place_of_the_one_before() -> None:
+    story = Story().member()
+    story.partitions("assigned", ("t", 0), ("t", 1))
+    story.partitions("assigned", ("t", 1), ("t", 2))
+
+    hands, begun = followed(story)
+
+    assert sorted(hands.now["m0"]) == [("t", 1), ("t", 2)]
+    assert len(begun) == 3
+
+
+def test_a_cooperative_assignment_adds() -> None:
+    story = Story()
+    story.join(protocol="cooperative-sticky")
+    story.partitions("assigned", ("t", 0))
+    story.partitions("assigned", ("t", 1))
+    story.partitions("revoked", ("t", 0))
+
+    hands, _ = followed(story)
+
+    assert sorted(hands.now["m0"]) == [("t", 1)]
+    assert hands.owners[("t", 0)] == {}
+
+
+def test_a_partition_is_handed_over_until_the_application_comes_back_from_the_callback() -> None:
+    story = Story().member()
+    story.partitions("assigned", ("t", 0))
+    story.at(1_000).partitions("lost", ("t", 0))
+    story.at(2_000).tell("callback_done")
+    _, (holding,) = followed(story)
+
+    at = {ms: Observation(seq=99, at_ns=ms * 1_000_000, kind="request") for ms in (1_400, 1_600, 2_400, 2_600)}
+    assert [holding.covers(ms) for ms in (1_400, 1_600)] == [True, False]
+    assert [holding.is_handed_over_at(at[ms]) for ms in (2_400, 2_600)] == [True, False]
+
+
+def test_a_member_that_is_killed_holds_nothing() -> None:
+    story = Story().member()
+    story.partitions("assigned", ("t", 0))
+    story.kit("kill", client="m0")
+
+    hands, _ = followed(story)
+
+    assert hands.now["m0"] == {}
+    assert [each.partition for each in hands.of("m0", ("t", 0))] == [("t", 0)]
+
+
+def test_members_tell_partitions_in_their_column_and_shims_in_the_body() -> None:
+    story = Story()
+    by_column = story.see("event", who="member", client="m0", partitions=(("t", 3),), body={"name": "partitions_assigned"})
+    by_body = story.partitions("assigned", ("t", 4))
+
+    assert [told_of(by_column), told_of(by_body)] == [{("t", 3)}, {("t", 4)}]
+    hands, _ = followed(story)
+    assert sorted(hands.now["m0"]) == [("t", 4)]

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from tests.harness.judging.case_checkers.story import Story
+from tests.harness.judging.observed.test_process_identity import join
+
+from groupproof.harness.judging.checkers.process_names import Naming
+from groupproof.protocol.vocabulary import Api
+
+
+def names(story: Story) -> list[str | None]:
+    naming = Naming()
+    return [seen.client for seen in map(naming.named, story.trace) if seen.kind == "request"]
+
+
+def test_one_process_keeps_its_client_id_and_later_ones_are_numbered() -> None:
+    story = Story()
+    join(story, 1, "a")
+    story.beat("app", member="a", connection=1)
+    join(story, 2, "b")
+
+    assert names(story) == ["app", "app", "app#2"]
+
+
+def test_a_process_is_known_again_on_a_new_connection_by_its_member_id() -> None:
+    story = Story()
+    join(story, 1, "a")
+    join(story, 2, "b")
+    story.see("event", who="link", connection=2, body={"name": "closed"})
+    story.beat("app", member="b", connection=3)
+
+    assert names(story)[-1] == "app#2"
+
+
+def test_what_comes_before_a_member_is_named_is_the_connections_own() -> None:
+    story = Story()
+    story.find("app", connection=5)
+    join(story, 1, "a")
+    story.find("app", connection=6)
+    story.commit(("t", 0, 1), client="app", member="", generation=-1)
+
+    assert names(story) == ["app@5", "app", "app@6", "app"]
+
+
+def test_a_process_of_which_its_application_tells_is_known_again_by_its_client_id() -> None:
+    story = Story()
+    story.kit("command", "app", command="subscribe")
+    join(story, 1, "a")
+    story.see("event", who="link", connection=1, body={"name": "closed"})
+    story.said(Api.LEAVE_GROUP, "app", member="a", connection=2)
+    join(story, 2, "b")
+
+    assert names(story) == ["app", "app", "app"]
+
+
+def test_of_two_that_joined_before_an_application_told_each_keeps_its_own_member_id() -> None:
+    story = Story()
+    join(story, 1, "a")
+    join(story, 2, "b")
+    story.partitions("assigned", ("t", 0), client="app")
+    story.beat("app", member="b", connection=3)
+    join(story, 4, "c")
+
+    assert names(story) == ["app", "app#2", "app#2", "app"]
+
+
+def test_a_leave_group_of_nobodys_is_an_administrators() -> None:
+    story = Story()
+    join(story, 1, "a")
+    story.said(Api.LEAVE_GROUP, "admin", connection=7, body={"members": [{"member_id": "a"}]})
+
+    assert names(story)[-1] is None
+
+
+def test_the_first_of_several_is_shown_with_its_number() -> None:
+    story, naming = Story(), Naming()
+    join(story, 1, "a")
+    join(story, 2, "b")
+    join(story, 3, "c", client="other")
+    for seen in story.trace:
+        naming.named(seen)
+
+    assert [naming.shown(each) for each in ("app", "app#2", "other")] == ["app#1", "app#2", "other"]
+
+
+def test_a_leave_group_on_a_connection_of_its_own_is_the_members_that_it_names() -> None:
+    story, naming = Story(), Naming()
+    join(story, 1, "a")
+    join(story, 2, "b")
+    story.said(Api.LEAVE_GROUP, "app", connection=7, body={"members": [{"member_id": "b"}]})
+
+    assert [naming.named(seen).client for seen in story.trace][-2:] == ["app#2", "app#2"], "the request and its answer"

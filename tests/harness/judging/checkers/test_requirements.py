@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judging.checkers.test_universal import long_story
+
+from groupproof.harness.judging.checkers.requirements import SPEAKS_OF, spoken_of
+from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
+from groupproof.protocol.rules.requirements import by_id
+
+
+def test_every_fold_of_every_case_says_of_what_it_speaks() -> None:
+    assert set(SPEAKS_OF) == set(UNIVERSAL_FOLDS)
+
+
+@pytest.mark.parametrize("requirement", sorted({each for of in SPEAKS_OF.values() for each in of}))
+def test_what_they_speak_of_is_in_the_catalogue(requirement: str) -> None:
+    assert by_id(requirement).id == requirement
+
+
+def test_a_trace_is_judged_only_by_what_stands_in_it() -> None:
+    trace = long_story(2).trace
+    without_commits = [seen for seen in trace if seen.api != "OffsetCommit" and seen.body.get("name") != "offsets_committed"]
+
+    assert spoken_of(trace) - spoken_of(without_commits) == {"CLIENT-62", "CLIENT-66", "CLIENT-69", "COMMIT-27"}
+    assert "STATIC-10" not in spoken_of(trace), "no member is static"
+    assert "LEAVE-55" not in spoken_of(trace), "nobody leaves"
+    assert spoken_of([]) == frozenset()

@@ -1,0 +1,96 @@
+"""From requests and answers alone: when a rebalance began, whose silence it was, and what was no rebalance after all."""
+
+from __future__ import annotations
+
+from tests.harness.judging.diagnosis.making import Story
+
+from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
+
+TWO = {"a-1": "m0", "b-1": "m1"}
+
+
+def _settled() -> Story:
+    story = Story()
+    story.settle(0, TWO, 1, "a-1")
+    return story
+
+
+def test_a_follower_that_joins_with_nothing_new_is_answered_at_once_and_begins_nothing() -> None:
+    story = _settled()
+    story.joined(1_001, story.join(1_000, "m1", "b-1"), "b-1", 1, "a-1")
+
+    assert len(rebalances_of(story.trace)) == 1
+
+
+def test_a_join_that_is_refused_begins_nothing() -> None:
+    story = _settled()
+    story.answer(1_001, story.join(1_000, "m2", "unknown-1"), error=25)
+
+    assert len(rebalances_of(story.trace)) == 1
+
+
+def test_a_leader_that_joins_again_begins_one() -> None:
+    story = _settled()
+    story.settle(1_000, TWO, 2, "a-1")
+    found = rebalances_of(story.trace)[1]
+
+    assert (found.cause, found.member, found.generation_before, found.generation) == (Cause.LEADER_REJOINED, "a-1", 1, 2)
+    assert (found.started_ms, found.join_ms, found.sync_ms) == (1_000, 5, 5)
+
+
+def test_a_rebalance_first_seen_by_27_is_the_silence_of_the_member_whose_session_is_over() -> None:
+    story = _settled()
+    for ms in (2_000, 4_000):
+        story.beat(ms, "m0", "a-1", 1)
+    story.beat(6_500, "m0", "a-1", 1, error=27)
+    story.settle(6_510, {"a-1": "m0"}, 2, "a-1")
+    found = rebalances_of(story.trace)[1]
+
+    assert (found.cause, found.member) == (Cause.HEARTBEAT_TIMEOUT, "b-1")
+    assert found.started_ms == 6_006, "when the session of who was last heard at 6 ms was over"
+
+
+def test_a_rebalance_whose_cause_nobody_here_shows_is_left_open() -> None:
+    story = _settled()
+    story.beat(900, "m1", "b-1", 1)
+    story.beat(1_000, "m0", "a-1", 1, error=27)
+    found = rebalances_of(story.trace)[1]
+
+    assert (found.cause, found.member) == (Cause.UNTOLD, None)
+    assert found.ended == "still going on where the trace ends"
+
+
+def test_who_joined_and_never_asked_for_its_assignment_is_named() -> None:
+    story = Story()
+    joins = [story.join(0, "m0", "a-1", rebalance=3_000, session=30_000), story.join(0, "m1", "b-1", rebalance=3_000, session=30_000)]
+    for asked, member in zip(joins, TWO, strict=True):
+        story.joined(5, asked, member, 1, "a-1")
+    story.answer(7, story.ask(6, "SyncGroup", "m0", member="a-1", generation=1, body={"assignments": ({"member_id": "a-1"},)}))
+    story.beat(3_010, "m0", "a-1", 1, error=27)
+    found = rebalances_of(story.trace)[1]
+
+    assert (found.cause, found.member) == (Cause.SYNC_TIMEOUT, "b-1")
+
+
+def test_the_leave_of_the_last_member_empties_the_group() -> None:
+    story = Story()
+    story.settle(0, {"a-1": "m0"}, 1, "a-1")
+    story.answer(
+        1_001, story.ask(1_000, "LeaveGroup", "m0", member="a-1", body={"members": ({"member_id": "a-1", "reason": "the consumer is being closed"},)})
+    )
+    found = rebalances_of(story.trace)[1]
+
+    assert (found.cause, found.is_emptied, found.generation) == (Cause.CLOSED, True, None)
+
+
+def test_a_group_that_goes_on_at_another_broker_while_it_prepares_has_moved() -> None:
+    story = Story()
+    story.settle(0, TWO, 1, "a-1", node=0)
+    story.join(1_000, "m2", "c-1", node=0)
+    story.settle(3_000, TWO, 2, "a-1", node=1)
+    first, abandoned, anew = rebalances_of(story.trace)
+
+    assert (first.cause, abandoned.cause, anew.cause) == (Cause.FIRST_MEMBER, Cause.NEW_MEMBER, Cause.MOVED)
+    assert (abandoned.generation, abandoned.ended) == (None, "never ended here: the coordinator moved")
+    assert (anew.node, anew.started_ms) == (1, 3_000)

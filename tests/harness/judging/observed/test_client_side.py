@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.harness.judging.case_checkers.story import Story
+
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.observed.client_side import judge_clients
+from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api
+
+
+def met(*groups: str) -> dict[str, Any]:
+    return {"groups": list(groups)}
+
+
+def joined_before() -> Story:
+    """Tell of a member that the tap has never seen join."""
+    story = Story()
+    story.answer(story.request(Api.HEARTBEAT, member="m0-of-old", generation=3))
+    return story
+
+
+@pytest.mark.parametrize("groups", [(), ("g",)])
+def test_members_that_joined_through_the_tap_are_judged(groups: tuple[str, ...]) -> None:
+    story = Story().member()
+    story.leave()
+
+    (result,) = judge_clients(story.trace, met(*groups))
+
+    assert isinstance(result, CaseResult)
+    assert (result.case.id, result.ruling.verdict) == ("observed/classic/g", Verdict.OK)
+
+
+@pytest.mark.parametrize("told", [met("g"), {"groups": None}])
+def test_members_that_joined_before_the_tap_are_not_judged_by_what_they_were_given_then(told: dict[str, Any]) -> None:
+    assert judge_clients(joined_before().trace, told) == [
+        Unjudged(group="g", side="members", why="some of them joined before the tap was there"),
+    ]
+
+
+def test_an_id_that_is_made_up_in_a_new_group_is_no_id_of_old() -> None:
+    story = Story().member()
+    story.beat(member="somebody-else")
+
+    (result,) = judge_clients(story.trace, met())
+
+    assert isinstance(result, CaseResult)
+    assert result.ruling.verdict is Verdict.FAILED
+
+
+def test_members_of_the_newer_protocol_are_not_judged_by_the_rules_of_the_older_one() -> None:
+    story = joined_before()
+    story.request(Api.CONSUMER_GROUP_HEARTBEAT, connection=2, group=None, body={"group_id": "g"})
+    other = Story().member()
+
+    (unjudged,) = judge_clients(story.trace, met())
+
+    assert isinstance(unjudged, Unjudged)
+    assert "KIP-848" in unjudged.why
+    assert [type(each) for each in judge_clients(other.trace, met())] == [CaseResult]

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.harness.subjects.tap.tapped import Scene, played
+
+from groupproof.coordinator.planted.variants import variant_named
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.observed.both_sides import upstream_of
+from groupproof.harness.judging.observed.coordinator_side import judge_answers, judge_coordinator
+from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.faults import Answer, Fault, Selector
+from groupproof.protocol.trace import Observation, Trace
+
+TOLD = {"group.initial.rebalance.delay.ms": "100", "group.min.session.timeout.ms": "100"}
+
+
+async def two_members(scene: Scene) -> None:
+    first, second = scene.shop("m0"), scene.shop("m1")
+    await first.join()
+    await second.join()
+    await first.until("partitions_assigned", 2)
+    await first.say("commit", mode="sync", offsets=[["t", 0, 1]])
+    await first.until("offsets_committed")
+    await second.close()
+    await first.until("partitions_assigned", 3)
+    await first.close()
+
+
+def with_settings(trace: Trace) -> Trace:
+    """Return the trace with the settings told, which the reference cluster does not do."""
+    return [replace(seen, body={**seen.body, "settings": TOLD}) if seen.body.get("name") == "upstream" else seen for seen in trace]
+
+
+@pytest.fixture(scope="module")
+def seen_whole() -> Trace:
+    return with_settings(played(two_members))
+
+
+def judged(trace: Trace, **more: Any) -> CaseResult:
+    (result,) = judge_coordinator(trace, upstream_of(trace), **more)
+    assert isinstance(result, CaseResult), result
+    return result
+
+
+def why_not(trace: Trace, **more: Any) -> str:
+    (result,) = judge_coordinator(trace, upstream_of(trace), **more)
+    assert isinstance(result, Unjudged), result
+    assert (result.group, result.side) == ("g", "coordinator")
+    return result.why
+
+
+def test_a_coordinator_that_keeps_its_rules_is_ok(seen_whole: Trace) -> None:
+    result = judged(seen_whole)
+
+    assert (result.case.id, result.ruling.verdict) == ("answered/classic/g", Verdict.OK)
+    assert "requests were answered as kafka-4.1 does" in result.ruling.observed
+    assert {"PEND-01", "TR-082"} <= set(result.case.requirements)
+
+
+def test_a_coordinator_that_breaks_a_rule_fails_by_its_requirement() -> None:
+    trace = with_settings(played(two_members, variant=variant_named("no-initial-delay")))
+
+    result = judged(trace)
+
+    assert result.ruling.verdict is Verdict.FAILED
+    assert "TR-023" in result.case.requirements
+
+
+def test_what_was_late_once_is_no_verdict(seen_whole: Trace) -> None:
+    late = next(seen for seen in seen_whole if seen.kind == "response" and seen.api == "SyncGroup")
+    trace = [replace(seen, at_ns=seen.at_ns + (5_000_000_000 if seen.seq >= late.seq else 0)) for seen in seen_whole]
+
+    assert judged(trace).ruling.verdict in (Verdict.OK, Verdict.INFORMATIONAL)
+
+
+def changed(trace: Trace, met_api: str, met_kind: str, /, **columns: Any) -> Trace:
+    """Return the trace with the columns of the first such frame changed."""
+    first = next(seen.seq for seen in trace if seen.api == met_api and seen.kind == met_kind)
+    return [replace(seen, **columns) if seen.seq == first else seen for seen in trace]
+
+
+def with_link(trace: Trace, **body: Any) -> Trace:
+    """Return the trace with an event of a link on the connection of the last Heartbeat."""
+    last = [seen for seen in trace if seen.api == "Heartbeat"][-1]
+    return [*trace, Observation(seq=len(trace), at_ns=trace[-1].at_ns, kind="event", who="link", connection=last.connection, body=body)]
+
+
+def met(trace: Trace, **told: Any) -> Trace:
+    return [replace(seen, body={**seen.body, **told}) if seen.body.get("name") == "upstream" else seen for seen in trace]
+
+
+UNSEEN: dict[str, Callable[[Trace], Trace]] = {
+    "the trace does not tell what the upstream is": lambda trace: [seen for seen in trace if seen.who != "kit"],
+    "it may not": lambda trace: met(trace, groups=None, untold="it may not"),
+    "the group was there before the tap": lambda trace: met(trace, groups=["g"]),
+    "late came between": lambda trace: changed(trace, "Heartbeat", "response", fault="late"),
+    "its members asked more than one broker": lambda trace: changed(trace, "Heartbeat", "request", node=77),
+    "Heartbeat was answered NOT_COORDINATOR": lambda trace: changed(trace, "Heartbeat", "response", body={"error_code": 16}),
+    "offsets were committed in transactions": lambda trace: changed(trace, "OffsetCommit", "request", api="TxnOffsetCommit"),
+    "a frame of a group's could not be read: torn": lambda trace: with_link(trace, name="passed", api_key=12, why="torn"),
+    "a connection of its members ended: gone": lambda trace: with_link(trace, name="closed", by="upstream", reason="gone", owed=1),
+    "groups were deleted meanwhile": lambda trace: changed(trace, "Metadata", "request", api="DeleteGroups"),
+}
+
+
+@pytest.mark.parametrize("why", UNSEEN)
+def test_nothing_is_said_of_a_group_whose_history_was_not_seen_whole(why: str, seen_whole: Trace) -> None:
+    assert why in why_not(UNSEEN[why](seen_whole))
+
+
+def test_a_group_that_was_joined_before_and_one_with_strangers_are_not_judged(seen_whole: Trace) -> None:
+    joined = [seen for seen in seen_whole if seen.api == "JoinGroup" and seen.kind == "response" and not seen.error]
+    later = [replace(seen, generation=4) if seen in joined else seen for seen in seen_whole]
+    leaders = next(seen for seen in joined if seen.body["members"])
+    body = {**leaders.body, "members": [*leaders.body["members"], {"member_id": "a-stranger"}]}
+
+    assert why_not(later) == "it was first seen in generation 4"
+    assert "did not come through the tap" in why_not([replace(seen, body=body) if seen is leaders else seen for seen in seen_whole])
+
+
+def test_what_is_too_long_to_search_or_was_not_kept_is_not_judged(seen_whole: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert why_not(seen_whole, is_cut=True) == "more was seen than is kept"
+    monkeypatch.setattr("groupproof.harness.judging.observed.coordinator_side.EXCHANGES_MAX", 3)
+    assert "more than the 3 that are searched" in why_not(seen_whole)
+
+
+def test_a_fault_of_the_taps_own_is_no_blame_for_the_coordinator() -> None:
+    fault = Fault(name="rebalance", selector=Selector(api="Heartbeat", client="m0", nth=2), action=Answer(error_code=27))
+
+    assert why_not(with_settings(played(two_members, fault))) == "rebalance came between"
+
+
+def test_a_connection_that_was_open_to_the_end_is_judged_to_the_end(seen_whole: Trace) -> None:
+    open_to_the_end = with_link(seen_whole, name="closed", by="tap", reason="the tap was stopped", owed=1)
+
+    assert judged(open_to_the_end).ruling.verdict is Verdict.OK
+
+
+def test_the_trace_of_a_result_gives_the_same_verdict_again(seen_whole: Trace) -> None:
+    result = judged(seen_whole)
+
+    assert judge_answers(result.plays[0].trace).ruling == result.ruling

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.harness.judging.checkers.stories import PLANTED, keeping
+from tests.harness.judging.checkers.test_live_group import told_of
+
+from groupproof.harness.judging.checkers.live_group import Sighting
+from groupproof.harness.judging.observed.group_results import results_of
+from groupproof.harness.model.verdicts import Verdict
+
+
+def test_a_group_is_two_results_its_members_and_its_laws() -> None:
+    members, laws = results_of(told_of(keeping().trace))
+
+    assert [members.case.id, laws.case.id] == ["observed/classic/g", "laws/classic/g"]
+    assert [members.ruling.verdict, laws.ruling.verdict] == [Verdict.OK, Verdict.OK]
+    assert members.ruling.observed == "Nothing illegal in 15 requests of m0, m1."
+    assert laws.ruling.observed == "No law was broken in 23 observations."
+
+
+def test_what_is_proven_at_once_fails_at_once() -> None:
+    _, laws = results_of(told_of(PLANTED["COMMIT-06"]().trace))
+
+    assert laws.ruling.verdict is Verdict.FAILED
+    assert "COMMIT-06" in laws.case.requirements
+
+
+def test_lateness_in_real_time_fails_only_when_it_is_seen_as_often_as_a_case_is_repeated() -> None:
+    told = told_of(PLANTED["INV-12"]().trace)
+    (late,) = told.laws
+
+    _, once = results_of(told)
+    _, thrice = results_of(replace(told, laws=(Sighting(late.examples, 3),)))
+    _, virtual = results_of(replace(told, is_virtual=True))
+
+    assert once.ruling.verdict is Verdict.INFORMATIONAL
+    assert once.ruling.observed == "A join phase lasted longer than its deadline. Seen once."
+    assert [thrice.ruling.verdict, virtual.ruling.verdict] == [Verdict.FAILED, Verdict.FAILED]
+
+
+def test_a_group_that_nobody_joined_is_no_verdict() -> None:
+    story = keeping()
+    kept = [seen for seen in story.trace if seen.api == "OffsetCommit"]
+
+    (members,) = results_of(told_of(kept))
+
+    assert members.ruling.verdict is Verdict.INCONCLUSIVE

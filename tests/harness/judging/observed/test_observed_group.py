@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.harness.judging.case_checkers.story import Story
+
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.observed.observed_group import judge_live
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.verdicts import Finding, Goodbye, Verdict
+from groupproof.protocol.vocabulary import Api
+
+
+def judged(story: Story) -> CaseResult:
+    (result,) = judge_live(story.trace, UNIVERSAL)
+    return result
+
+
+def test_members_that_keep_to_what_they_were_given_are_ok() -> None:
+    story = Story().member()
+    story.beat()
+    story.leave()
+
+    result = judged(story)
+
+    assert result.case.id == "observed/classic/g"
+    assert result.ruling.verdict is Verdict.OK
+    assert result.ruling.observed == "Nothing illegal in 4 requests of m0."
+    assert result.ruling.goodbye is Goodbye.CLEAN
+
+
+def test_a_stranger_among_members_fails() -> None:
+    story = Story().member()
+    story.beat(member="somebody-else")
+
+    result = judged(story)
+
+    assert result.ruling.verdict is Verdict.FAILED
+    assert "CLIENT-11" in result.case.requirements
+
+
+def test_a_group_that_nobody_joined_is_no_verdict() -> None:
+    story = Story()
+    story.commit(("t", 0, 1), member="", generation=-1)
+
+    assert judged(story).ruling.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_member_that_is_gone_without_a_word_is_unclean_and_one_that_stays_is_not() -> None:
+    gone = Story().member()
+    gone.see("event", who="link", connection=1, body={"name": "closed"})
+    there = Story().member()
+
+    assert judged(gone).ruling.goodbye is Goodbye.UNCLEAN
+    assert judged(gone).ruling.goodbye_reason == "m0 went without a LeaveGroup"
+    assert judged(there).ruling.goodbye is Goodbye.NONE
+
+
+def test_each_group_is_judged_by_itself_and_numbered_anew() -> None:
+    story = Story().member()
+    other = story.request(Api.JOIN_GROUP, "m1", connection=2, group="My Group!")
+    story.answer(other, member="m1-1")
+    seen: list[list[int]] = []
+
+    def look(evidence: Evidence) -> Iterator[Finding]:
+        seen.append([each.seq for each in evidence.trace])
+        return iter(())
+
+    results = judge_live(story.trace, [look])
+
+    assert seen == [[0, 1, 2, 3], [0, 1]]
+    assert results[0].case.id == "observed/classic/g"
+    assert results[1].case.id.startswith("observed/classic/my-group-")
+    assert results[1].case.title == "What the members of group 'My Group!' did"

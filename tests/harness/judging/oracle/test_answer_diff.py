@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from groupproof.harness.judging.oracle.answer_diff import as_told, differences
+from groupproof.protocol.vocabulary import Api
+
+JOINED: dict[str, Any] = {
+    "error_code": 0,
+    "generation_id": 2,
+    "leader": "a",
+    "member_id": "a",
+    "members": [{"member_id": "a", "metadata": b"x"}, {"member_id": "b", "metadata": b"y"}],
+}
+
+
+def paths(expected: dict[str, Any], observed: dict[str, Any]) -> list[str]:
+    return [each.path for each in differences(expected, observed)]
+
+
+def test_the_order_of_members_is_the_brokers_own_affair() -> None:
+    assert paths(JOINED, {**JOINED, "members": JOINED["members"][::-1]}) == []
+
+
+@pytest.mark.parametrize(
+    ("observed", "path"),
+    [
+        ({"generation_id": 3}, "generation_id"),
+        ({"members": [{"member_id": "a", "metadata": b"x"}]}, "members[b]"),
+        ({"members": [{"member_id": "a", "metadata": b"x"}, {"member_id": "b", "metadata": b"z"}]}, "members[b].metadata"),
+        ({"members": [*JOINED["members"], {"member_id": "b", "metadata": b"y"}]}, "members[b]"),
+    ],
+)
+def test_a_difference_is_named_by_the_keys_on_its_way(observed: dict[str, Any], path: str) -> None:
+    assert paths(JOINED, {**JOINED, **observed}) == [path]
+
+
+def test_the_error_code_is_told_first() -> None:
+    assert paths(JOINED, {**JOINED, "generation_id": -1, "error_code": 25}) == ["error_code", "generation_id"]
+
+
+def test_fields_of_a_refusal_are_idle_unless_its_code_differs() -> None:
+    refused = {"error_code": 25, "generation_id": -1}
+
+    assert [each.is_idle for each in differences(refused, {"error_code": 25, "generation_id": 0})] == [True]
+    assert [each.is_idle for each in differences(refused, {"error_code": 22, "generation_id": 0})] == [False, False]
+    assert [each.is_idle for each in differences({"error_code": 79, "member_id": "a"}, {"error_code": 79, "member_id": "b"})] == [False]
+
+
+def test_what_a_version_cannot_say_holds_its_default() -> None:
+    body = {"error_code": 0, "protocol_type": "consumer", "protocol_name": "range", "assignment": b"x", "throttle_time_ms": 12}
+
+    assert as_told(Api.SYNC_GROUP, 3, body) == {"error_code": 0, "protocol_type": None, "protocol_name": None, "assignment": b"x"}
+    assert as_told(Api.SYNC_GROUP, 5, body)["protocol_name"] == "range"
+
+
+def test_members_of_a_leave_are_one_code_in_old_versions() -> None:
+    body = {"error_code": 0, "members": ({"member_id": "a", "group_instance_id": None, "error_code": 25},)}
+
+    assert as_told(Api.LEAVE_GROUP, 2, body) == {"error_code": 25, "members": []}
+
+
+@pytest.mark.parametrize(("metadata", "differ"), [(None, False), ("", False), ("m", True)])
+def test_null_beside_an_offset_says_what_the_empty_text_says(metadata: str | None, differ: bool) -> None:
+    partition = {"partition_index": 0, "metadata": ""}
+
+    assert bool(paths({"partitions": [partition]}, {"partitions": [{**partition, "metadata": metadata}]})) is differ
+
+
+def test_a_body_that_no_frame_can_say_is_taken_as_it_is() -> None:
+    assert as_told(Api.HEARTBEAT, 3, {"error_code": "none"}) == {"error_code": "none"}

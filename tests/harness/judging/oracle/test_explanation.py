@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.harness.judging.oracle.recording import SETTINGS, Recording
+
+from groupproof.coordinator.machine.outputs import Standing
+from groupproof.harness.judging.oracle import predictions
+from groupproof.harness.judging.oracle.answer_diff import Difference
+from groupproof.harness.judging.oracle.exchanges import histories
+from groupproof.harness.judging.oracle.explanation import finding_of
+from groupproof.harness.judging.oracle.history_replay import Divergence, Step, Walked
+from groupproof.harness.model.verdicts import Proof, Verdict
+from groupproof.protocol.vocabulary import Api, GroupState
+
+
+def sentences(told: Recording) -> dict[str, str]:
+    return {
+        each.label: each.sentence
+        for each in predictions(told.end(), profile="kafka-4.1", settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
+    }
+
+
+def test_what_a_parked_request_waits_for_is_told_by_its_clients_names() -> None:
+    told = Recording(settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
+    told.joined("a", label="first")
+    told.wait(400)
+    told.sync("a", "a", label="lead")
+    told.wait(5)
+    told.joined("b", label="second")
+    told.wait(5)
+    told.join("c", label="id of c")
+    told.wait(5)
+    told.join("a", label="rejoin")
+    told.wait(5)
+    told.join("c", label="third")
+    told.wait(5)
+    told.sync("b", label="follow")
+    told.wait(5)
+    found = sentences(told)
+
+    assert found["first"] == "JoinGroup of a (generation 0, Empty): parked until the initial delay ends, then 0 with generation 1, leader a"
+    assert found["second"].startswith("JoinGroup of b (generation 1, Stable): parked until a rejoins, then 0 with generation 2")
+    assert found["rejoin"].startswith("JoinGroup of a (generation 1, PreparingRebalance): parked until c joins")
+    assert found["follow"] == "SyncGroup of b (generation 2, CompletingRebalance): parked until a syncs"
+    assert found["id of c"] == "JoinGroup of c (generation 1, PreparingRebalance): 79 MEMBER_ID_REQUIRED"
+
+
+def diverged(requirement: str, kind: str = "other") -> tuple[Divergence, Walked]:
+    told = Recording()
+    told.stable("a")
+    told.beat("a")
+    told.wait(5)
+    exchange = histories(told.end())[0].exchanges[-1]
+    step = Step(
+        exchange=exchange, at_ms=20, before=None, rule="Heartbeat/Stable/alive", requirement=requirement, due_ms=20, expected={"error_code": 0}
+    )
+    found = (Difference(path="error_code", field="error_code", expected=0, observed=27),)
+    return Divergence(kind=kind, step=step, differences=found), Walked(steps=(step,), forks=(), transitions=(), names={})
+
+
+def test_a_phase_that_does_not_wait_for_the_owner_of_an_id_costs_a_rebalance_more() -> None:
+    met, walked = diverged("DJOIN-51", "unparked")
+    coming = Standing(generation=1, state=GroupState.PREPARING_REBALANCE, leader="a", absent=(), pending=("p",))
+    late = Standing(generation=1, state=GroupState.PREPARING_REBALANCE, leader="a", absent=("b",), pending=("p",))
+
+    met.step.after = coming
+    assert (finding_of(met, walked).requirement, finding_of(met, walked).verdict) == ("PEND-05", Verdict.NON_STRICT)
+    met.step.after = late
+    assert (finding_of(met, walked).requirement, finding_of(met, walked).verdict) == ("DJOIN-51", Verdict.FAILED)
+
+
+@pytest.mark.parametrize(("field", "verdict"), [("member_assignment", Verdict.NON_STRICT), ("group_state", Verdict.FAILED)])
+def test_what_only_administrators_see_costs_no_member_anything(field: str, verdict: Verdict) -> None:
+    met, walked = diverged("TR-118")
+    met.step.exchange = replace(met.step.exchange, api=Api.DESCRIBE_GROUPS)
+    shown = Difference(path=f"groups.{field}", field=field, expected="x", observed="y")
+
+    assert finding_of(replace(met, differences=(shown,)), walked).verdict is verdict
+
+
+def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() -> None:
+    met, walked = diverged("LEAVE-51")
+    told = Difference(path="members[i-a-0123456789abcdef0123456789abcdef/i-a]", field="members", expected="nothing", observed={})
+    known = replace(walked, names={"i-a-0123456789abcdef0123456789abcdef": "a"})
+
+    assert "members[a/i-a] an entry instead of nothing" in finding_of(replace(met, differences=(told,)), known).observed
+    assert "members[an unknown member/i-a]" in finding_of(replace(met, differences=(told,)), walked).observed
+    pointer = Difference(path="leader", field="leader", expected="a", observed="0x7f994c00fd10")
+    assert "leader an unknown member instead of a" in finding_of(replace(met, differences=(pointer,)), walked).observed
+
+
+@pytest.mark.parametrize(
+    ("requirement", "verdict"), [("TR-118", Verdict.FAILED), ("IDJ-02", Verdict.NON_STRICT), ("TIMER-01", Verdict.INFORMATIONAL)]
+)
+def test_a_finding_is_as_grave_as_its_requirement(requirement: str, verdict: Verdict) -> None:
+    assert finding_of(*diverged(requirement)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("kind", "proof", "words"),
+    [
+        ("other", Proof.SAFETY, "0"),
+        ("early", Proof.SAFETY, "0, too early"),
+        ("late", Proof.TIMING, "0, too late"),
+        ("missing", Proof.LIVENESS, "no answer"),
+        ("closed", Proof.LIVENESS, "the broker closed the connection"),
+    ],
+)
+def test_each_kind_of_divergence_has_its_proof_and_its_words(kind: str, proof: Proof, words: str) -> None:
+    finding = finding_of(*diverged("TR-118", kind))
+
+    assert (finding.proof, finding.observed) == (proof, f"Heartbeat of a (no group): {words}.")

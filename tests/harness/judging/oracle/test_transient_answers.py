@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
+
+from groupproof.coordinator.machine.coordinator import Stored, Transition
+from groupproof.coordinator.machine.offsets import Committed
+from groupproof.coordinator.machine.storage import StoredGroup, StoredOffsets
+from groupproof.harness.judging.oracle.answer_diff import Difference
+from groupproof.harness.judging.oracle.predictions import findings_of
+from groupproof.harness.judging.oracle.transient_answers import may_be_unseen, shows_no_group, shows_state_before
+from groupproof.protocol.rules.deltas import Line
+from groupproof.protocol.trace import Trace
+from groupproof.protocol.vocabulary import Api, GroupState
+from groupproof.protocol.wire.admin_messages import OffsetDeletePartition, OffsetDeleteRequest, OffsetDeleteTopic
+from groupproof.protocol.wire.messages import DeleteGroupsRequest, GroupRequest, HeartbeatRequest
+
+WRITTEN = Stored(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
+COMMITTED = Stored(offsets=(StoredOffsets(group_id="g", committed=((("t", 0), Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)),)),))
+FORGOTTEN = Stored(offsets=(StoredOffsets(group_id="g", committed=()),))
+
+
+def test_a_group_is_not_there_when_it_is_dead_or_not_listed() -> None:
+    assert shows_no_group(Api.DESCRIBE_GROUPS, {"groups": [{"group_state": "Dead"}]})
+    assert not shows_no_group(Api.DESCRIBE_GROUPS, {"groups": [{"group_state": "Empty"}]})
+    assert shows_no_group(Api.LIST_GROUPS, {"groups": []})
+    assert not shows_no_group(Api.LIST_GROUPS, {"groups": [{"group_id": "g"}]})
+    assert not shows_no_group(Api.LIST_GROUPS, {"groups": [], "error_code": 15})
+    assert not shows_no_group(Api.HEARTBEAT, {"error_code": 25})
+
+
+def test_a_group_of_which_nothing_is_written_may_be_unseen_by_the_coordinator_in_java() -> None:
+    assert may_be_unseen("g", Stored(), Line.JAVA)
+    assert may_be_unseen("other", WRITTEN, Line.JAVA)
+    assert not may_be_unseen("g", Stored(), Line.SCALA)
+
+
+def test_a_group_that_is_written_is_seen() -> None:
+    assert not may_be_unseen("g", WRITTEN, Line.JAVA)
+    assert not may_be_unseen("g", COMMITTED, Line.JAVA)
+
+
+def test_a_group_that_moves_may_show_where_it_was_and_nothing_else() -> None:
+    moved = Transition(group_id="g", generation=1, before=GroupState.PREPARING_REBALANCE, after=GroupState.COMPLETING_REBALANCE, rule="x", reason="")
+    state = Difference(path="groups.group_state", field="group_state", expected="CompletingRebalance", observed="PreparingRebalance")
+
+    assert shows_state_before([state], moved)
+    assert not shows_state_before([replace(state, observed="Stable")], moved)
+    assert not shows_state_before([state, replace(state, field="protocol_type")], moved)
+    assert not shows_state_before([], replace(moved, before=None))
+
+
+def returned(*, gap_ms: int) -> Trace:
+    """Return how an instance returns twice, of which the first is fenced."""
+    told = Recording()
+    told.stable("a", instance="i")
+    told.join("b", instance="i", member_id="", settles=False)
+    told.wait(gap_ms)
+    told.join("c", instance="i", member_id="")
+    told.wait(10)
+    fenced: dict[str, Any] = {"error_code": 82, "generation_id": -1, "protocol_name": None, "leader": "", "members": []}
+    return changed(told.end(), "JoinGroup b", bodied(**fenced))
+
+
+def test_an_instance_that_returned_may_be_fenced_by_the_next_before_the_group_is_written_from_4_0_on() -> None:
+    at_once, later = returned(gap_ms=1), returned(gap_ms=5)
+
+    assert findings_of(at_once, profile="kafka-4.1", settings=SETTINGS) == []
+    assert findings_of(later, profile="kafka-4.1", settings=SETTINGS) != []
+    (found,) = findings_of(at_once, profile="kafka-3.9", settings=SETTINGS)
+    assert found.observed.startswith("JoinGroup of b (generation 1, Stable): 82 FENCED_INSTANCE_ID. As kafka-4.1 does")
+
+
+DELETED = DeleteGroupsRequest(groups_names=("g",))
+EMPTIED = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=(OffsetDeletePartition(partition_index=0),)),))
+
+
+def deleted(by: GroupRequest = DELETED, *, gap_ms: int) -> Trace:
+    """Return how a group is deleted while a member of it beats, which is answered as by a Dead group."""
+    told = Recording("kafka-2.8")
+    told.join("a", version=5)
+    told.wait(10)
+    told.ask("b", by, version=0, settles=False)
+    told.wait(gap_ms)
+    told.ask("a", HeartbeatRequest(group_id="g", generation_id=1, member_id="a"), settles=False)
+    told.wait(10)
+    return changed(told.end(), "Heartbeat a", bodied(error_code=15))
+
+
+def test_who_asks_while_the_group_is_deleted_may_find_it_dead_before_4_0() -> None:
+    at_once, later = deleted(gap_ms=0), deleted(gap_ms=5)
+
+    assert findings_of(at_once, profile="kafka-2.8", settings=SETTINGS) == []
+    assert findings_of(later, profile="kafka-2.8", settings=SETTINGS) != []
+    assert findings_of(at_once, profile="kafka-4.1", settings=SETTINGS) != []
+    assert findings_of(at_once, profile="kafka-1.1", settings=SETTINGS) != []
+
+
+def test_who_asks_while_the_last_offsets_are_deleted_may_find_the_group_dead() -> None:
+    assert findings_of(deleted(EMPTIED, gap_ms=0), profile="kafka-2.8", settings=SETTINGS) == []
+    assert findings_of(deleted(EMPTIED, gap_ms=5), profile="kafka-2.8", settings=SETTINGS) != []

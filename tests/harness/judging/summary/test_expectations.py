@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from groupproof.harness.judging.summary.expectations import Known, Observed, load, settle
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.model.verdicts import Verdict
+
+TODAY = date(2026, 11, 21)
+ENTRY = """
+[[known]]
+case = "join/classic/unknown-member-id"
+subject = ">=2.0,<3.0"
+verdict = "FAILED"
+fingerprint = "abc"
+reason = "drops its id on 27"
+url = "https://example.org/1"
+"""
+
+
+def known(tmp_path: Path, text: str = ENTRY) -> tuple[Known, ...]:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    return load(path).known
+
+
+def failed(case: str = "join/classic/unknown-member-id", print: str = "abc", verdict: Verdict = Verdict.FAILED) -> Observed:
+    return Observed(case=case, verdict=verdict, fingerprint=print)
+
+
+def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -> None:
+    settled = settle(known(tmp_path), [failed()], TODAY)
+
+    assert settled.excused["join/classic/unknown-member-id"].reason == "drops its id on 27"
+    assert settled.stale == ()
+
+
+@pytest.mark.parametrize("way", ["abc", "def"])
+def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: Path, way: str) -> None:
+    entries = known(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
+
+    assert settle(entries, [failed(print=way)], TODAY).stale == ()
+    assert settle(entries, [failed(print="ghi")], TODAY).stale != ()
+
+
+@pytest.mark.parametrize(
+    ("observed", "why"),
+    [
+        (failed(verdict=Verdict.OK, print=""), "is OK, not FAILED any more"),
+        (failed(verdict=Verdict.NON_STRICT), "is NON_STRICT, not FAILED any more"),
+        (failed(print="def"), "in another way: fingerprint def, not abc"),
+    ],
+)
+def test_one_that_passes_or_fails_differently_is_stale(tmp_path: Path, observed: Observed, why: str) -> None:
+    settled = settle(known(tmp_path), [observed], TODAY)
+
+    assert settled.excused == {}
+    assert why in settled.stale[0]
+
+
+def test_one_that_has_expired_is_stale_and_excuses_nothing_more(tmp_path: Path) -> None:
+    entries = known(tmp_path, ENTRY + "expires = 2026-11-20\n")
+
+    assert settle(entries, [failed()], TODAY).excused == {}
+    assert "expired on 2026-11-20" in settle(entries, [failed()], TODAY).stale[0]
+    assert settle(entries, [failed()], date(2026, 11, 20)).stale == ()
+
+
+@pytest.mark.parametrize("verdict", [Verdict.INCONCLUSIVE, Verdict.BROKEN])
+def test_a_case_without_a_verdict_makes_no_entry_stale(tmp_path: Path, verdict: Verdict) -> None:
+    settled = settle(known(tmp_path), [failed(verdict=verdict)], TODAY)
+
+    assert (settled.excused, settled.stale) == ({}, ())
+
+
+def test_an_entry_whose_case_was_not_selected_is_not_stale(tmp_path: Path) -> None:
+    assert settle(known(tmp_path), [failed("sync/classic/other", verdict=Verdict.OK)], TODAY).stale == ()
+
+
+def wide(tmp_path: Path) -> tuple[Known, ...]:
+    return known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "join/*"))
+
+
+def test_an_entry_over_several_cases_stands_while_each_of_them_fails_as_it_says(tmp_path: Path) -> None:
+    settled = settle(wide(tmp_path), [failed("join/classic/a"), failed("join/classic/b"), failed("sync/classic/a", verdict=Verdict.OK)], TODAY)
+
+    assert (list(settled.excused), settled.stale) == (["join/classic/a", "join/classic/b"], ())
+
+
+def test_one_case_that_does_not_makes_it_stale_and_it_excuses_nothing(tmp_path: Path) -> None:
+    others = [failed("join/classic/b", verdict=Verdict.OK), failed("join/classic/c", print="def")]
+    settled = settle(wide(tmp_path), [failed("join/classic/a"), *others], TODAY)
+
+    assert settled.excused == {}
+    assert settled.stale == (
+        "known.toml, entry 1 (join/*): join/classic/c is FAILED in another way: fingerprint def, not abc; join/classic/b is OK, not FAILED any more",
+    )
+
+
+def test_of_many_cases_that_do_not_some_are_named(tmp_path: Path) -> None:
+    passing = [failed(f"join/classic/{number}", verdict=Verdict.OK) for number in range(9)]
+
+    (stale,) = settle(wide(tmp_path), passing, TODAY).stale
+    assert stale.endswith("join/classic/4 is OK, not FAILED any more; and 4 more")
+
+
+def test_two_stars_excuse_no_client_that_never_becomes_a_member(tmp_path: Path) -> None:
+    everything = known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "*"))
+    run = [failed("join/classic/a"), failed("join/classic/b", print="def"), failed("sync/classic/a", verdict=Verdict.INCONCLUSIVE)]
+
+    assert settle(everything, run, TODAY).excused == {}
+
+
+@pytest.mark.parametrize("verdict", ["UNIMPLEMENTED", "INCONCLUSIVE", "BROKEN"])
+def test_what_came_to_no_verdict_cannot_be_excused(tmp_path: Path, verdict: str) -> None:
+    with pytest.raises(WrongUsage, match=rf"known.toml, entry 1 \(join/classic/unknown-member-id\): {verdict} can't be excused"):
+        known(tmp_path, ENTRY.replace("FAILED", verdict))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "covered"),
+    [("join/classic", True), ("join", True), ("join/classic/unknown", False), ("*/unknown-member-id", True), ("sync", False)],
+)
+def test_an_entry_names_an_id_a_prefix_of_whole_parts_or_a_glob(tmp_path: Path, pattern: str, covered: bool) -> None:
+    (entry,) = known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", pattern))
+
+    assert entry.covers("join/classic/unknown-member-id") is covered
+
+
+@pytest.mark.parametrize(
+    ("release", "profile", "about"),
+    [("2.9.9", "kafka-4.1", True), ("3.0.0", "kafka-4.1", False), ("2.0.0rc1", "kafka-4.1", False), ("not-a-release", "kafka-4.1", False)],
+)
+def test_an_entry_is_about_some_releases(tmp_path: Path, release: str, profile: str, about: bool) -> None:
+    (entry,) = known(tmp_path)
+
+    assert entry.is_about(release, profile) is about
+
+
+@pytest.mark.parametrize(
+    ("release", "about"), [("v0.0.0-20260918054303-01f206a7e32c", True), ("v0.0.0-20260918054303-000000000000", False), ("1.0", False)]
+)
+def test_an_entry_can_be_about_one_release_of_an_unusual_form(tmp_path: Path, release: str, about: bool) -> None:
+    (entry,) = known(tmp_path, ENTRY.replace(">=2.0,<3.0", "===v0.0.0-20260918054303-01f206a7e32c"))
+
+    assert entry.is_about(release, "kafka-4.1") is about
+
+
+def test_an_entry_can_be_about_some_profiles_and_about_any_release(tmp_path: Path) -> None:
+    (entry,) = known(tmp_path, ENTRY.replace(">=2.0,<3.0", "") + 'profile = "kafka-4.*"\n')
+
+    assert entry.is_about("not-a-release", "kafka-4.1")
+    assert not entry.is_about("1.0", "kafka-1.1")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[[known]", "is no TOML"),
+        ("known = 3", "known.toml: expectations: at known"),
+        (ENTRY.replace('reason = "drops its id on 27"', ""), "'reason' is a required property"),
+        (ENTRY.replace('url = "https://example.org/1"', ""), "at known/0"),
+        (ENTRY.replace("FAILED", "OK"), "'OK' is not one of"),
+        (ENTRY.replace(">=2.0,<3.0", "two"), "write releases such as"),
+        (ENTRY + "colour = 3\n", "'colour' was unexpected"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_the_place(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(WrongUsage, match=why):
+        known(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match="No such file"):
+        load(tmp_path / "none.toml")

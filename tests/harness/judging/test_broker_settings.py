@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from groupproof.harness.judging.broker_settings import another_course, differs_for
+from groupproof.harness.model.script import Script
+from groupproof.harness.model.script_builders import commit, joined, stable
+
+DELAY = "group.initial.rebalance.delay.ms"
+MIN_SESSION, MAX_SESSION = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
+METADATA = "offset.metadata.max.bytes"
+THREE = Script(steps=(*stable("a", "b"), *joined("c"), commit("a", metadata="twelve bytes")))
+
+
+def test_an_answer_that_a_setting_made_another_is_told() -> None:
+    codes = [("join a", 0, 0), ("id c", 79, 81), ("join c", 0, 25)]
+
+    assert another_course(THREE, {"group.max.size": 2}, codes) == (
+        "The broker has group.max.size=2, by which the case took another course: "
+        "id c was answered 81 GROUP_MAX_SIZE_REACHED where it reckons with 79 MEMBER_ID_REQUIRED."
+    )
+    assert another_course(THREE, {DELAY: 10_000}, [("join a", 0, None)]) == (
+        "The broker has group.initial.rebalance.delay.ms=10000, by which the case took another course: "
+        "join a was not answered in the time that it waits."
+    )
+
+
+def test_an_answer_of_another_release_is_no_settings_doing() -> None:
+    assert another_course(THREE, {"group.max.size": 2, DELAY: 10_000}, [("beat a", 0, 27)]) == ""
+    assert another_course(THREE, {"group.max.size": 3}, [("join c", 0, 81)]) == ""
+    assert another_course(THREE, {"offsets.retention.minutes": 1}, [("join c", 0, 81)]) == ""
+
+
+def test_a_setting_differs_for_a_script_that_comes_up_against_it() -> None:
+    assert [differs_for(THREE, "group.max.size", each) for each in (2, 3)] == [True, False]
+    assert [differs_for(THREE, MIN_SESSION, each) for each in (6_000, 6_001)] == [False, True]
+    assert [differs_for(THREE, MAX_SESSION, each) for each in (5_999, 6_000)] == [True, False]
+    assert [differs_for(THREE, METADATA, each) for each in (11, 12, 4_096, 100_000)] == [True, False, False, False]
+    assert [differs_for(THREE, DELAY, each) for each in (0, 1)] == [False, True]
+    assert not differs_for(THREE, "offsets.retention.minutes", 0)
+
+
+def test_metadata_that_a_default_refuses_differs_where_the_broker_takes_more() -> None:
+    long = Script(steps=(commit("a", metadata="m" * 5_000),))
+
+    assert [differs_for(long, METADATA, each) for each in (100, 4_096, 4_999, 5_000)] == [False, False, False, True]

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.harness.judging.case_checkers.story import Story
+from tests.harness.judging.judged import FAILED, OK, finding, judged, says
+from tests.harness.running import virtual
+
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.judging.case_judgement import FLOOD_WORDS
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+
+
+def never(evidence: Evidence) -> Iterator[Finding]:
+    raise NotReached("the fault never came")
+
+
+def lacks(evidence: Evidence) -> Iterator[Finding]:
+    raise NotOffered("the shim of m0 does not set request_timeout_ms")
+
+
+def test_what_the_subject_does_not_let_be_set_is_unimplemented_unless_something_worse_is_proven() -> None:
+    assert judged(Story(), lacks, says(OK)).verdict is Verdict.UNIMPLEMENTED
+    assert "request_timeout_ms" in judged(Story(), lacks).reason
+    assert judged(Story(), lacks, universal=(says(FAILED),)).verdict is Verdict.FAILED
+    assert judged(Story(), says(FAILED), lacks).verdict is Verdict.FAILED
+    assert judged(Story(), says(finding(Verdict.FAILED, proof=Proof.LIVENESS)), lacks).verdict is Verdict.UNIMPLEMENTED
+
+
+def test_the_gravest_finding_of_the_case_and_of_the_universal_judges_decides() -> None:
+    assert judged(Story(), says(OK)).verdict is Verdict.OK
+    assert judged(Story(), says(OK, finding(Verdict.NON_STRICT))).verdict is Verdict.NON_STRICT
+    assert judged(Story(), says(OK), universal=(says(FAILED),)).verdict is Verdict.FAILED
+
+
+def test_where_the_cases_own_judges_say_nothing_there_is_no_verdict() -> None:
+    empty = judged(Story(), says(), universal=(says(OK),))
+
+    assert empty.verdict is Verdict.INCONCLUSIVE
+    assert empty.reason == "no judge of the case found anything to judge"
+
+
+def test_what_was_never_reached_is_inconclusive_unless_something_else_failed() -> None:
+    assert judged(Story(), says(OK), never).verdict is Verdict.INCONCLUSIVE
+    assert judged(Story(), never).reason == "the fault never came"
+    assert judged(Story(), says(FAILED), never).verdict is Verdict.FAILED
+
+
+def test_a_fault_that_struck_and_left_no_receipt_is_inconclusive() -> None:
+    story = Story().fault("error", "armed", "triggered")
+    absent = finding(Verdict.FAILED, "nothing came", proof=Proof.LIVENESS)
+
+    assert judged(story, says(OK)).verdict is Verdict.INCONCLUSIVE
+    assert "fault error was triggered and left no receipt" in judged(story, says(OK)).reason
+    assert judged(story, says(absent)).verdict is Verdict.INCONCLUSIVE
+    assert judged(story, says(FAILED)).verdict is Verdict.FAILED
+
+
+@pytest.mark.parametrize(("by", "verdict"), [("client", Verdict.OK), ("broker", Verdict.INCONCLUSIVE)])
+def test_a_client_that_hangs_up_before_its_answer_leaves_the_verdict_to_the_judges(by: str, verdict: Verdict) -> None:
+    story = Story().fault("error", "armed", "triggered")
+    story.see("fault", fault="error", detail="failed", connection=1, body={"stage": "failed"})
+    story.see("event", who="link", connection=1, body={"name": "closed", "by": by})
+
+    assert judged(story, says(OK)).verdict is verdict
+
+
+def test_a_fault_that_was_never_met_asks_for_no_receipt() -> None:
+    assert judged(Story().fault("error", "armed"), says(OK)).verdict is Verdict.OK
+
+
+def flooded(*clients: str) -> Story:
+    story = Story()
+    for client in clients:
+        story.join(client)
+    story.kit("timeout", waiting=f"{FLOOD_WORDS} of more than 10 observations")
+    return story
+
+
+def test_a_client_that_floods_its_coordinator_is_blamed_by_name_and_not_left_undecided() -> None:
+    storm = judged(flooded(*["m0"] * 20), never)
+
+    assert storm.verdict is Verdict.NON_STRICT
+    assert [each.observed for each in storm.findings] == ["Its requests came without a pause until the run was ended."]
+    assert not storm.wants_repetition
+
+
+def test_the_driver_ends_a_flood_in_the_words_that_are_looked_for() -> None:
+    (steady,) = [each for each in CASES if each.id == "heartbeat/classic/steady"]
+    _, storm = virtual.judged(steady, variant="heartbeats-in-a-storm")
+
+    assert storm.verdict is Verdict.NON_STRICT
+    assert "Its requests came without a pause until the run was ended." in [each.observed for each in storm.findings]
+
+
+def test_a_flood_that_no_client_makes_alone_decides_nothing() -> None:
+    assert judged(flooded(*(f"m{number}" for number in range(20))), never).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_flood_hides_no_failure() -> None:
+    assert judged(flooded(*["m0"] * 20), never, says(FAILED)).verdict is Verdict.FAILED
+
+
+def test_what_is_proven_by_frames_and_what_the_application_told_are_told_apart() -> None:
+    story = Story()
+    beat = story.beat()
+    event = story.tell("partitions_assigned")
+    absent = [finding(Verdict.FAILED, str(seen.seq), proof=Proof.LIVENESS, seq=seen.seq) for seen in (beat, event)]
+
+    grounds = [each.grounds for each in judged(story, says(*absent)).findings]
+    assert [each.is_reported for each in grounds if each is not None] == [False, True]
+
+
+def test_receipts_are_counted() -> None:
+    assert judged(Story().fault("a").fault("b").fault("c", "armed"), says(OK)).receipts == 2
+
+
+def test_a_broken_contract_is_never_the_clients_failure() -> None:
+    story = Story()
+    story.kit("broken", "m0", reason="a line that is no JSON", stderr=[])
+
+    assert judged(story, says(FAILED)).verdict is Verdict.BROKEN
+    assert judged(story, says(FAILED)).reason == "a line that is no JSON"
+
+
+def test_a_claim_that_the_wire_refutes_is_broken() -> None:
+    story = Story()
+    story.kit("command", "m0", command="subscribe", fields={"group": "other"})
+    story.beat()
+
+    assert judged(story, says(OK)).verdict is Verdict.BROKEN
+
+
+def test_a_program_that_gave_up_in_order_did_not_crash() -> None:
+    story = Story()
+    story.find()
+    story.kit("exit", "m0", commanded=False, gave_up=True, shared=False, how="exited with status 0", stderr=[])
+
+    assert judged(story, says(OK)).verdict is Verdict.OK
+
+
+def test_an_end_that_was_asked_for_is_none_of_that() -> None:
+    story = Story()
+    story.kit("exit", "m0", commanded=True, shared=False, how="exited with status 0", stderr=[])
+
+    assert judged(story, says(OK)).verdict is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "unimplemented", "verdict"),
+    [([], True, Verdict.UNIMPLEMENTED), (["pause"], True, Verdict.BROKEN), ([], False, Verdict.BROKEN)],
+)
+def test_a_refused_command_is_unimplemented_unless_the_shim_claimed_it(capabilities: list[str], *, unimplemented: bool, verdict: Verdict) -> None:
+    story = Story()
+    story.kit("hello", "m0", capabilities=capabilities)
+    story.kit("refused", "m0", command="pause", unimplemented=unimplemented, reason="cannot")
+
+    assert judged(story, says(OK)).verdict is verdict

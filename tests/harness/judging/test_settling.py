@@ -1,0 +1,91 @@
+"""A group has settled when all its members share all partitions and were answered: told by hand, and of a group of the kit's own."""
+
+from __future__ import annotations
+
+import pytest
+from tests.harness.judging.case_checkers.story import Story
+
+from groupproof.harness.judging.settling import Settling
+
+T0, T1 = ("t", 0), ("t", 1)
+
+
+def of_two(*, generations: tuple[int, int] = (2, 2), gets: tuple[tuple[str, int], ...] = (T1,), told: bool = True) -> Story:
+    """Tell how m0 and m1 came into a group, with T0 for m0 and `gets` for m1."""
+    story = Story()
+    for client, generation, mine in zip(("m0", "m1"), generations, ((T0,), gets), strict=True):
+        story.join(client, gets=f"{client}-1", generation=generation)
+        story.sync(client, member=f"{client}-1", generation=generation, gets=mine)
+        if told:
+            story.partitions("assigned", *mine, client=client)
+        story.beat(client, member=f"{client}-1", generation=generation)
+    return story
+
+
+def settled(story: Story, after: str | None = None) -> str:
+    """Return what is missing at the story's end."""
+    settling = Settling(("m0", "m1"), {"t": 2}, after)
+    holds = [settling.feed(seen) for seen in story.trace]
+    assert holds[-1] is (settling.missing() == "") or after is not None
+    return settling.missing()
+
+
+def test_a_group_whose_members_share_all_and_are_answered_has_settled() -> None:
+    assert settled(of_two()) == ""
+
+
+@pytest.mark.parametrize(
+    ("story", "missing"),
+    [
+        (of_two(gets=(T0, T1)), "two owners"),
+        (of_two(gets=()), "1 partitions have no owner"),
+        (of_two(generations=(1, 2)), "not of one generation"),
+        (of_two(told=False), "does not know all its partitions"),
+    ],
+)
+def test_it_has_not_while_the_shares_do_not_fit(story: Story, missing: str) -> None:
+    assert missing in settled(story)
+
+
+@pytest.mark.parametrize(("error", "missing"), [(27, "no Heartbeat answered"), (25, "has no assignment"), (22, "has no assignment")])
+def test_an_error_to_a_heartbeat_unsettles_it(error: int, missing: str) -> None:
+    story = of_two()
+    story.beat("m1", member="m1-1", generation=2, error=error)
+
+    assert missing in settled(story)
+
+
+def test_who_joins_again_has_no_assignment_until_it_has_synced_anew() -> None:
+    story = of_two()
+    story.join("m1", member="m1-1", gets="m1-1", generation=3)
+
+    assert settled(story) == "m1 has no assignment"
+
+
+def test_a_member_that_was_killed_is_not_in_the_group() -> None:
+    story = of_two()
+    story.see("event", who="kit", client="m1", body={"name": "kill"})
+
+    assert settled(story) == "m1 has no assignment"
+
+
+def test_what_an_eager_assignment_does_not_name_is_gone_and_what_a_cooperative_one_does_not_is_kept() -> None:
+    def twice(protocol: str) -> str:
+        story = of_two(gets=(T0,))
+        story.join("m0", member="m0-1", gets="m0-1", generation=3, protocol=protocol)
+        story.sync("m0", member="m0-1", generation=3, gets=(T0, T1))
+        story.partitions("assigned", T1)
+        story.beat("m0", member="m0-1", generation=3)
+        return settled(story)
+
+    assert "m0" in twice("range")
+    assert "m0" not in twice("cooperative-sticky")
+
+
+def test_heartbeats_before_the_mark_do_not_count() -> None:
+    story = of_two().mark("healed")
+    assert "no Heartbeat" in settled(story, after="healed")
+
+    for client in ("m0", "m1"):
+        story.beat(client, member=f"{client}-1", generation=2)
+    assert settled(story, after="healed") == ""

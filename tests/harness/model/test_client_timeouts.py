@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from tests.harness.judging.case_checkers.story import Story
+
+from groupproof.harness.model.client_timeouts import REACT_MS, Terms, TermsReader, stall_ms
+from groupproof.protocol.vocabulary import Api
+
+WISHED = {"session_timeout_ms": 3_000, "heartbeat_interval_ms": 300, "max_poll_interval_ms": 20_000}
+
+
+def subscribed(story: Story, *ignored: str) -> Story:
+    story.see("event", who="kit", client="m0", body={"name": "command", "command": "subscribe", "fields": WISHED})
+    story.see("event", who="shim", client="m0", body={"name": "answer", "id": 1, "ok": True, "ignored": list(ignored)})
+    return story
+
+
+def reader_of(story: Story) -> TermsReader:
+    reader = TermsReader()
+    for seen in story.trace:
+        reader.feed(seen)
+    return reader
+
+
+def terms_of(story: Story) -> Terms:
+    return reader_of(story).of("m0")
+
+
+def test_before_it_joins_a_client_has_the_terms_that_it_was_given() -> None:
+    terms = terms_of(subscribed(Story(), "max_poll_interval_ms"))
+
+    assert (terms.session_ms, terms.rebalance_ms, terms.heartbeat_ms) == (3_000, 20_000, 300)
+    assert terms.ignored == {"max_poll_interval_ms"}
+    assert terms.subscribed is not None
+
+
+def test_its_joingroup_says_which_timeouts_it_keeps() -> None:
+    story = subscribed(Story(), "session_timeout_ms")
+    story.join(session_ms=10_000)
+
+    assert (terms_of(story).session_ms, terms_of(story).rebalance_ms) == (10_000, 30_000)
+    assert reader_of(story).session_surplus_ms() == 7_000
+
+
+def test_a_joingroup_of_version_0_has_the_session_for_its_rebalance_timeout() -> None:
+    story = subscribed(Story())
+    story.request(Api.JOIN_GROUP, body={"session_timeout_ms": 6_000, "rebalance_timeout_ms": -1})
+
+    assert terms_of(story).rebalance_ms == 6_000
+
+
+def test_its_heartbeat_interval_is_the_one_that_is_observed() -> None:
+    story = subscribed(Story(), "heartbeat_interval_ms").member()
+    for ms in (3_000, 6_000, 9_100, 12_000):
+        story.at(ms).beat()
+
+    assert terms_of(story).heartbeat_ms == 3_000
+
+
+def test_a_shorter_session_than_the_plans_makes_no_wait_shorter() -> None:
+    story = subscribed(Story())
+    story.join(session_ms=1_000)
+
+    assert reader_of(story).session_surplus_ms() == 0
+
+
+def test_a_rhythm_that_was_measured_stretches_what_is_due_and_never_shrinks_it() -> None:
+    slow, quick = Story(), Story()
+    slow.see("event", who="kit", body={"name": "rhythm", "react_ms": 2.5 * REACT_MS})
+    quick.see("event", who="kit", body={"name": "rhythm", "react_ms": 100})
+
+    assert [reader_of(each).stretch for each in (slow, quick, Story())] == [2.5, 1.0, 1.0]
+
+
+def test_a_stall_of_the_machine_is_counted_once() -> None:
+    story = Story()
+    loop = story.see("event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": 400})
+    child = story.see("event", who="kit", body={"name": "lag", "source": "child", "lag_ms": 380.5})
+
+    assert stall_ms(loop) + stall_ms(child) == 380.5

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from groupproof.harness.model import plan_builders
+from groupproof.harness.model.plan import Arm, Await, Command, Mark, Pass, Seen, Stable, Start, Step, plan_from_json, plan_to_json
+from groupproof.protocol.faults import Answer, Cut, Hold, Move, Silence
+from groupproof.protocol.vocabulary import Api
+
+
+def armed(step: Arm) -> tuple[object, str, str]:
+    return step.fault.action, step.fault.selector.api, step.fault.selector.direction
+
+
+def test_groups_of_steps_are_flattened_and_the_defaults_filled_in() -> None:
+    made = plan_builders.plan(
+        plan_builders.subject(), steps=[plan_builders.start("m0"), plan_builders.passing(5), [plan_builders.mark("a"), plan_builders.mark("b")]]
+    )
+
+    assert [type(step) for step in made.steps] == [Start, Pass, Mark, Mark]
+    assert made.topics == {"t": 2}
+    assert made.coordinator == {"group.initial.rebalance.delay.ms": plan_builders.INITIAL_DELAY_MS}
+
+
+def test_a_plan_may_say_otherwise_of_the_coordinator() -> None:
+    made = plan_builders.plan(plan_builders.subject(), steps=[], coordinator={"group.initial.rebalance.delay.ms": 0, "group.max.size": 1})
+
+    assert made.coordinator == {"group.initial.rebalance.delay.ms": 0, "group.max.size": 1}
+
+
+def test_a_subject_and_its_company_differ_in_kind_and_take_settings() -> None:
+    assert plan_builders.subject("m1", instance_id="i0").settings == {"instance_id": "i0"}
+    assert (plan_builders.subject().kind, plan_builders.company().kind) == ("subject", "reference")
+
+
+def test_members_are_started_one_after_the_other_until_each_works() -> None:
+    waits = [step.until for step in plan_builders.joined("m0", "m1") if isinstance(step, Await)]
+
+    assert [each.members for each in waits if isinstance(each, Stable)] == [("m0",), ("m0",), ("m0", "m1"), ("m0", "m1")]
+    assert [each.client for each in waits if isinstance(each, Seen)] == ["m0", "m1"]
+
+
+def test_an_idle_member_is_awaited_in_the_group_and_not_at_work() -> None:
+    waits = [step.until for step in plan_builders.joined("a0", "m0", idle=["m0"]) if isinstance(step, Await)]
+
+    assert [each.client for each in waits if isinstance(each, Seen)] == ["a0"]
+
+
+@pytest.mark.parametrize(
+    ("step", "action", "direction"),
+    [
+        (plan_builders.answers("f", Api.HEARTBEAT, 27), Answer(error_code=27), "request"),
+        (plan_builders.holds("f", Api.HEARTBEAT, ms=5), Hold(ms=5), "response"),
+        (plan_builders.holds("f", Api.HEARTBEAT, direction="request"), Hold(), "request"),
+        (plan_builders.cuts("f", Api.HEARTBEAT), Cut(), "response"),
+        (plan_builders.cuts("f", Api.HEARTBEAT, reset=True, direction="request"), Cut(reset=True), "request"),
+        (plan_builders.silences("f", Api.HEARTBEAT), Silence(), "request"),
+        (plan_builders.moves("f", Api.HEARTBEAT, state="lost"), Move(state="lost"), "request"),
+    ],
+)
+def test_a_fault_strikes_the_next_frame_of_its_api(step: Arm, action: object, direction: str) -> None:
+    assert armed(step) == (action, "Heartbeat", direction)
+    assert (step.fault.selector.nth, step.fault.selector.count) == (1, 1)
+
+
+def test_a_selector_is_as_narrow_as_the_case_says() -> None:
+    selector = plan_builders.answers("f", Api.HEARTBEAT, 27, client="m0", count=None).fault.selector
+
+    assert (selector.client, selector.count) == ("m0", None)
+
+
+def test_conditions_wait_for_what_they_say() -> None:
+    assert plan_builders.delivered("f").until == Seen(kind_of="fault", fault="f", where={"stage": "delivered"})
+    assert plan_builders.requested("m0", Api.JOIN_GROUP, after="f").until == Seen(kind_of="request", api="JoinGroup", client="m0", after="f")
+    assert plan_builders.answered("m0", Api.HEARTBEAT).until == Seen(kind_of="response", api="Heartbeat", client="m0", error=0)
+    assert plan_builders.event("m0", "error").until == Seen(kind_of="event", event="error", client="m0")
+    told = {"partitions": [{"topic": "t", "partition": 1}, {"topic": "u", "partition": 0}]}
+    assert plan_builders.assigned("m0", ("u", 0), ("t", 1)).until == Seen(kind_of="event", event="partitions_assigned", client="m0", where=told)
+
+
+def test_commands_carry_their_fields() -> None:
+    assert plan_builders.commit("m0", ("t", 0, 5)).fields == {"mode": "sync", "offsets": [["t", 0, 5]]}
+    assert plan_builders.commit("m0", mode="async").fields == {"mode": "async"}
+    assert plan_builders.close("m0", wait=False, leave=True) == Command(member="m0", command="close", fields={"leave": True}, wait=False)
+    assert [step.command for step in (plan_builders.pause("m0"), plan_builders.resume("m0"))] == ["pause", "resume"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        plan_builders.kill("m0"),
+        plan_builders.freeze("m0"),
+        plan_builders.thaw("m0"),
+        plan_builders.grow("t", 4),
+        plan_builders.release("f"),
+        plan_builders.heal("f"),
+        plan_builders.move(state="lost"),
+    ],
+)
+def test_what_is_done_to_members_and_coordinators_survives_a_schedule_file(step: Step) -> None:
+    made = plan_builders.plan(plan_builders.subject(), steps=[step])
+
+    assert plan_from_json(plan_to_json(made)) == made

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from groupproof.harness.model.script import (
+    Answered,
+    Ask,
+    Assigned,
+    Closed,
+    Cut,
+    Group,
+    MoveGroup,
+    Pass,
+    Raw,
+    ReadAgain,
+    Ref,
+    Script,
+    StopReading,
+    Subscribed,
+    Topic,
+    script_from_json,
+    script_to_json,
+)
+from groupproof.harness.model.script_builders import commit, stable
+from groupproof.protocol.vocabulary import Api
+
+EVERY_STEP = Script(
+    steps=(
+        *stable("a", "b"),
+        commit("a", {("t", 1): 7}, metadata=None),
+        Ask(
+            member="x",
+            api=Api.HEARTBEAT,
+            fields={"group_id": "", "member_id": Ref("a", "member_id"), "generation_id": Ref("a", "generation", 1)},
+            over="a/2",
+        ),
+        Ask(
+            member="x",
+            api=Api.OFFSET_DELETE,
+            fields={"group_id": Group("h"), "topics": ({"name": Topic("u"), "partitions": ()},)},
+            version=0,
+            to="other",
+        ),
+        Ask(member="x", api=Api.JOIN_GROUP, fields={"protocols": ({"name": "p", "metadata": Subscribed(("t",), (("t", 1),), b"\x00", 3)},)}),
+        Ask(member="x", api=Api.SYNC_GROUP, fields={"assignments": ({"member_id": "m", "assignment": Assigned((("t", 0),), b"\xff")},)}),
+        Answered(label="join a", code=27),
+        Pass(ms=10),
+        Cut(connection="a", resets=True),
+        Raw(connection="r", data=b"\x7f\xff\xff\xff"),
+        Closed(connection="r"),
+        StopReading(connection="a"),
+        ReadAgain(connection="a"),
+        MoveGroup(),
+    ),
+    settings={"group.initial.rebalance.delay.ms": 0},
+    topics={"t": 2, "u": 1},
+    brokers=2,
+)
+
+
+def test_a_script_comes_back_from_its_file_as_it_was() -> None:
+    assert script_from_json(json.loads(json.dumps(script_to_json(EVERY_STEP)))) == EVERY_STEP
+
+
+def _edited(**changes: Any) -> dict[str, Any]:
+    return {**script_to_json(EVERY_STEP), **changes}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"steps": [{"step": "dance"}]}, "dance"),
+        ({"steps": [{"step": "pass", "s": 1}]}, "'s'"),
+        ({"steps": [{"step": "ask", "member": "a", "api": "Jump", "fields": {}}]}, "Jump"),
+        ({"steps": [{"step": "ask", "member": "a", "api": "Heartbeat", "fields": {"group_id": {"$grp": {}}}}]}, "grp"),
+        ({"steps": [{}]}, "step"),
+    ],
+)
+def test_what_is_no_script_is_named(wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValueError, match=f"not a script: .*{named}"):
+        script_from_json(_edited(**wrong))

@@ -1,0 +1,84 @@
+"""An explanation is read by people and by programs; every statement stands beside what shows it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from tests.harness.judging.diagnosis.recordings import by_group, explained, recorded
+
+from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.diagnosis.rebalances import Rebalance
+from groupproof.harness.reports.texts.rebalance_text import SCHEMA, epoch_ms_of, explanation_to_json, tell, tell_summary
+
+
+def _told(group: str, number: int, release: str = "4.1.0", what: str = "info") -> str:
+    return "\n".join(tell(by_group(explained(release, what))[group][number], epoch_ms_of(recorded(release, what))))
+
+
+@pytest.mark.requirement("TUNE-09")
+@pytest.mark.parametrize(("group", "number"), [("slow-member", 1), ("heartbeat-timeout", 2), ("poll-interval", 2), ("sync-timeout", 1)])
+def test_each_report_names_the_marker_lines_and_the_requirement_ids(group: str, number: int) -> None:
+    told = _told(group, number)
+
+    assert re.search(r"shown by DIAG-01 at [-0-9:., ]+: \[GroupCoordinator id=\d .*\] Preparing to rebalance group", told)
+    assert re.search(r"shown by DIAG-03 .*Assignment received from leader", told)
+    assert re.search(r"advice   (TUNE|DIAG|DISC)-\d\d ", told)
+
+
+@pytest.mark.requirement("DIAG-26")
+def test_join_and_sync_are_told_apart_with_who_was_waited_for() -> None:
+    told = _told("slow-member", 1)
+
+    assert re.search(r"phases   join 4 s, sync \d+ ms; 4\.\d+ s in all", told)
+    assert re.search(r"waited   4 s to join for slow-stuck: did not join again", told)
+
+
+@pytest.mark.requirement("DIAG-29")
+def test_27_and_22_are_told_as_what_they_mean_to_an_application() -> None:
+    told = "\n".join(tell(Rebalance(group="g", number=1, start_seq=0, started_ms=0.0, answers={27: 8, 22: 1})))
+
+    assert "REBALANCE_IN_PROGRESS (27) ×8: a rebalance is running" in told
+    assert "ILLEGAL_GENERATION (22) ×1: the rebalance is over, and my generation is old" in told
+    assert "REBALANCE_IN_PROGRESS (27)" in _told("slow-member", 1, "1.1.0", "all"), "as the request log tells"
+
+
+def test_times_are_those_of_the_log() -> None:
+    assert re.search(r"began at 2026-11-21 21:08:\d\d\.\d{3}, broker 0", _told("poll-interval", 2))
+
+
+def test_a_trace_without_a_calendar_tells_seconds() -> None:
+    (first, *_) = tell(Rebalance(group="g", number=1, start_seq=0, started_ms=12_345.0))
+
+    assert first == "group g, rebalance 1: generation none → ?, began at 12.345 s"
+
+
+def test_what_could_be_something_else_says_so() -> None:
+    assert "or poll-interval, closed: they would look the same here" in _told("closed", 2, "2.8.2")
+
+
+def test_the_summary_begins_with_what_was_met_most_often() -> None:
+    first, *rows = tell_summary(explained("4.1.0", "info"))
+    counts = [int(row.split()[0]) for row in rows]
+
+    assert first == f"{len(explained('4.1.0', 'info'))} rebalances in 14 groups:"
+    assert counts == sorted(counts, reverse=True)
+    assert list(tell_summary([])) == ["no rebalance began in this trace"]
+
+
+def test_of_causes_met_as_often_the_one_met_most_in_the_field_comes_first() -> None:
+    each = [
+        Rebalance(group="g", number=1, start_seq=0, started_ms=0.0, cause=cause)
+        for cause in (Cause.CLOSED, Cause.HEARTBEAT_TIMEOUT, Cause.POLL_INTERVAL)
+    ]
+
+    assert [row.split()[2] for row in list(tell_summary(each))[1:]] == ["poll-interval", "heartbeat-timeout", "closed"]
+
+
+def test_as_json_it_is_one_document() -> None:
+    told = json.loads(json.dumps(explanation_to_json(explained("4.1.0", "info"), 1)))
+
+    assert (told["schema"], told["epoch_ms"]) == (SCHEMA, 1)
+    assert sum(told["causes"].values()) == len(told["rebalances"])
+    assert all(each["advice"] for each in told["rebalances"] if each["cause"] == "poll-interval")

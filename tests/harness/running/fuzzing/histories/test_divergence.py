@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.harness.judging.oracle.recording import Recording, bodied, changed
+from tests.harness.running.scripts.in_process import SETTINGS, performed
+
+from groupproof.harness.judging.oracle import findings_of
+from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.model.script import Script
+from groupproof.harness.model.script_builders import beat, join
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.harness.running.fuzzing.histories.divergence import Met, answered_count, excused, met_in, side_by_side, worst_lag_ms
+from groupproof.protocol.trace import Trace
+
+SCRIPT = Script(steps=(join("m0", wait=True, label="first"), join("m0", wait=True, label="second")))
+
+
+def trace_of(profile: str, *, judged_by: str = "kafka-4.1") -> Trace:
+    trace = performed(SCRIPT, profile=profile)
+    ground = next(seen for seen in trace if seen.body.get("name") == "ground")
+    told = replace(ground, body={**ground.body, "profile": judged_by, "settings": SETTINGS})
+    return [told if seen is ground else seen for seen in trace]
+
+
+def divergence() -> tuple[Met, Trace]:
+    trace = trace_of("kafka-2.4", judged_by="kafka-1.1")
+    (met,) = met_in(trace)
+    return met, trace
+
+
+def test_a_broker_that_keeps_the_rules_meets_no_divergence() -> None:
+    trace = trace_of("kafka-4.1")
+
+    assert met_in(trace) == []
+    assert answered_count(trace) == 2
+
+
+def test_the_first_answer_that_is_not_the_rules_is_met() -> None:
+    met, _ = divergence()
+
+    assert met.step.exchange.label == "first"
+    assert met.kind == "other"
+    assert met.sort == ("other", met.rule)
+    assert "79 MEMBER_ID_REQUIRED" in met.finding.observed
+
+
+def test_a_trace_that_does_not_tell_its_ground_meets_nothing() -> None:
+    assert met_in([]) == []
+
+
+def test_what_a_thread_that_sat_on_a_request_explains_is_met_by_judges_alone() -> None:
+    told = Recording()
+    told.event("ground", profile="kafka-4.1", settings=SETTINGS)
+    told.stable("a")
+    told.joined("b")
+    told.wait(20)
+    told.beat("a", label="beat")
+    told.wait(20)
+    trace = changed(told.end(), "beat", bodied(error_code=0))
+
+    assert met_in(trace) == []
+    (found,) = findings_of(trace, profile="kafka-4.1", settings=SETTINGS)
+    assert "Heartbeat of a (generation 1, PreparingRebalance): 0" in found.observed
+
+
+def test_what_was_expected_stands_beside_what_came_and_the_frames_where_asked_for() -> None:
+    met, trace = divergence()
+
+    lines = list(side_by_side(met, trace))
+    assert any(line.startswith("    expected  JoinGroup of m0 (no group): 0 with generation 1") for line in lines)
+    assert any(line.startswith("    observed  JoinGroup of m0 (no group): 79") for line in lines)
+    frames = [line for line in side_by_side(met, trace, with_frames=True) if line not in lines]
+    assert [line.split()[0] for line in frames] == ["request", "response"]
+    assert all(bytes.fromhex(line.split()[1]) for line in frames)
+
+
+def test_the_worst_lag_is_what_the_trace_tells() -> None:
+    trace = trace_of("kafka-4.1")
+    lags = [replace(trace[0], kind="event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": lag}) for lag in (120.0, 310.5)]
+
+    assert worst_lag_ms(trace) == 0
+    assert worst_lag_ms([*trace, *lags]) == 310.5
+
+
+def test_a_broker_lags_that_is_slow_with_an_answer_that_waits_for_nothing() -> None:
+    trace = performed(Script(steps=(join("m0", version=3, wait=True), beat("m0"))), profile="kafka-4.1")
+
+    def slower(api: str, ms: int) -> Trace:
+        return [replace(seen, at_ns=seen.at_ns + ms * 1_000_000) if seen.kind == "response" and seen.api == api else seen for seen in trace]
+
+    assert worst_lag_ms(slower("JoinGroup", 900)) == 0
+    assert worst_lag_ms(slower("Heartbeat", 50)) == 0
+    assert worst_lag_ms(slower("Heartbeat", 900)) >= 900
+
+
+def test_nothing_but_lateness_is_excused_and_only_where_the_machine_lagged() -> None:
+    trace = trace_of("kafka-4.1")
+    lagged = [*trace, replace(trace[0], kind="event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": 900.0})]
+    late = Finding(verdict=Verdict.FAILED, requirement="TR-052", expected="x", observed="too late", proof=Proof.TIMING)
+    judgement = Judgement(verdict=Verdict.INCONCLUSIVE, findings=(late,), is_blurred=True)
+    wrong = replace(judgement, findings=(late, replace(late, proof=Proof.SAFETY)))
+
+    assert excused(judgement, trace) == judgement
+    assert excused(wrong, lagged) == wrong
+    assert excused(judgement, lagged) == Judgement(verdict=Verdict.OK)

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from groupproof.harness.running.fuzzing.choice_source import Drawer
+from groupproof.harness.running.fuzzing.hypothesis_source import drawn
+
+
+def three(drawer: Drawer) -> tuple[int, bool, str]:
+    return drawer.number(3, 9), drawer.chance(2), drawer.one_of("abc")
+
+
+def test_the_same_seed_draws_the_same_and_another_something_else() -> None:
+    assert drawn(three, seed=1, count=20) == drawn(three, seed=1, count=20)
+    assert drawn(three, seed=1, count=20) != drawn(three, seed=2, count=20)
+
+
+def test_what_is_drawn_keeps_to_its_bounds() -> None:
+    made = drawn(three, seed=3, count=40)
+
+    assert len(made) == 40
+    assert {number for number, _, _ in made} <= set(range(3, 10))
+    assert {chance for _, chance, _ in made} == {True, False}
+    assert {letter for _, _, letter in made} == set("abc")

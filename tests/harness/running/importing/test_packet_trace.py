@@ -1,0 +1,79 @@
+"""A capture of a real broker's traffic becomes the trace that a tap would have written; what can't be read does no harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.harness.judging.diagnosis.provocations import EXPECTED
+from tests.harness.judging.diagnosis.recordings import causes
+from tests.harness.running.importing.frames import BROKER, CLIENT, ethernet, pcap, pcapng, tcp
+
+from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
+from groupproof.harness.running.importing.imported_event import Told, merged
+from groupproof.harness.running.importing.packet_trace import read_capture
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.framing import frame
+from groupproof.protocol.wire.message_codec import write_request, write_response
+
+REAL = Path(__file__).parent / "captured/kafka-4.1.0.pcap"
+PORTS = (44109, 41205)
+
+BEAT = frame(write_request(Api.HEARTBEAT, 3, 5, "m0", {"group_id": "g", "member_id": "a-1", "generation_id": 2}))
+ANSWER = frame(write_response(Api.HEARTBEAT, 3, 5, {"error_code": 27}))
+
+
+def _read(packets: list[bytes], port: int = 9_092) -> list[Told]:
+    return list(read_capture(pcap((float(ms), ethernet(data)) for ms, data in enumerate(packets)), ports=(port,)))
+
+
+def test_a_real_capture_tells_the_rebalances_and_their_causes() -> None:
+    trace = merged([read_capture(REAL.read_bytes(), ports=PORTS)], run="capture")
+    told = causes(rebalances_of(trace))
+
+    assert told == {group: list(EXPECTED[group]) for group in ("leader-rejoined", "closed")}
+    assert {seen.node for seen in trace if seen.api == "SyncGroup"} <= {0, 1}, "brokers are told apart by what FindCoordinator said"
+
+
+def test_requests_and_answers_carry_the_columns_of_any_trace() -> None:
+    request, answer = _read([tcp(CLIENT, BROKER, 100, BEAT), tcp(BROKER, CLIENT, 900, ANSWER)])
+
+    assert (request.kind, request.at_ms, request.columns["member"], request.columns["generation"]) == ("request", 0.0, "a-1", 2)
+    assert (answer.kind, answer.columns["error"], answer.columns["client"], answer.columns["correlation"]) == ("response", 27, "m0", 5)
+
+
+def test_frames_that_are_cut_into_segments_in_any_order_are_whole_again() -> None:
+    parts = [tcp(CLIENT, BROKER, 100 + at, BEAT[at : at + 10]) for at in range(0, len(BEAT), 10)]
+    told = _read([tcp(CLIENT, BROKER, 99, flags=2), parts[1], parts[0], *parts[2:], parts[1]])
+
+    assert [each.kind for each in told] == ["event", "request"]
+
+
+def test_a_connection_seen_from_its_middle_is_read_from_the_first_whole_request() -> None:
+    rest = b"\xff\xff the end of something"
+    told = _read([tcp(CLIENT, BROKER, 100, rest), tcp(CLIENT, BROKER, 100 + len(rest), BEAT)])
+
+    assert [each.columns["api"] for each in told] == ["Heartbeat"]
+
+
+def test_the_beginning_and_the_end_of_a_connection_are_told_once() -> None:
+    told = _read(
+        [tcp(CLIENT, BROKER, 1, flags=2), tcp(BROKER, CLIENT, 1, flags=0x12), tcp(CLIENT, BROKER, 2, flags=0x11), tcp(BROKER, CLIENT, 2, flags=0x11)]
+    )
+
+    assert [each.columns["body"]["name"] for each in told] == ["connected", "closed"]
+
+
+def test_other_ports_are_not_read() -> None:
+    assert _read([tcp(CLIENT, BROKER, 100, BEAT)], port=9_093) == []
+
+
+@pytest.mark.parametrize("noise", [b"\x16\x03\x01\x02\x00\x01\x00\x01", b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 64, BEAT[:20] + b"\xff" * 400])
+def test_what_is_no_kafka_does_no_harm(noise: bytes) -> None:
+    assert [each for each in _read([tcp(CLIENT, BROKER, 100, noise)] * 3) if each.kind != "request"] == []
+
+
+def test_pcapng_is_the_same_to_it() -> None:
+    (request,) = read_capture(pcapng([(5.0, ethernet(tcp(CLIENT, BROKER, 100, BEAT)))]), ports=(9_092,))
+
+    assert (request.at_ms, request.columns["api"]) == (5.0, "Heartbeat")

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import trio
+import trio.testing
+
+from groupproof.clients.shims.reference import run_shim
+from groupproof.harness.judging.case_result import Play
+from groupproof.harness.judging.lag import LAG_MS_MAX
+from groupproof.harness.model.case import Case, seed_of
+from groupproof.harness.model.plan import Await, Member, Pass, Plan, Stable, Start
+from groupproof.harness.model.verdicts import Level
+from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.plans.client_stage import FLOOD, Stage
+from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
+from groupproof.harness.subjects.subject import ReferenceSubject
+from groupproof.protocol.trace import Recorder
+
+PLAN = Plan(members=(Member(name="m0"),), steps=(Start(member="m0"), Await(until=Stable(members=("m0",))), Pass(ms=500)))
+CASE = Case(id="a/classic/a", title="a", requirements=("HB-01",), level=Level.MUST, plan=PLAN, judges=())
+
+
+def stage(*, is_virtual: bool = True, canary: Canary | None = None) -> Stage:
+    reference = ReferenceSubject(run_shim, is_virtual=is_virtual)
+    return Stage(subject=reference, company=reference, profile="kafka-4.1", seed=7, canary=canary)
+
+
+def play(case: Case = CASE, *, canary: Canary | None = None) -> Play:
+    async def main() -> Play:
+        return await stage(canary=canary).play(case, key="c1")
+
+    return trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+def test_every_observation_says_of_which_run_and_case_it_is() -> None:
+    trace = play().trace
+
+    assert {(seen.run, seen.case, seen.seed, seen.clock) for seen in trace} == {("7.c1", "a/classic/a", 7, "virtual")}
+    assert [seen.at_ns for seen in trace] == sorted(seen.at_ns for seen in trace)
+
+
+def test_the_reference_plays_in_memory_and_programs_over_loopback() -> None:
+    assert isinstance(stage().network(Recorder(lambda: 0), CASE), MemoryNetwork)
+    assert isinstance(stage(is_virtual=False).network(Recorder(lambda: 0), CASE), LoopbackNetwork)
+
+
+def test_a_trace_that_grows_without_end_counts_as_a_flood() -> None:
+    recorder = Recorder(lambda: 0)
+    network = stage(is_virtual=False).network(recorder, CASE)
+    assert isinstance(network, LoopbackNetwork)
+    assert not network.is_flooded()
+
+    for _ in range(FLOOD + 1):
+        recorder.record("event")
+
+    assert network.is_flooded()
+
+
+def test_a_case_waits_for_no_initial_delay_unless_its_plan_asks_for_one() -> None:
+    delayed = replace(CASE, plan=replace(PLAN, coordinator={"group.initial.rebalance.delay.ms": 3_000}))
+
+    assert play(delayed).duration_s - play().duration_s >= 2.5
+
+
+def test_the_canarys_lags_that_matter_stand_in_the_trace() -> None:
+    class Late(Canary):
+        def listen(self, listener: Callable[[str, float], None]) -> Callable[[], None]:
+            listener("loop", LAG_MS_MAX)
+            listener("child", LAG_MS_MAX - 1)
+            return super().listen(listener)
+
+    lags = [seen.body for seen in play(canary=Late()).trace if seen.body.get("name") == "lag"]
+
+    assert lags == [{"name": "lag", "source": "loop", "lag_ms": LAG_MS_MAX}]
+
+
+def test_nobody_listens_to_the_canary_any_more_after_the_run() -> None:
+    canary = Canary()
+    trace = play(canary=canary).trace
+    before = len(trace)
+    trio.run(_sing, canary)
+
+    assert len(trace) == before
+
+
+async def _sing(canary: Canary) -> None:
+    canary.tell("loop", 1_000)
+    await trio.lowlevel.checkpoint()
+
+
+def test_a_cases_seed_depends_on_the_runs_and_on_the_case_alone() -> None:
+    assert seed_of(7, "a") == seed_of(7, "a")
+    assert len({seed_of(7, "a"), seed_of(8, "a"), seed_of(7, "b")}) == 3

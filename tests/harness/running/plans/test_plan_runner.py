@@ -1,0 +1,207 @@
+"""The driver against the real cluster in virtual time: with the reference member, and with scripted shims that have no client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.harness.running.plans.driving import JOINED, M0, kit, ok, play, requests, shim
+
+from groupproof.clients.shims.reference import run_shim
+from groupproof.harness.model.errors import BrokenShim
+from groupproof.harness.model.plan import (
+    Arm,
+    Await,
+    Command,
+    Grow,
+    Heal,
+    Mark,
+    Member,
+    MoveCoordinator,
+    Pass,
+    Release,
+    Seen,
+    Stable,
+    Start,
+)
+from groupproof.harness.subjects.networks.network import Entrance
+from groupproof.harness.subjects.shims.conversation import Listener
+from groupproof.harness.subjects.subject import Handle, ReferenceSubject
+from groupproof.protocol.faults import Answer, Fault, Hold, Selector
+from groupproof.protocol.vocabulary import ErrorCode
+
+
+def test_a_plan_is_carried_out_and_its_members_are_closed_in_order() -> None:
+    a0, m0 = Member(name="a0", kind="reference"), M0
+    trace = play([*JOINED, Start(member="a0"), Await(until=Stable(members=("m0", "a0"))), Pass(ms=700)], m0, a0)
+
+    names = [seen.body["name"] for seen in kit(trace, "end", "closed")]
+    assert names == ["end", "closed"]
+    (end,) = kit(trace, "end")
+    leaves = [seen.client for seen in requests(trace, "LeaveGroup") if seen.seq > end.seq]
+    assert leaves == ["m0", "a0"]
+    assert [seen.body["step"] for seen in kit(trace, "step")] == ["start", "await", "start", "await", "pass"]
+    assert all(seen.body["commanded"] for seen in kit(trace, "exit"))
+
+
+def test_members_are_subscribed_with_the_defaults_and_their_own_settings() -> None:
+    trace = play(JOINED, Member(name="m0", settings={"session_timeout_ms": 7_000}))
+
+    (subscribe,) = [seen for seen in kit(trace, "command") if seen.body["command"] == "subscribe"]
+    fields = subscribe.body["fields"]
+    assert (fields["client_id"], fields["group"], fields["session_timeout_ms"]) == ("m0", "g", 7_000)
+    assert fields["bootstrap"] == "broker-0:9092,broker-1:9092"
+    assert requests(trace, "JoinGroup")[0].body["session_timeout_ms"] == 7_000
+
+
+def test_events_carry_the_members_name_and_its_partitions() -> None:
+    trace = play(JOINED)
+
+    (assigned,) = [seen for seen in trace if seen.who == "shim" and seen.body["name"] == "partitions_assigned"]
+    assert (assigned.client, assigned.partitions) == ("m0", (("t", 0), ("t", 1)))
+    assert "member" not in assigned.body
+
+
+def test_what_never_comes_ends_the_steps_with_what_was_waited_for() -> None:
+    never = Await(until=Seen(kind_of="request", api="LeaveGroup"), within_ms=800)
+    trace = play([*JOINED, never, Mark(name="not-reached")])
+
+    (timeout,) = kit(trace, "timeout")
+    assert timeout.body["waiting"] == "request api=LeaveGroup"
+    assert kit(trace, "mark") == []
+    assert len(requests(trace, "LeaveGroup")) == 1
+
+
+def test_an_await_that_may_fail_goes_on() -> None:
+    never = Await(until=Seen(kind_of="request", api="LeaveGroup"), within_ms=800, go_on=True)
+    trace = play([*JOINED, never, Mark(name="reached")])
+
+    assert len(kit(trace, "timeout")) == 1
+    assert len(kit(trace, "mark")) == 1
+
+
+def test_what_was_seen_before_the_await_counts() -> None:
+    trace = play([*JOINED, Await(until=Seen(kind_of="request", api="JoinGroup"), within_ms=0)])
+
+    assert kit(trace, "timeout") == []
+
+
+def test_faults_are_armed_released_and_in_the_end_healed() -> None:
+    hold = Fault(name="slow", selector=Selector(api="SyncGroup", direction="response"), action=Hold())
+    delivered = Await(until=Seen(kind_of="fault", fault="slow"))
+    trace = play([Arm(fault=hold), Start(member="m0"), delivered, Release(fault="slow"), Await(until=Stable(members=("m0",)))])
+
+    stages = [seen.detail for seen in trace if seen.fault == "slow" and seen.kind == "fault"]
+    assert stages == ["armed", "triggered", "delivered", "released", "healed"]
+    assert kit(trace, "timeout") == []
+
+
+def test_a_healed_fault_strikes_no_more() -> None:
+    error = Fault(name="error", selector=Selector(api="Heartbeat", count=None), action=Answer(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+    struck = Await(until=Seen(kind_of="fault", fault="error"))
+    trace = play([*JOINED, Arm(fault=error), struck, Heal(fault="error"), Await(until=Stable(members=("m0",), after="error"))])
+
+    assert kit(trace, "timeout") == []
+
+
+def test_the_coordinator_moves_and_topics_grow_where_the_plan_says() -> None:
+    trace = play([*JOINED, MoveCoordinator(), Grow(topic="t", partitions=3), Await(until=Seen(kind_of="response", error=16))])
+
+    assert kit(trace, "timeout") == []
+    assert [seen.body["to"] for seen in trace if seen.body.get("name") == "moved"] == [None]
+
+
+def test_a_command_is_asked_and_its_answer_recorded_after_its_events() -> None:
+    trace = play([*JOINED, Command(member="m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, 5]]})])
+
+    told = [seen.body["name"] for seen in trace if seen.who == "shim" and seen.body["name"] in ("offsets_committed", "answer")]
+    assert told == ["answer", "offsets_committed", "answer", "answer"]
+
+
+def test_a_command_without_wait_lets_the_plan_go_on() -> None:
+    commit = Command(member="m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, 5]]}, wait=False)
+    hold = Fault(name="slow", selector=Selector(api="OffsetCommit", direction="response"), action=Hold(ms=500))
+    trace = play([*JOINED, Arm(fault=hold), commit, Mark(name="at-once"), Pass(ms=1_000)])
+
+    (mark,) = kit(trace, "mark")
+    (answer,) = [seen for seen in trace if seen.body.get("name") == "answer" and "offsets" in seen.body]
+    assert mark.seq < answer.seq
+
+
+def test_a_command_that_is_not_answered_in_time_ends_the_steps() -> None:
+    hold = Fault(name="slow", selector=Selector(api="OffsetCommit", direction="response"), action=Hold())
+    commit = Command(member="m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, 5]]}, within_ms=500)
+    trace = play([*JOINED, Arm(fault=hold), commit, Mark(name="not-reached")])
+
+    assert [seen.body["waiting"] for seen in kit(trace, "timeout")] == ["the answer of m0 to commit"]
+    assert kit(trace, "mark") == []
+
+
+def test_a_command_that_the_shim_has_not_is_recorded_as_refused() -> None:
+    def no_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [{"id": command["id"], "unimplemented": "no poll to pause"}] if command["command"] == "pause" else ok(command)
+
+    trace = play([Start(member="m0"), Command(member="m0", command="pause"), Mark(name="not-reached")], subject=shim(no_pause))
+
+    (refused,) = kit(trace, "refused")
+    assert (refused.client, refused.body["command"], refused.body["reason"]) == ("m0", "pause", "no poll to pause")
+    assert kit(trace, "mark") == []
+
+
+def test_one_without_wait_is_recorded_as_refused_too() -> None:
+    def no_pause(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [{"id": command["id"], "unimplemented": "no"}] if command["command"] == "pause" else ok(command)
+
+    trace = play([Start(member="m0"), Command(member="m0", command="pause", wait=False), Pass(ms=60_000)], subject=shim(no_pause))
+
+    assert len(kit(trace, "refused")) == 1
+    assert trace[-1].at_ms < 1_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "unimplemented", "reason"),
+    [({"error": "INVALID_CONFIG", "message": "what?", "fatal": True}, False, "INVALID_CONFIG what?"), ({"unimplemented": "static"}, True, "static")],
+)
+def test_a_refused_subscribe_ends_the_steps(answer: dict[str, Any], *, unimplemented: bool, reason: str) -> None:
+    def refuse(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [{"id": command["id"], **answer}] if command["command"] == "subscribe" else ok(command)
+
+    (refused,) = kit(play([Start(member="m0"), Mark(name="not-reached")], subject=shim(refuse)), "refused")
+
+    assert (refused.body["unimplemented"], refused.body["reason"]) == (unimplemented, reason)
+
+
+def test_a_subscribe_that_is_not_answered_breaks_the_contract() -> None:
+    def mute(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [] if command["command"] == "subscribe" else ok(command)
+
+    (broken,) = kit(play([Start(member="m0")], subject=shim(mute)), "broken")
+
+    assert broken.body["reason"] == "subscribe was not answered within 20 s"
+
+
+def test_a_bad_line_ends_the_steps_and_is_recorded() -> None:
+    def bad(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        return [*ok(command), {}] if command["command"] == "subscribe" else ok(command)
+
+    trace = play([Start(member="m0"), Pass(ms=60_000), Mark(name="not-reached")], subject=shim(bad))
+
+    (broken,) = kit(trace, "broken")
+    assert "is no JSON" in broken.body["reason"]
+    assert kit(trace, "mark") == []
+
+
+class Unbelievable(ReferenceSubject):
+    @asynccontextmanager
+    async def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:
+        raise BrokenShim("the shim answers ok to 'made-up-1'")
+        yield
+
+
+def test_a_shim_that_can_not_be_believed_never_plays() -> None:
+    trace = play([Start(member="m0"), Mark(name="not-reached")], of=Unbelievable(run_shim))
+
+    assert [seen.body["reason"] for seen in kit(trace, "broken")] == ["the shim answers ok to 'made-up-1'"]
+    assert kit(trace, "mark", "command") == []

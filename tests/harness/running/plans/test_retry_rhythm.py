@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+from tests.harness.judging.case_checkers.story import Story
+from tests.harness.running.virtual import rhythm
+
+from groupproof.harness.model.client_timeouts import REACT_MS
+from groupproof.harness.running.plans.retry_rhythm import Rhythm, rhythm_of
+from groupproof.protocol.vocabulary import Api
+
+
+def test_a_quick_client_has_no_longer_than_others() -> None:
+    assert rhythm("join-v3").react_ms == REACT_MS
+
+
+@pytest.mark.parametrize(("variant", "after", "slowest_ms"), [("backs-off-5s", "lookup", 5_000), ("pauses-8s-before-rejoin", "rebalance", 8_000)])
+def test_the_slowest_reaction_says_how_long_a_client_may_take(variant: str, after: str, slowest_ms: int) -> None:
+    measured = rhythm(variant)
+
+    assert (measured.after, round(measured.slowest_ms, -2)) == (after, slowest_ms)
+    assert measured.react_ms == 3 * measured.slowest_ms
+
+
+def test_a_reaction_that_never_came_shows_nothing() -> None:
+    story = Story().fault("lookup").at(4_000)
+
+    assert rhythm_of(story.end().trace) == Rhythm(slowest_ms=0.0, after="")
+
+
+def test_a_reaction_counts_from_the_delivery_of_what_went_wrong() -> None:
+    story = Story()
+    story.find()
+    story.at(500).fault("lookup").at(3_500).request(Api.FIND_COORDINATOR)
+
+    assert rhythm_of(story.end().trace) == Rhythm(slowest_ms=3_000.0, after="lookup")

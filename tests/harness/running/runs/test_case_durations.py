@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.harness.reports.report_of import report
+
+from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.running.runs.case_durations import durations_in, shipped_durations
+
+
+@pytest.mark.parametrize("side", ["client", "coordinator"])
+def test_the_durations_that_ship_are_of_cases_that_there_are(side: str) -> None:
+    known = {case.id for case in cases_of(side)}
+
+    assert len(known & shipped_durations(side).keys()) > 0.9 * len(known)
+    assert all(0 <= seconds < 600 for seconds in shipped_durations(side).values())
+
+
+def test_durations_come_out_of_a_report_by_its_file_or_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text(json.dumps(report({"join/classic/a": ("OK", None)})))
+
+    assert durations_in(tmp_path) == durations_in(tmp_path / "report.json") == {"join/classic/a": 1.0}
+    with pytest.raises(WrongUsage, match="can't read"):
+        durations_in(tmp_path / "nowhere")

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+
+from groupproof.harness.judging.case_result import Play
+from groupproof.harness.judging.ruling import rule_on
+from groupproof.harness.judging.script_judgement import judge_script_run
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.model.script import MoveGroup, Pass, Script, ScriptStep
+from groupproof.harness.model.script_builders import beat, describe, join, stable
+from groupproof.harness.model.verdicts import Level, Verdict
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Ground, Stages, opened, world_of, worlds_of
+from groupproof.harness.subjects.brokers.cluster import RunningCluster
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+
+PROMPT = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
+
+
+def case(
+    *steps: ScriptStep, id: str = "join/classic/x", brokers: int = 1, settings: Mapping[str, Any] = PROMPT, needs: frozenset[str] = frozenset()
+) -> Case:
+    plan = Script(steps=steps, settings=settings, brokers=brokers, topics={"t": 3})
+    return Case(
+        id=id, title="", requirements=("JOIN-13",), level=Level.MUST, plan=plan, judges=(), side="coordinator", needs=needs
+    )  # fmt: skip
+
+
+def played(*cases: Case, subject: Any = None, profile: str = "kafka-4.1") -> list[Play]:
+    """Run the cases, which share a world, side by side in virtual time."""
+    plays: dict[int, Play] = {}
+    subject = subject or ReferenceBrokers(profile=profile)
+    world = world_of(cases[0])
+
+    async def main() -> None:
+        async with opened(subject, world, cases) as ground, trio.open_nursery() as nursery:
+            held = None if world.only else ground
+            stage = BrokerStage(subject=subject, world=world, ground=held, profile=profile, seed=1, token="x")
+
+            async def play(number: int) -> None:
+                plays[number] = await stage.play(cases[number], key=f"c{number}")
+
+            for number in range(len(cases)):
+                nursery.start_soon(play, number)
+
+    run_virtually(main, seed=1)
+    return [plays[number] for number in range(len(cases))]
+
+
+def test_cases_of_the_same_settings_share_a_cluster_and_one_that_stops_brokers_has_its_own() -> None:
+    delayed = {**PROMPT, "group.initial.rebalance.delay.ms": 500}
+    plain, same, slow, two, moving = (
+        case(id="a/classic/a"),
+        case(id="a/classic/b", settings=dict(reversed(PROMPT.items()))),
+        case(id="a/classic/c", settings=delayed),
+        case(id="a/classic/d", brokers=2),
+        case(MoveGroup(), id="a/classic/e", brokers=2),
+    )
+
+    worlds = worlds_of([plain, same, slow, two, moving])
+
+    assert [[each.id[-1] for each in cases] for cases in worlds.values()] == [["a", "b"], ["c"], ["d"], ["e"]]
+    assert [world.only for world in worlds] == [None, None, None, "a/classic/e"]
+
+
+def test_cases_side_by_side_do_not_meet() -> None:
+    plays = played(*(case(*stable("a", "b"), id=f"a/classic/{number}") for number in range(5)))
+
+    assert len({seen.group for play in plays for seen in play.trace if seen.api == "JoinGroup"}) == 5
+    for play in plays:
+        assert [seen.generation for seen in play.trace if seen.kind == "response" and seen.detail == "sync a"] == [2]
+
+
+def test_a_run_is_judged_by_the_oracle_from_its_trace_alone() -> None:
+    right = case(*stable("a"), beat("a"))
+    (play,) = played(right)
+
+    judgement = judge_script_run(right, play.trace)
+
+    assert judgement.verdict is Verdict.OK
+    assert {each.verdict for each in judgement.findings} == {Verdict.OK}
+    (ground,) = (seen.body for seen in play.trace if seen.body.get("name") == "ground")
+    assert (ground["profile"], ground["settings"], ground["topics"]) == ("kafka-4.1", PROMPT, {"groupproof-t3": 3})
+
+
+def test_what_the_broker_does_not_speak_makes_a_case_unimplemented() -> None:
+    new = case(*stable("a"), describe("a"), needs=frozenset({"JoinGroup>=5"}))
+    (play,) = played(new, profile="kafka-1.1")
+
+    judgement = judge_script_run(new, play.trace)
+
+    assert judgement.verdict is Verdict.UNIMPLEMENTED
+    assert judgement.reason == "It does not speak JoinGroup v5 or newer (its ApiVersions say v0 to v2)."
+    assert not [seen for seen in play.trace if seen.kind == "request"]
+
+
+def test_a_setting_that_the_subject_cannot_have_makes_a_case_inconclusive_and_is_named() -> None:
+    odd = case(*stable("a"), settings={**PROMPT, "group.made.up": 3})
+    (play,) = played(odd)
+
+    ruling = rule_on(odd, [judge_script_run(odd, play.trace)])
+
+    assert ruling.verdict is Verdict.INCONCLUSIVE
+    assert ruling.observed.startswith("The case needs group.made.up=3: ")
+
+
+def test_a_case_that_stops_brokers_has_a_cluster_of_its_own_each_time() -> None:
+    moving = case(*stable("a"), MoveGroup(), beat("a", label="after"), brokers=2)
+
+    plays = played(moving, moving)
+
+    for play in plays:
+        assert [seen.error for seen in play.trace if seen.kind == "response" and seen.detail == "after"] == [0]
+
+
+class Dying(ReferenceBrokers):
+    """Its only broker refuses every connection from the tenth on."""
+
+    @asynccontextmanager
+    async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
+        async with super().cluster(settings=settings, brokers=brokers, topics=topics) as cluster:
+            connect, taken = cluster.connect, [0]
+
+            async def refusing(host: str, port: int) -> trio.abc.Stream:
+                taken[0] += 1
+                if taken[0] > 10:
+                    raise ConnectionRefusedError("nobody listens")
+                return await connect(host, port)
+
+            cluster.connect = refusing  # type: ignore[method-assign] # a double of one method
+            yield cluster
+
+
+def test_a_broker_that_dies_in_the_middle_is_trouble_and_the_trace_so_far_is_kept() -> None:
+    (play,) = played(case(*stable("a", "b", "c", "d", "e", "f", "g", "h")), subject=Dying(profile="kafka-4.1"))
+
+    assert isinstance(play.trouble, BrokenEnvironment)
+    assert "nobody listens" in str(play.trouble)
+    assert any(seen.kind == "response" for seen in play.trace)
+
+
+@pytest.mark.parametrize(
+    ("told", "steps", "hindered"),
+    [
+        ({"group.initial.rebalance.delay.ms": 3_000}, (join("a"),), []),
+        ({}, (join("a"),), ["group.initial.rebalance.delay.ms=0: it says no"]),
+        ({"group.initial.rebalance.delay.ms": 3_000, "group.min.session.timeout.ms": 6_000}, (join("a"), Pass(ms=1)), []),
+        ({"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 6_000}, (join("a", session_timeout_ms=500),), ["min"]),
+        ({"group.initial.rebalance.delay.ms": 0, "group.max.size": 9}, tuple(map(join, "abc")), ["group.max.size=2: it says no"]),
+        ({"group.initial.rebalance.delay.ms": 0, "group.max.size": 9}, tuple(map(join, "aab")), []),
+    ],
+)
+def test_a_setting_that_only_takes_longer_or_is_not_used_hinders_nothing(
+    told: Mapping[str, int], steps: tuple[ScriptStep, ...], hindered: list[str]
+) -> None:
+    asked = {**PROMPT, **({"group.max.size": 2} if "group.max.size" in told else {})}
+    unmet = dict.fromkeys(told or ["group.initial.rebalance.delay.ms"], "it says no")
+    ground = Ground(where=Whereabouts(None), settings=told, unmet=unmet)  # type: ignore[arg-type] # it is not asked anything
+
+    found = ground.hindrances(Script(steps=steps, settings=asked))
+
+    assert len(found) == len(hindered)
+    assert all(part in line for part, line in zip(hindered, found, strict=True))
+
+
+def test_a_case_goes_to_the_stage_of_its_world() -> None:
+    right = case(*stable("a"))
+    stages = Stages(is_virtual=True)
+    plays: list[Play] = []
+
+    async def main() -> None:
+        subject = ReferenceBrokers(profile="kafka-4.1")
+        async with opened(subject, world_of(right), [right]) as ground:
+            stages.of[world_of(right)] = BrokerStage(subject=subject, world=world_of(right), ground=ground, profile="kafka-4.1", seed=1, token="")
+            plays.append(await stages.play(right, key="c1"))
+
+    run_virtually(main, seed=1)
+
+    assert stages.judge(right, plays[0].trace).verdict is Verdict.OK

@@ -1,0 +1,59 @@
+"""An application of the trio pair: what happens to it, as its trace tells."""
+
+from __future__ import annotations
+
+from groupproof.harness.running.simulations.real_pair import in_virtual_time
+from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.settings import Simulation
+from groupproof.protocol.trace import Trace
+
+SHORT = Simulation(seed=1, members=2, brokers=2, duration_ms=25_000, session_timeout_ms=6_000, max_poll_interval_ms=10_000, faults=())
+
+
+def _befallen(kind: str, for_ms: int, **how: int) -> Trace:
+    return in_virtual_time(SHORT, Schedule(happenings=(Happening(at_ms=9_000, kind=kind, who=("m1",), for_ms=for_ms, how=how),)))
+
+
+def _asked(trace: Trace, api: str) -> list[str | None]:
+    return [seen.client for seen in trace if seen.kind == "request" and seen.api == api]
+
+
+def _lives(trace: Trace) -> list[str]:
+    return [seen.body.get("command") or seen.body["name"] for seen in trace if seen.who == "kit" and seen.client == "m1"]
+
+
+def test_a_crash_says_no_goodbye_and_the_program_comes_back() -> None:
+    trace = _befallen("crash", 3_000)
+
+    assert _asked(trace, "LeaveGroup") == []
+    assert _lives(trace)[:3] == ["subscribe", "exit", "subscribe"]
+
+
+def test_who_leaves_says_so_and_comes_back() -> None:
+    trace = _befallen("leave", 3_000)
+
+    assert _asked(trace, "LeaveGroup") == ["m1"]
+    assert _lives(trace)[:3] == ["subscribe", "exit", "subscribe"]
+
+
+def test_who_does_not_poll_for_too_long_leaves_the_group() -> None:
+    assert _asked(_befallen("stall", 12_000), "LeaveGroup") == ["m1"]
+    assert _asked(_befallen("stall", 5_000), "LeaveGroup") == []
+
+
+def test_a_changed_subscription_is_joined_with() -> None:
+    trace = _befallen("resubscribe", 8_000)
+
+    given = {partition for seen in trace if seen.client == "m1" for partition in seen.partitions}
+    assert {topic for topic, _ in given} == {"t", "u"}
+
+
+def test_a_slow_callback_keeps_the_group_waiting() -> None:
+    trace = in_virtual_time(SHORT, Schedule(happenings=(
+        Happening(at_ms=100, kind="callbacks", who=("m1",), for_ms=20_000, how={"callback_ms": 2_000}),
+        Happening(at_ms=9_000, kind="leave", who=("m0",), for_ms=1_000),
+    )))  # fmt: skip
+
+    revoked = next(seen for seen in trace if seen.client == "m1" and seen.body.get("name") == "partitions_revoked")
+    joins = [seen for seen in trace if seen.client == "m1" and seen.api == "JoinGroup" and seen.kind == "request" and seen.seq > revoked.seq]
+    assert joins[0].at_ms - revoked.at_ms >= 2_000

@@ -1,0 +1,16 @@
+"""Many seeds: the same outcomes, in the order of the seeds, in one process or in several."""
+
+from __future__ import annotations
+
+from tests.harness.simulation.runs import short
+
+from groupproof.harness.running.simulations.many_seeds import outcomes
+
+
+def test_several_processes_find_what_one_does_in_the_order_of_the_seeds() -> None:
+    alone = list(outcomes(short(duration_ms=10_000), range(3, 7), jobs=1))
+    together = list(outcomes(short(duration_ms=10_000), range(3, 7), jobs=2))
+
+    assert [each.simulation.seed for each in together] == [3, 4, 5, 6]
+    assert [each.trace_hash for each in together] == [each.trace_hash for each in alone]
+    assert all(each.transitions == () for each in together)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+import trio
+
+from groupproof.harness.running import canary as canaries
+from groupproof.harness.running.canary import Canary
+
+
+@pytest.mark.slow
+def test_a_loop_that_is_held_up_is_told_with_how_long() -> None:
+    async def main() -> None:
+        canary = Canary()
+        told: list[tuple[str, float]] = []
+        canary.listen(lambda source, lag_ms: told.append((source, lag_ms)))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(canary.run)
+            with trio.fail_after(10):
+                while not any(source == "loop" for source, _ in told):
+                    await trio.sleep(0.001)
+                    busy_until = trio.current_time() + 0.2
+                    while trio.current_time() < busy_until:
+                        pass
+            assert max(lag_ms for source, lag_ms in told if source == "loop") >= 100
+            assert canary.worst_ms >= 100
+            nursery.cancel_scope.cancel()
+
+    trio.run(main)
+
+
+@pytest.mark.slow
+def test_a_child_that_is_held_up_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped process is the surest late one; this one first tells its number as if it were a lag."""
+    monkeypatch.setattr(canaries, "_CHILD", f"import os; print(os.getpid(), flush=True)\n{canaries._CHILD}")
+    numbers: list[float] = []
+
+    async def main() -> None:
+        canary, told = Canary(), trio.Event()
+
+        def hear(source: str, lag_ms: float) -> None:
+            if source == "child":
+                numbers.append(lag_ms)
+                told.set()
+
+        canary.listen(hear)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(canary.run)
+            with trio.fail_after(20):
+                await told.wait()
+                while not any(lag_ms >= 100 for lag_ms in numbers[1:]):
+                    os.kill(int(numbers[0]), signal.SIGSTOP)
+                    await trio.sleep(0.2)
+                    os.kill(int(numbers[0]), signal.SIGCONT)
+                    await trio.sleep(0.05)
+            nursery.cancel_scope.cancel()
+
+    trio.run(main)
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(numbers[0]), 0)
+
+
+def test_who_stops_listening_is_told_no_more() -> None:
+    async def main() -> None:
+        canary = Canary()
+        told: list[float] = []
+        stop = canary.listen(lambda source, lag_ms: told.append(lag_ms))
+        canary.tell("loop", 40)
+        stop()
+        canary.tell("loop", 50)
+        assert told == [40]
+        assert canary.worst_ms == 50
+
+    trio.run(main)

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.harness.judging.case_checkers.story import Story
+from tests.harness.judging.checkers.fleets import planted_fleet
+from tests.harness.judging.checkers.stories import keeping
+from tests.harness.running.test_rejudge import CASE, traced
+
+from groupproof.harness.judging.case_checkers import UNIVERSAL
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.running import trace_check
+from groupproof.harness.running.trace_check import Checked, check_files
+from groupproof.protocol.trace import Observation, write_trace
+from groupproof.protocol.trace_columns import write_parquet
+from groupproof.protocol.vocabulary import Api
+
+
+def checked(path: Path, trace: Sequence[Observation]) -> Checked:
+    if path.suffix == ".parquet":
+        write_parquet(path, trace)
+    else:
+        path.write_text("\n".join(write_trace(trace)))
+    return check_files([path], [CASE], UNIVERSAL)
+
+
+def rulings(met: Checked) -> dict[str, tuple[Verdict, str]]:
+    return {each.case.id: (each.ruling.verdict, each.ruling.observed) for each in met.results}
+
+
+@pytest.mark.parametrize("name", ["trace.ndjson", "trace.parquet"])
+def test_cases_are_judged_whole_and_what_was_seen_live_is_folded(tmp_path: Path, name: str) -> None:
+    met = checked(tmp_path / name, [*traced(), *(replace(seen, run="live") for seen in keeping().trace)])
+
+    assert {id: verdict for id, (verdict, _) in rulings(met).items()} == {
+        CASE.id: Verdict.FAILED, "observed/classic/g": Verdict.OK, "laws/classic/g": Verdict.OK,
+    }  # fmt: skip
+
+
+def test_planted_violations_are_found_and_none_is_invented(tmp_path: Path) -> None:
+    found = rulings(checked(tmp_path / "trace.ndjson", planted_fleet()))
+
+    failed = {id for id, (verdict, _) in found.items() if id.startswith("laws/") and verdict is not Verdict.OK}
+    assert len(failed) == 9
+    assert not [id for id in failed if "kept" in id]
+
+
+def test_a_stream_out_of_order_is_judged_as_in_order_and_what_was_displaced_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = planted_fleet()
+    in_order = checked(tmp_path / "a.ndjson", trace)
+    monkeypatch.setattr(trace_check, "InOrder", lambda: __import__("groupproof.harness.judging.checkers.fleet", fromlist=["InOrder"]).InOrder(rows=3))
+
+    met = checked(tmp_path / "b.ndjson", [*trace[5:], *trace[:5], trace[7]])
+
+    assert rulings(met) == rulings(in_order)
+    assert (met.displaced, met.duplicates) == (6, 1)
+
+
+def test_what_a_tap_recorded_is_judged_whole_on_both_sides(tmp_path: Path) -> None:
+    story = Story()
+    story.see("event", who="kit", body={"name": "upstream", "profile": "kafka-4.1", "groups": [], "settings": {}, "untold": ""})
+    story.request(Api.JOIN_GROUP, body={"group_id": "g", "protocol_type": "consumer"}, member="")
+
+    met = checked(tmp_path / "trace.ndjson", story.trace)
+
+    assert [each.case.id for each in met.results] == ["observed/classic/g", "answered/classic/g"]
+
+
+def test_the_head_of_a_long_run_does_not_wait_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_check, "HEAD_ROWS", 5)
+
+    assert rulings(checked(tmp_path / "trace.ndjson", keeping().trace))["laws/classic/g"][0] is Verdict.OK

@@ -1,0 +1,75 @@
+"""The power of the invariants: planted bugs that break safety are found, legal deviations and the reference never are."""
+
+from __future__ import annotations
+
+import pytest
+from tests.harness.simulation.runs import short
+
+from groupproof.clients.planted.variants import LEGAL as LEGAL_MEMBERS
+from groupproof.coordinator.planted.variants import LEGAL as LEGAL_COORDINATORS
+from groupproof.harness.simulation.run import run
+from groupproof.harness.simulation.settings import Simulation, Violation
+
+SEEDS_MAX = 12
+ELSEWHERE = ("timers-late", "timers-tick", "newcomers-wait-longer", "larger-frames", "smaller-frames")
+"""Deviations from the deadlines that the simulator holds to the millisecond, and in frames, which it has none of."""
+
+# Of each bug: on which side, and what it is found by, whichever comes first.
+BUGS = {
+    "generation-stays": ("coordinator", "INV-04"),
+    "generation-skips-one": ("coordinator", "INV-04"),
+    "members-told-to-all": ("coordinator", "JOIN-14"),
+    "assignments-swapped": ("coordinator", "INV-09"),
+    "one-assignment-for-all": ("coordinator", "INV-09 ASSIGN-09"),
+    "assignments-stay": ("coordinator", "INV-09 ASSIGN-09"),
+    "assignment-told-once": ("coordinator", "INV-09 ASSIGN-09"),
+    "everyone-leads": ("coordinator", "SYNC-06 INV-09"),
+    "leader-changes-each-time": ("coordinator", "JOIN-06"),
+    "same-member-ids": ("coordinator", "JOIN-03 INV-01"),
+    "session-never-ends": ("coordinator", "HB-11 INV-12"),
+    "session-ends-early": ("coordinator", "HB-11"),
+    "session-of-synced-is-short": ("coordinator", "HB-11"),
+    "initial-delay-never-ends": ("coordinator", "INV-12"),
+    "nobody-leads": ("coordinator", "SYNC-16 INV-12"),
+    "parked-joins-forgotten": ("coordinator", "INV-08 EMIG-02"),
+    "parked-syncs-forgotten": ("coordinator", "INV-08 EMIG-02"),
+    "commit-off-by-one": ("coordinator", "TR-123"),
+    "commit-only-once": ("coordinator", "TR-123"),
+    "offsets-lost-on-move": ("coordinator", "TR-123"),
+    "groups-lost-on-move": ("coordinator", "EMIG-03"),
+    "leader-assigns-twice": ("member", "ASSIGN-09"),
+    "takes-everything": ("member", "ASSIGN-09"),
+    "revokes-after-join": ("member", "CLIENT-62 ASSIGN-09"),
+    "leader-omits-a-partition": ("member", "ASSIGN-09"),
+    "leader-assigns-to-itself-only": ("member", "ASSIGN-09 CLIENT-30"),
+}
+
+
+def _found(asked: Simulation, side: str, name: str) -> Violation | None:
+    for seed in range(SEEDS_MAX):
+        planted = {"coordinator_variant": name} if side == "coordinator" else {"member_variant": name}
+        violations = run(Simulation.from_json({**asked.to_json(), "seed": seed, **planted})).violations
+        if violations:
+            return violations[0]
+    return None
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_planted_bug_is_found_by_the_law_that_it_breaks(name: str) -> None:
+    side, requirements = BUGS[name]
+    found = _found(short(auto_commit_interval_ms=2_000, faults=("crash", "leave", "move", "stall")), side, name)
+
+    assert found is not None, f"{SEEDS_MAX} seeds did not show it"
+    assert found.requirement in requirements.split(), found.what
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("variant", [each.name for each in LEGAL_COORDINATORS if each.name not in ELSEWHERE])
+def test_a_coordinator_that_deviates_legally_breaks_no_law(variant: str) -> None:
+    assert [run(short(seed, coordinator_variant=variant)).violations for seed in range(20)] == [()] * 20
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("variant", [each.name for each in LEGAL_MEMBERS])
+def test_a_member_that_deviates_legally_breaks_no_law(variant: str) -> None:
+    assert [run(short(seed, member_variant=variant)).violations for seed in range(20)] == [()] * 20

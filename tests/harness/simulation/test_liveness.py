@@ -1,0 +1,56 @@
+"""After the healing: what is missing is told, and what moves on without cause is found."""
+
+from __future__ import annotations
+
+import pytest
+from tests.harness.simulation.runs import calm, ran, short
+
+from groupproof.harness.simulation.liveness import settles_within_ms
+from groupproof.harness.simulation.run import Run, run
+from groupproof.harness.simulation.settings import Broken, settled
+
+SETTLED_MS = 9_000
+
+
+def _missing(made: Run) -> str:
+    found = made._liveness.unsettled()
+    return "" if found is None else " ".join(found)
+
+
+def test_a_group_is_settled_when_all_are_members_and_every_partition_is_owned_once() -> None:
+    assert _missing(ran(calm(), 3_000)) == "INV-12 the group is in PreparingRebalance"
+    assert _missing(ran(calm(), SETTLED_MS)) == ""
+
+
+def test_a_process_that_is_down_and_a_member_without_a_process_are_missed() -> None:
+    made = ran(calm(), SETTLED_MS)
+    made.world.processes["m1"].crash()
+    assert _missing(made).startswith("CLIENT-30 m1 not settled")
+
+    del made.world.processes["m1"]  # type: ignore[attr-defined]  # the world's own dictionary
+    assert _missing(made).startswith("HB-11 the group has 4 members, m1-")
+
+
+def test_a_partition_that_nobody_owns_is_missed() -> None:
+    made = ran(calm(), SETTLED_MS)
+    made.world.brokers.topics["t"] += 1
+
+    assert _missing(made) == "ASSIGN-09 t-8 has 0 owners"
+    with pytest.raises(Broken, match="ASSIGN-09: now: t-8"):
+        made._liveness.check("now")
+
+
+def test_a_group_that_never_settles_breaks_a_law_at_the_bound() -> None:
+    outcome = run(calm(coordinator_variant="nobody-leads", profile="kafka-2.4"))
+    bound_ms = outcome.simulation.duration_ms + settles_within_ms(settled(calm(), (4, 1)))
+
+    (broken,) = outcome.violations
+    assert (broken.requirement, outcome.converged_at_ms) == ("INV-12", None)
+    assert bound_ms <= broken.at_ms < bound_ms + 1_000
+
+
+@pytest.mark.parametrize(
+    ("variant", "commits_ms"), [("leader-omits-a-partition", 30_000), ("rejoins-after-each-commit", 3_000), ("never-heartbeats", 30_000)]
+)
+def test_a_member_that_keeps_the_group_from_rest_breaks_a_law(variant: str, commits_ms: int) -> None:
+    assert run(short(duration_ms=20_000, faults=(), member_variant=variant, auto_commit_interval_ms=commits_ms)).violations

@@ -1,0 +1,52 @@
+"""What is asked for: JSON both ways, and every setting told before a run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from groupproof.harness.simulation.settings import Simulation, settled
+
+NEWEST = (4, 1)
+
+
+def test_a_simulation_comes_back_from_json_as_it_was() -> None:
+    simulation = settled(Simulation(seed=3, faults=("crash", "move"), coordinator_settings={"group.max.size": 5}), NEWEST)
+
+    assert Simulation.from_json(json.loads(json.dumps(simulation.to_json()))) == simulation
+
+
+@pytest.mark.parametrize(("value", "said"), [({"seed": 1, "memberz": 3}, "'memberz'"), ({"members": 3}, "needs a seed")])
+def test_what_is_no_simulation_is_refused_with_what_was_met(value: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Simulation.from_json(value)
+
+
+def test_without_a_swarm_the_settings_are_kafka_s_own() -> None:
+    told = settled(Simulation(seed=3, faults=()), NEWEST)
+
+    assert (told.session_timeout_ms, told.heartbeat_interval_ms, told.max_poll_interval_ms) == (45_000, 3_000, 300_000)
+    assert (told.static_members, told.assignors, told.partitions) == (0, ("range",), 20)
+
+
+def test_in_a_swarm_the_settings_left_open_are_drawn_from_the_seed() -> None:
+    swarms = [settled(Simulation(seed=seed), NEWEST) for seed in range(40)]
+
+    assert len({(each.assignors, each.static_members, each.session_timeout_ms, each.max_poll_interval_ms) for each in swarms}) > 20
+    assert swarms[5] == settled(Simulation(seed=5), NEWEST) == settled(swarms[5], NEWEST)
+
+
+def test_a_setting_that_is_given_is_kept_in_a_swarm_and_changes_no_other() -> None:
+    open_, given = settled(Simulation(seed=5), NEWEST), settled(Simulation(seed=5, assignors=("sticky",)), NEWEST)
+
+    assert given.assignors == ("sticky",)
+    assert (given.static_members, given.session_timeout_ms) == (open_.static_members, open_.session_timeout_ms)
+
+
+def test_a_short_session_has_a_short_heartbeat_interval() -> None:
+    assert settled(Simulation(seed=1, session_timeout_ms=6_000), NEWEST).heartbeat_interval_ms == 2_000
+
+
+def test_releases_before_static_membership_have_no_static_members() -> None:
+    assert {settled(Simulation(seed=seed), (1, 1)).static_members for seed in range(20)} == {0}

@@ -1,0 +1,131 @@
+"""Brokers: one coordinates, it moves, crashes, stops, and its successor knows what was stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.harness.simulation.runs import calm, ran
+
+from groupproof.harness.simulation.run import Run
+from groupproof.harness.simulation.settings import Broken
+from groupproof.protocol.vocabulary import ErrorCode, GroupState, MemberState
+
+SETTLED_MS = 8_000
+
+
+def _stable(**given: Any) -> Run:
+    return ran(calm(**given), SETTLED_MS)
+
+
+def _on(run: Run, ms: int) -> Run:
+    run.heap.run(run.heap.now_ms + ms)
+    return run
+
+
+def _generations(run: Run) -> set[int]:
+    return {process.member.generation for process in run.world.processes.values() if process.member.state is MemberState.STABLE}
+
+
+def test_a_group_that_moves_keeps_its_generation_and_its_members_find_it() -> None:
+    run = _stable()
+    brokers = run.world.brokers
+    before = brokers.owner
+    assert before is not None
+
+    assert brokers.move((before + 1) % 3, drops=False, after_ms=200)
+    _on(run, 10_000)
+
+    assert (brokers.owner, _generations(run)) == ((before + 1) % 3, {1})
+    assert run.invariants.generations.state is GroupState.STABLE
+
+
+@pytest.mark.parametrize("drops", [True, False])
+def test_a_rebalance_under_way_at_a_move_is_lost_and_made_good(drops: bool) -> None:
+    run = _stable()
+    run.world.processes["m0"].leave()
+    _on(run, 1_000)
+    run.world.brokers.move(2, drops=drops, after_ms=0)
+    run.world.processes["m0"].start()
+    _on(run, 30_000)
+
+    assert len(_generations(run)) == 1
+    assert run.world.brokers.owner == 2
+
+
+def test_a_broker_that_crashes_hands_the_group_on_and_is_no_use_until_it_is_back() -> None:
+    run = _stable()
+    brokers = run.world.brokers
+    crashed = brokers.owner
+    assert crashed is not None
+
+    assert brokers.crash(crashed, failover_ms=500, load_ms=500)
+    assert not brokers.crash(crashed, failover_ms=0, load_ms=0)
+    assert brokers.owner is None
+    _on(run, 15_000)
+    assert brokers.owner not in (None, crashed)
+    assert _generations(run) == {1}
+
+    assert not brokers.move(crashed, drops=False, after_ms=0)
+    brokers.restart(crashed)
+    assert brokers.move(crashed, drops=False, after_ms=0)
+
+
+def test_with_one_broker_the_group_waits_until_it_is_back() -> None:
+    run = _stable(brokers=1)
+    brokers = run.world.brokers
+    brokers.crash(0, failover_ms=100, load_ms=100)
+    assert _on(run, 4_000).world.brokers.owner is None
+
+    brokers.restart(0)
+    _on(run, 5_000)
+    assert (brokers.owner, _generations(run)) == (0, {1})
+
+
+def test_a_broker_that_stands_still_evicts_on_waking_those_whose_heartbeats_it_did_not_read() -> None:
+    run = _stable()
+    owner = run.world.brokers.owner
+    assert owner is not None
+    assert run.world.brokers.stop(owner)
+    assert not run.world.brokers.stop(owner)
+    _on(run, 20_000)
+    assert run.world.brokers.move(0, drops=False, after_ms=0) is False
+
+    run.world.brokers.go_on(owner)
+    _on(run, 40_000)
+    assert _generations(run)
+    assert 1 not in _generations(run)
+
+
+def test_a_log_that_refuses_records_keeps_the_group_from_settling_until_it_takes_them() -> None:
+    run = Run(calm())
+    for node in range(run.world.brokers.count):
+        run.world.brokers.refuse_appends(node, ErrorCode.NOT_ENOUGH_REPLICAS)
+    for process in run.world.processes.values():
+        process.start()
+    _on(run, 8_000)
+    assert _generations(run) == set()
+
+    for node in range(run.world.brokers.count):
+        run.world.brokers.refuse_appends(node, ErrorCode.NONE)
+    _on(run, 30_000)
+    assert len(_generations(run)) == 1
+
+
+def test_a_coordinator_that_loads_less_than_was_stored_breaks_a_law() -> None:
+    run = _stable(coordinator_variant="groups-lost-on-move")
+
+    run.world.brokers.move(0, drops=False, after_ms=100)
+    with pytest.raises(Broken, match="EMIG-03"):
+        _on(run, 1_000)
+
+
+def test_a_machine_that_cannot_go_on_breaks_a_law_of_its_own() -> None:
+    run = _stable()
+    owner = run.world.brokers.owner
+    assert owner is not None
+    machine = run.world.brokers._nodes[owner].machine
+    machine._engine.groups["g"].members.leader = "nobody"
+
+    with pytest.raises(Broken, match="the machine cannot go on"):
+        _on(run, 10_000)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.subjects.brokers.known_settings import SETTABLE, Known, as_text, differing, known_by_itself, settings_by_hand, values_of
+
+DELAY = "group.initial.rebalance.delay.ms"
+
+
+def test_settings_are_told_by_name_and_value() -> None:
+    pairs = [f"{DELAY}=0", " group.max.size = 7", "transaction.partition.verification.enable=false", f"{DELAY}=0"]
+
+    assert settings_by_hand(pairs, "kafka-4.1") == {DELAY: 0, "group.max.size": 7, "transaction.partition.verification.enable": 0}
+    assert settings_by_hand((), "kafka-1.1") == {}
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ("group.max.size", r"write NAME=VALUE, such as --set group\.max\.size=100"),
+        ("group.max.sise=3", r"no rule of a group asks for this setting; did you mean group\.max\.size"),
+        ("group_max_size=3", r"did you mean group\.max\.size"),
+        ("zzz=3", rf"there are: {SETTABLE[0]}, "),
+        ("new.member.join.timeout.ms=3", "no rule of a group asks for this setting"),
+        ("group.max.size=many", r"--set group\.max\.size must be a whole number, not 'many'"),
+        ("group.max.size=0", r"group\.max\.size must be a whole number from 1 to 2147483647, not 0"),
+        (f"{DELAY}=-1", "must be a whole number from 0 to 2147483647, not -1"),
+        ("group.min.session.timeout.ms=1800001", r"1800001 is above group\.max\.session\.timeout\.ms, 1800000"),
+    ],
+)
+def test_a_setting_that_can_not_be_is_wrong_usage(pair: str, said: str) -> None:
+    with pytest.raises(WrongUsage, match=said):
+        settings_by_hand([pair], "kafka-4.1")
+
+
+def test_a_setting_has_one_value() -> None:
+    with pytest.raises(WrongUsage, match="it is told twice, as 3 and as 4"):
+        settings_by_hand(["group.max.size=3", "group.max.size=4"], "kafka-4.1")
+
+
+def test_of_what_a_broker_tells_itself_the_settings_that_rules_ask_for_are_known() -> None:
+    told = {
+        DELAY: "3000",
+        "log.dirs": "/tmp",
+        "group.max.size": None,
+        "transaction.partition.verification.enable": "true",
+        "offset.metadata.max.bytes": "a lot",
+    }
+
+    assert known_by_itself(told) == {DELAY: Known(3_000, "DescribeConfigs"), "transaction.partition.verification.enable": Known(1, "DescribeConfigs")}
+    assert known_by_itself("it does not speak DescribeConfigs") == {}
+
+
+def test_what_is_asked_for_and_had_otherwise_is_told() -> None:
+    known = {DELAY: Known(3_000, "--set"), "transaction.partition.verification.enable": Known(0, "--set")}
+
+    assert values_of(known) == {DELAY: 3_000, "transaction.partition.verification.enable": 0}
+    assert differing({DELAY: 3_000, "transaction.partition.verification.enable": "false", "group.max.size": 3}, known) == {}
+    assert differing({DELAY: 0, "transaction.partition.verification.enable": True}, known) == {
+        DELAY: "the broker has 3000, 0 is needed",
+        "transaction.partition.verification.enable": "the broker has 0, 1 is needed",
+    }
+
+
+def test_a_value_has_one_form_however_it_was_written() -> None:
+    assert [as_text(each) for each in (True, "true", 1, "1", False, "FALSE", 0)] == ["1", "1", "1", "1", "0", "0", "0"]

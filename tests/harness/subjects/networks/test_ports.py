@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.networks.ports import reserve_port
+
+
+def test_reserved_ports_differ_and_can_be_listened_on() -> None:
+    ports = [reserve_port() for _ in range(20)]
+
+    assert len(set(ports)) == 20
+    with socket.create_server(("127.0.0.1", ports[0])) as server:
+        assert server.getsockname()[1] == ports[0]
+
+
+def test_the_kernel_gives_a_reserved_port_to_nobody() -> None:
+    reserved = reserve_port()
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", reserved))
+
+
+def test_an_address_that_is_not_ours_is_the_environments_fault() -> None:
+    with pytest.raises(BrokenEnvironment, match=r"no port can be had on 192\.0\.2\.1"):
+        reserve_port("192.0.2.1")

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from groupproof.harness.subjects.shims.stderr_log import HEAD_CHARS_MAX, LINE_CHARS_MAX, TAIL_CHARS_MAX, StderrLog
+
+
+def test_lines_are_kept_in_order_and_counted() -> None:
+    log = StderrLog()
+    for number in range(5):
+        log.add(f"line {number}")
+
+    assert log.since(0) == [f"line {number}" for number in range(5)]
+    assert log.since(3) == ["line 3", "line 4"]
+    assert log.since(log.count) == []
+
+
+def test_a_flood_keeps_its_head_and_its_tail_and_says_what_is_missing() -> None:
+    log = StderrLog()
+    lines = [f"{number:06d} " + "x" * 93 for number in range(10_000)]
+    for line in lines:
+        log.add(line)
+
+    kept = log.since(0)
+    (gap,) = [line for line in kept if line.startswith("[groupproof]")]
+    assert kept[0] == lines[0]
+    assert kept[-1] == lines[-1]
+    assert log.count == len(lines)
+    assert int(gap.split()[1]) == len(lines) - (len(kept) - 1)
+    assert sum(map(len, kept)) <= HEAD_CHARS_MAX + TAIL_CHARS_MAX + len(gap)
+
+
+def test_one_endless_line_is_cut() -> None:
+    log = StderrLog()
+    log.add("y" * 1_000_000)
+
+    assert log.since(0) == ["y" * LINE_CHARS_MAX]
+
+
+def test_a_case_that_starts_within_the_tail_gets_its_own_lines_only() -> None:
+    log = StderrLog()
+    for number in range(1_000):
+        log.add(f"{number:04d}" + "z" * 200)
+    before = log.count
+    log.add("mine")
+
+    assert log.since(before) == ["mine"]
+
+
+def test_the_last_words_leave_out_blank_lines() -> None:
+    log = StderrLog()
+    for text in ("first", "", "second", "   "):
+        log.add(text)
+
+    assert log.last() == ("first", "second")
+    assert log.last(1) == ("second",)

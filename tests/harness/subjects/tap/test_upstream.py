@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+import trio
+from tests.harness.subjects.tap.tapped import SETTINGS, Scene, played
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.harness.subjects.tap import upstream as upstream_module
+from groupproof.harness.subjects.tap.upstream import Met, meet_upstream
+
+
+def met_in(profile: str, *, named: str | None = None) -> Met:
+    found: list[Met] = []
+
+    async def main() -> None:
+        async with ReferenceBrokers(profile=profile, seed=1).cluster(settings=SETTINGS, brokers=2, topics={}) as cluster:
+            found.append(await meet_upstream(cluster.connect, cluster.addresses, profile=named))
+
+    run_virtually(main, seed=1)
+    return found[0]
+
+
+@pytest.mark.parametrize("profile", ["kafka-1.1", "kafka-4.1"])
+def test_the_brokers_tell_who_they_are_and_what_they_speak(profile: str) -> None:
+    met = met_in(profile)
+
+    assert met.profile == profile
+    assert [(each.node, each.address) for each in met.brokers] == [(0, ("broker-0", 9092)), (1, ("broker-1", 9092))]
+    assert met.groups == ()
+
+
+def test_the_release_that_the_user_names_holds() -> None:
+    assert met_in("kafka-4.1", named="kafka-3.9").profile == "kafka-3.9"
+
+
+def test_what_the_brokers_do_not_tell_is_said() -> None:
+    told = met_in("kafka-4.1").to_json()
+
+    assert (told["name"], told["groups"], told["settings"]) == ("upstream", [], None)
+    assert told["untold"] == "the broker does not tell its settings: it does not speak DescribeConfigs"
+
+
+DECISIVE = {"group.initial.rebalance.delay.ms": "500", "group.min.session.timeout.ms": "1000", "group.max.session.timeout.ms": "9000"}
+
+
+def test_settings_are_those_that_a_groups_rules_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told_as(monkeypatch, {**DECISIVE, "group.max.size": "7", "log.dirs": "/tmp"}).settings == {**DECISIVE, "group.max.size": "7"}
+
+
+def test_no_default_stands_in_for_a_setting_that_decides_when_an_answer_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    met = told_as(monkeypatch, {**DECISIVE, "group.initial.rebalance.delay.ms": None})
+
+    assert (met.settings, met.untold) == (None, "the broker does not tell group.initial.rebalance.delay.ms")
+
+
+def told_as(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str | None]) -> Met:
+    """Meet brokers that tell these settings."""
+
+    async def tell(connect: object, address: object) -> dict[str, str | None]:
+        await trio.lowlevel.checkpoint()
+        return settings
+
+    monkeypatch.setattr(upstream_module, "settings_told", tell)
+    return met_in("kafka-4.1")
+
+
+def test_groups_that_are_there_are_told() -> None:
+    async def act(scene: Scene) -> None:
+        member = scene.shop("m0")
+        await member.join()
+        met = await meet_upstream(scene.hub.connect, scene.cluster.addresses, profile=None)
+        assert met.groups == ("g",)
+
+    assert played(act)
+
+
+def test_nobody_at_the_address_is_the_environments_fault() -> None:
+    async def connect(host: str, port: int) -> trio.abc.Stream:
+        await trio.lowlevel.checkpoint()
+        raise ConnectionRefusedError("connection refused")
+
+    async def main() -> None:
+        with pytest.raises(BrokenEnvironment, match="did not come up"):
+            await meet_upstream(connect, [("nowhere", 1)], profile=None, within_s=1)
+
+    run_virtually(main, seed=1)

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from tests.harness.subjects.shims.fakes import Heard
+
+from groupproof.clients.registry.registered_clients import resolve
+from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
+from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.running.plans.member_control import DEFAULTS
+from groupproof.harness.subjects import verifiable_consumer
+from groupproof.harness.subjects.networks.network import LoopbackNetwork
+from groupproof.harness.subjects.shims.shim_process import Program
+from groupproof.harness.subjects.subject import Handle
+from groupproof.harness.subjects.verifiable_consumer import VerifiableSubject, template_of
+
+FIELDS: dict[str, Any] = {"bootstrap": "h:1", "client_id": "m0", **DEFAULTS}
+
+
+def program(how: str) -> Program:
+    return Program(argv=(sys.executable, "-I", "-S", str(Path(__file__).with_name("fake_verifiable.py")), how))
+
+
+def using(subject: VerifiableSubject, use: Callable[[Handle, Heard], Awaitable[None]], network: LoopbackNetwork | None = None) -> None:
+    async def main() -> None:
+        heard = Heard()
+        with trio.fail_after(20):
+            async with subject.opened(), subject.member("c1.m0", heard, network or LoopbackNetwork(), alone=False, seed=1) as handle:
+                await use(handle, heard)
+
+    trio.run(main)
+
+
+async def started(heard: Heard) -> dict[str, Any]:
+    """Return the first event."""
+    await heard.spoken.wait()
+    return heard.events[0]
+
+
+def test_the_template_is_that_of_the_release_the_newer_of_two_names() -> None:
+    old = {argument.field: argument.option for argument in template_of("--topic --group-id --broker-list")}
+    new = {argument.field: argument.option for argument in template_of("--topic --group-id --broker-list --bootstrap-server --group-instance-id")}
+
+    assert old["bootstrap"] == "--broker-list"
+    assert new["bootstrap"] == "--bootstrap-server"
+    assert ("instance_id" in old, "instance_id" in new) == (False, True)
+
+
+def test_a_program_is_started_by_subscribe_with_the_options_that_it_names() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        assert handle.pid is None
+        answer = await handle.ask("subscribe", {**FIELDS, "instance_id": "i-1"})
+        options = (await started(heard))["options"]
+        assert options[options.index("--bootstrap-server") + 1] == "h:1"
+        assert options[options.index("--assignment-strategy") + 1] == "org.apache.kafka.clients.consumer.RangeAssignor"
+        assert options[options.index("--group-instance-id") + 1] == "i-1"
+        assert "--enable-autocommit" not in options
+        assert answer.ok
+        assert {"poll_timeout_ms", "protocol"} <= set(answer.body["ignored"])
+        assert "client_id" not in answer.body["ignored"]
+        assert [each.ok for each in heard.answers] == [True]
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+def test_what_has_no_option_is_told_by_the_file_of_properties_where_a_program_reads_one() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        answer = await handle.ask("subscribe", {**FIELDS, "heartbeat_interval_ms": 700, "properties": {"client.rack": "a\\b"}})
+        told = (await started(heard))["config"].splitlines()
+        assert {"heartbeat.interval.ms=700", "client.id=m0", "client.rack=a\\\\b"} <= set(told)
+        assert not {"heartbeat_interval_ms", "max_poll_interval_ms", "properties"} & set(answer.body["ignored"])
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+def test_an_older_release_gets_its_own_options_and_no_capability_that_it_has_not() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        assert handle.hello.capabilities == {"classic", "auto-commit"}
+        answer = await handle.ask("subscribe", FIELDS)
+        assert "--broker-list" in (await started(heard))["options"]
+        assert {"assignors", "heartbeat_interval_ms", "max_poll_interval_ms"} <= set(answer.body["ignored"])
+
+    using(VerifiableSubject("java", program("kafka-2.0")), use)
+
+
+def test_a_registered_program_brings_its_template() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        assert "static" in handle.hello.capabilities
+        assert handle.hello.version == "2.16.1"
+        await handle.ask("subscribe", FIELDS)
+        options = (await started(heard))["options"]
+        assert options[options.index("--assignment-strategy") + 1] == "range"
+
+    template = resolve("verifiable-confluent").arguments
+    using(VerifiableSubject("verifiable-confluent", program("other"), version="2.16.1", language="python", template=template), use)
+
+
+def test_close_is_a_sigterm_and_the_program_ends() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        await handle.ask("subscribe", FIELDS)
+        await started(heard)
+        assert (await handle.ask("close", {})).ok
+        assert heard.events[-1]["name"] == "shutdown_complete"
+        assert [ending.status for ending in heard.endings] == [0]
+        assert await handle.depart(0)
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+@pytest.mark.parametrize("how", ["gives up", "gives up, as Java's does"])
+def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash(how: str) -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        await handle.ask("subscribe", FIELDS)
+        assert await handle.depart(10)
+        assert [each["name"] for each in heard.events] == ["startup_complete", "shutdown_complete", "error"]
+        assert heard.events[-1]["fatal"]
+        assert [(ending.status, ending.gave_up) for ending in heard.endings] == [(0, True)]
+
+    using(VerifiableSubject("java", program(how)), use)
+
+
+def test_subscribe_is_answered_once_the_program_has_come_up() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        await handle.ask("subscribe", FIELDS)
+        assert [each["name"] for each in heard.events] == ["startup_complete"]
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+def test_several_topics_are_unimplemented_where_only_the_help_is_known() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        answer = await handle.ask("subscribe", {**FIELDS, "topics": ["a", "b"]})
+        assert answer.unimplemented == "the program takes one topic"
+        assert handle.pid is None
+        assert (await handle.ask("close", {})).ok
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+@pytest.mark.parametrize(("command", "fields"), [("pause", {}), ("commit", {"mode": "sync"}), ("close", {"leave": True})])
+def test_every_other_command_is_unimplemented(command: str, fields: dict[str, Any]) -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        await handle.ask("subscribe", FIELDS)
+        assert (await handle.ask(command, fields)).unimplemented == "a program of level 0 takes no commands"
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+def test_it_can_be_frozen_and_killed() -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        handle.kill()
+        await handle.ask("subscribe", FIELDS)
+        await started(heard)
+        handle.freeze()
+        handle.thaw()
+        handle.kill()
+        await heard.ended.wait()
+        assert heard.endings[0].status == -signal.SIGKILL
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+def test_its_process_gets_the_members_name_on_the_network() -> None:
+    network = LoopbackNetwork()
+
+    async def use(handle: Handle, heard: Heard) -> None:
+        await handle.ask("subscribe", FIELDS)
+        assert network.names == {handle.pid: "m0"}
+
+    using(VerifiableSubject("java", program("kafka-4.1")), use, network)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "why"),
+    [
+        (program("other"), BrokenShim, "no program of level 0: its --help names no --topic"),
+        (program("silent"), BrokenShim, "no options within"),
+        (Program(argv=("no-such-program-here",)), BrokenEnvironment, "can't start no-such-program-here"),
+    ],
+)
+def test_a_program_that_is_none_of_level_0_is_refused_in_one_line(
+    how: Program, kind: type[Exception], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifiable_consumer, "HELP_S", 1.0)
+
+    async def main() -> None:
+        async with VerifiableSubject("x", how).opened():
+            pass
+
+    with pytest.raises(Exception, match=why) as error:
+        trio.run(main)
+    assert isinstance(trouble_in(error.value), kind)

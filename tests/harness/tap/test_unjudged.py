@@ -1,8 +1,0 @@
-from __future__ import annotations
-
-from groupproof.harness.tap.unjudged import Unjudged
-
-
-def test_it_says_of_whom_and_why() -> None:
-    assert str(Unjudged(group="g", side="coordinator", why="it moved")) == "the coordinator of group 'g' is not judged: it moved"
-    assert str(Unjudged(group="g", side="members", why="they moved")) == "the members of group 'g' are not judged: they moved"

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.project import ROOT
+
+from groupproof.protocol.rules import coverage
+from groupproof.protocol.rules.coverage import READINGS, Gap, binding_clients, cited, everything, gaps, unaccounted, unexplained, unjudged, witnesses
+from groupproof.protocol.rules.requirements import requirements
+
+
+def test_every_requirement_and_reading_has_a_witness_or_one_reason() -> None:
+    assert unexplained(witnesses()) == []
+    assert len(everything()) == len(set(everything())) == 672 + 51
+
+
+def test_an_id_without_either_and_one_with_both_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "gaps", lambda: (Gap(needs="time", why="There was none.", ids=("TIMER-20",)),))
+    proven = [each for each in witnesses() if each != "JOIN-01"]
+
+    assert unexplained(proven) == ["JOIN-01", "TIMER-20"]
+
+
+def test_a_gap_says_what_the_kit_must_be_able_to_do_first() -> None:
+    for gap in gaps():
+        assert gap.needs
+        assert gap.why.endswith(".")
+        assert gap.ids
+
+
+def test_every_must_of_clients_is_judged_by_a_case_or_says_why_not() -> None:
+    assert unaccounted() == []
+    assert set(binding_clients()) >= {"CLIENT-11", "WORKER-04", "ZK-05"}
+
+
+def test_a_must_of_clients_with_neither_case_nor_reason_is_told_and_one_with_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "unjudged", lambda: (*unjudged()[1:], Gap(needs="time", why="There was none.", ids=("CLIENT-11",))))
+
+    assert unaccounted() == ["CLIENT-11", "CLIENT-77"]
+
+
+def test_every_rule_of_the_coordinator_and_the_member_speaks_for_a_requirement_that_a_test_proves() -> None:
+    assert cited().keys() <= {each.id for each in requirements()}
+    assert "Heartbeat/Stable/alive" in cited()["TR-118"]
+    assert "member/Heartbeat" in cited()["CLIENT-46"]
+    assert cited().keys() <= witnesses().keys()
+
+
+def test_a_pattern_that_stands_for_nothing_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "_read", lambda name: '[[gap]]\nneeds = "n"\nwhy = "w."\nids = ["NONE-*", "ZK-*"]\n')
+    gaps.cache_clear()
+    try:
+        with pytest.raises(ValueError, match=r"no requirement is called NONE-\*"):
+            gaps()
+    finally:
+        gaps.cache_clear()
+
+
+def test_the_sections_on_the_coordinator_and_the_consumer_are_proven() -> None:
+    missing = {each for gap in gaps() for each in gap.ids}
+    of_kafka = {
+        each.id for each in requirements() if {"kafka-1.1", "kafka-2.4+"} & set(each.profiles) and each.family not in ("DIAG", "TUNE", "PLAN", "ZK")
+    }
+
+    assert of_kafka & missing == set()
+    assert {*READINGS} & missing == set()
+
+
+def test_the_readings_are_those_that_the_docs_explain() -> None:
+    explained = (ROOT / "docs" / "discrepancies.md").read_text()
+
+    assert tuple(re.findall(r"^\| (DISC-\d+) \|", explained, re.MULTILINE)) == READINGS

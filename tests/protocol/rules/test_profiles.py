@@ -1,0 +1,48 @@
+"""Profiles: resolved once, told apart by name, and refused when a delta is stale."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupproof.protocol.rules import On, UnknownProfile, api_versions, profile, profiles, rows, unreachable
+from groupproof.protocol.rules import profiles as names
+from groupproof.protocol.vocabulary import Api
+
+
+def test_the_newest_profile_is_the_default() -> None:
+    assert profile() is profile("kafka-4.1")
+    assert rows() == rows("kafka-4.1")
+    assert names()[-1] == "kafka-4.1"
+
+
+def test_an_unknown_profile_is_refused_with_those_that_exist() -> None:
+    with pytest.raises(UnknownProfile, match=r"no profile is called 'kafka-9'; there are kafka-1\.1, kafka-2\.0, kafka-2\.1, .*kafka-4\.1"):
+        profile("kafka-9")
+
+
+def test_a_rule_is_found_by_its_name() -> None:
+    assert profile().rule("Heartbeat/Stable/alive").requirement == "TR-118"
+    with pytest.raises(KeyError, match=r"kafka-4\.1 has no rule Heartbeat/Stable/dead"):
+        profile().rule("Heartbeat/Stable/dead")
+
+
+@pytest.mark.parametrize("name", profiles())
+def test_every_profile_is_whole(name: str) -> None:
+    table = profile(name)
+
+    assert {Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.METADATA, Api.FETCH, Api.API_VERSIONS} <= table.api_versions.keys()
+    assert api_versions(name) == dict(table.api_versions)
+    assert table.defaults["group.initial.rebalance.delay.ms"] == 3_000
+
+
+@pytest.mark.parametrize("name", profiles())
+def test_a_cell_is_there_or_sworn_unreachable_and_never_both(name: str) -> None:
+    cells = {(on, state) for on, states in profile(name).table.cells.items() for state in states}
+
+    assert not cells & unreachable(name).keys()
+    assert all(cell for states in profile(name).table.cells.values() for cell in states.values())
+
+
+def test_a_profile_is_its_own_table() -> None:
+    assert profile("kafka-4.0").table.cells[On.JOIN_GROUP] == profile("kafka-4.1").table.cells[On.JOIN_GROUP]
+    assert profile("kafka-3.9").table.cells[On.JOIN_GROUP] != profile("kafka-4.0").table.cells[On.JOIN_GROUP]

@@ -1,0 +1,64 @@
+"""What two profiles do differently, in words."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from groupproof.protocol.rules import profile, profiles
+from groupproof.protocol.rules.release_contrast import Contrast, contrast
+
+
+def _between(one: str, other: str) -> Contrast:
+    return contrast(profile(one), profile(other))
+
+
+def _all(found: Contrast) -> str:
+    return "\n".join(f"{each.says} @ {'; '.join(each.rules)}" for each in found.behaviour)
+
+
+@pytest.mark.parametrize("name", profiles())
+def test_a_profile_differs_in_nothing_from_itself(name: str) -> None:
+    assert not _between(name, name)
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(profiles(), 2)))
+def test_two_profiles_differ_and_the_other_way_round_in_as_much(one: str, other: str) -> None:
+    forth, back = _between(one, other), _between(other, one)
+
+    assert forth
+    assert (len(forth.behaviour), len(forth.versions)) == (len(back.behaviour), len(back.versions))
+
+
+def test_4_0_differs_from_4_1_in_versions_alone() -> None:
+    found = _between("kafka-4.0", "kafka-4.1")
+
+    assert (found.behaviour, found.fields, found.settings) == ((), (), ())
+    assert "JoinGroup: 2–9 | 0–9" in found.versions
+
+
+@pytest.mark.parametrize(("one", "other", "said"), [
+    ("kafka-2.4", "kafka-2.8", "answers 27 REBALANCE_IN_PROGRESS | 0; only kafka-2.8: restart the member's session timer @ Heartbeat in CompletingRebalance: completing"),
+    ("kafka-2.8", "kafka-3.9", "only kafka-3.9: take over session and rebalance timeout @ JoinGroup in PreparingRebalance: instance-returns, member-joins; JoinGroup in CompletingRebalance: instance-returns, metadata-changed"),
+    ("kafka-3.9", "kafka-4.1", "only kafka-4.1: the request is OffsetCommit v9 or newer → 69 GROUP_ID_NOT_FOUND @ OffsetCommit in none: no-group"),
+    ("kafka-3.9", "kafka-4.1", "the group's offsets partition is being loaded → 27 REBALANCE_IN_PROGRESS"),
+    ("kafka-1.1", "kafka-2.4", "only kafka-2.4: the group instance id belongs to another member id → 82 FENCED_INSTANCE_ID"),
+])  # fmt: skip
+def test_a_difference_is_told_with_its_rules(one: str, other: str, said: str) -> None:
+    assert said in _all(_between(one, other))
+
+
+def test_fields_and_settings_give_the_first_profiles_value_first() -> None:
+    found = _between("kafka-1.1", "kafka-4.1")
+
+    assert found.fields == (
+        "commits_check_partitions: 0 | 1",
+        "deletions_repeat_topics: 1 | 0",
+        "expiry_spares_pending: 0 | 1",
+        "group_operations: 328 | 3400",
+        "group_operations_unasked: 0 | -2147483648",
+        "join_error_generation: 0 | -1",
+    )
+    assert "group.max.session.timeout.ms: 300000 | 1800000" in found.settings
+    assert "OffsetDelete: none | 0–0" in found.versions

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections import Counter
+from importlib import resources
+from typing import Any
+
+import pytest
+
+from groupproof.protocol.rules.requirements import UnknownRequirement, by_id, catalogue_sha256, nearest, requirements
+from groupproof.protocol.vocabulary import Level
+
+COUNT = 672
+IDS_SHA256 = "2079dcf2dc8ea208c367279b1b1ebd2d241d9558b5852fda06566add4a55a221"
+CLIENT_COUNT = 68
+PROFILES = {"kafka-1.1", "kafka-2.4+", "datalink", "zookeeper"}
+
+SPEC = resources.files("groupproof.protocol.rules")
+LEVELS: dict[str, Any] = tomllib.loads(SPEC.joinpath("levels.toml").read_text())
+
+
+def test_the_ids_are_final() -> None:
+    ids = [each.id for each in requirements()]
+
+    assert len(ids) == len(set(ids)) == COUNT
+    assert hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest() == IDS_SHA256, "an id was added, dropped or renamed; ids are final"
+
+
+def test_every_requirement_is_a_sentence_with_a_level_and_a_reason_for_it() -> None:
+    for each in requirements():
+        assert each.level in Level, each.id
+        assert each.text.strip(), each.id
+        assert each.reason.strip(), each.id
+        assert each.source.strip(), each.id
+        assert each.observe.strip(), each.id
+        assert set(each.profiles) <= PROFILES, each.id
+        assert each.profiles, each.id
+
+
+def test_no_level_is_given_to_an_id_or_a_family_that_is_not_there() -> None:
+    known = {each.id for each in requirements()}
+    families = {each.family for each in requirements()}
+
+    assert set(LEVELS["requirements"]) <= known
+    assert set(LEVELS["families"]) | {"CLIENT"} == families
+
+
+def test_every_client_requirement_is_judged_by_itself() -> None:
+    client = {each.id for each in requirements() if each.family == "CLIENT"}
+
+    assert len(client) == CLIENT_COUNT
+    assert client <= set(LEVELS["requirements"])
+    assert "CLIENT" not in LEVELS["families"]
+
+
+def test_an_exception_says_more_than_its_family() -> None:
+    for requirement, judged in LEVELS["requirements"].items():
+        family = LEVELS["families"].get(requirement.rpartition("-")[0])
+        assert judged != family, f"{requirement} repeats its family's level and reason"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "level"),
+    [
+        ("CLIENT-47", Level.SHOULD),  # the contract: dropping the id on 22 is NON_STRICT, keeping it OK
+        ("CLIENT-76", Level.MUST),  # yet a client that never rejoins is lost to its group
+        ("CLIENT-43", Level.INFO),  # heartbeats between join and sync are legal
+        ("CLIENT-60", Level.INFO),  # so are background joins
+        ("CLIENT-73", Level.SHOULD),  # a ghost member until its session ends
+        ("CLIENT-66", Level.MUST),  # a stale commit
+        ("DIAG-01", Level.INFO),  # a log line
+        ("HB-07", Level.MUST),  # an answer that clients see
+        ("JOIN-25", Level.SHOULD),  # a needless rebalance
+    ],
+)
+def test_levels_follow_the_contracts_rule(requirement: str, level: Level) -> None:
+    assert by_id(requirement).level is level
+
+
+def test_a_reference_to_another_requirement_is_never_dangling() -> None:
+    known = {each.id for each in requirements()}
+    cited = re.compile(rf"\b(?:{'|'.join(sorted({each.family for each in requirements()}))})-\d+\b")
+
+    for each in requirements():
+        for text in (each.text, each.reason, each.observe, each.source):
+            assert set(cited.findall(text)) <= known, each.id
+
+
+def test_sources_are_shown_by_the_number_of_their_seed() -> None:
+    assert not [each.id for each in requirements() if re.search(r"[0-9a-f]{16}", each.source + each.text + each.observe)]
+    assert "seed 000" in by_id("FIND-01").source
+
+
+def test_an_unknown_id_is_answered_with_the_nearest_right_ones() -> None:
+    assert nearest("hb-3")[0] in {"HB-03", "HB-13", "HB-53"}
+    assert nearest("CLIENT47")[0] == "CLIENT-47"
+    with pytest.raises(UnknownRequirement, match=r"no requirement HB-99; did you mean HB-"):
+        by_id("HB-99")
+    with pytest.raises(UnknownRequirement, match=r"no requirement \?$"):
+        by_id("?")
+
+
+def test_families_are_the_ids_without_their_numbers() -> None:
+    counts = Counter(each.family for each in requirements())
+
+    assert counts["CLIENT"] == CLIENT_COUNT
+    assert counts["TR"] == 107
+    assert counts["ERR"] == 22
+
+
+def test_the_digest_covers_sentences_and_levels() -> None:
+    both = SPEC.joinpath("requirements.json").read_bytes() + SPEC.joinpath("levels.toml").read_bytes()
+
+    assert catalogue_sha256() == hashlib.sha256(both).hexdigest()
+
+
+def test_the_data_file_holds_one_requirement_a_line_so_that_a_change_is_one_line_of_a_diff() -> None:
+    text = SPEC.joinpath("requirements.json").read_text()
+
+    assert len(json.loads(text)) == len(text.splitlines()) - 2
