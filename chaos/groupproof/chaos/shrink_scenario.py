@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import trio
 
 from groupproof.chaos.scenarios.scenario import Ground, Phase, Scenario
+from groupproof.harness.running.fuzzing.shrink import shrink
 
 __all__ = ["Lesser", "lesser", "shrunk", "size_of"]
 
@@ -33,27 +35,30 @@ Shows = Callable[[Lesser], Awaitable[bool]]
 
 async def shrunk(found: Lesser, shows: Shows, *, at_once: int, within_s: float) -> Lesser:
     """Return the smallest that was found to show the failure still, `at_once` so many tried side by side, in that time (s)."""
+    smallest = [found]
     with trio.move_on_after(within_s):
-        while (less := await _first(sorted(lesser(found), key=size_of), shows, at_once)) is not None:
-            found = less
-    return found
+        await shrink(found, [_smallest_first], partial(_first, shows, at_once), size_of, keep=smallest.append)
+    return smallest[-1]
 
 
-async def _first(candidates: Sequence[Lesser], shows: Shows, at_once: int) -> Lesser | None:
-    """Return the smallest candidate that shows the failure, of the first few in which there is one."""
+def _smallest_first(each: Lesser) -> list[Lesser]:
+    return sorted(lesser(each), key=size_of)
+
+
+async def _first(shows: Shows, at_once: int, candidates: Sequence[Lesser]) -> list[bool]:
+    """Tell which candidates show the failure, of the first few in which there is one; the rest is not tried."""
+    told = [False] * len(candidates)
+
+    async def ask(index: int) -> None:
+        told[index] = await shows(candidates[index])
+
     for start in range(0, len(candidates), at_once):
-        few = candidates[start : start + at_once]
-        told = [False] * len(few)
-
-        async def ask(index: int, each: Lesser, told: list[bool] = told) -> None:
-            told[index] = await shows(each)
-
         async with trio.open_nursery() as nursery:
-            for index, each in enumerate(few):
-                nursery.start_soon(ask, index, each)
+            for index in range(start, min(start + at_once, len(candidates))):
+                nursery.start_soon(ask, index)
         if any(told):
-            return few[told.index(True)]
-    return None
+            break
+    return told
 
 
 def size_of(each: Lesser) -> tuple[int, ...]:

@@ -5,49 +5,40 @@ Groups are independent, so that a round of attempts takes no longer on a live br
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from groupproof.harness.model.script import Answered, Ask, Cut, Pass, Script, ScriptStep
+from groupproof.harness.running.fuzzing.shrink import Attempt, shrink
 
-__all__ = ["Attempt", "plainer", "shrunk", "size_of", "tidied", "without_parts"]
-
-Attempt = Callable[[Sequence[Script]], Awaitable[Sequence[bool]]]
-"""Tells of each script whether it still shows the divergence."""
+__all__ = ["plainer", "shrunk", "size_of", "tidied", "without_parts"]
 
 Steps = tuple[ScriptStep, ...]
 
 
-async def shrunk(script: Script, attempt: Attempt) -> Script:
+async def shrunk(script: Script, attempt: Attempt[Script]) -> Script:
     """Return the smallest script that was found to show the divergence still: shorter first, then plainer."""
-    length = max(1, len(script.steps) // 2)
-    while True:
-        found = await _round(script, list(without_parts(script.steps, length)), attempt)
-        if found is not None:
-            script = found
-        elif length == 1:
-            break
-        else:
-            length //= 2
-    while (found := await _round(script, list(plainer(script.steps)), attempt)) is not None:
-        script = found
-    return script
+    shorter = [partial(_made, partial(without_parts, length=length)) for length in _halves(len(script.steps))]
+    return await shrink(script, [*shorter, partial(_made, plainer)], attempt, size_of, together=_common)
 
 
-async def _round(script: Script, candidates: list[Steps], attempt: Attempt) -> Script | None:
-    """Return the smallest of the candidates that shows it, and of what all of those have in common where that shows it too; None where none does."""
-    if not candidates:
-        return None
-    scripts = [replace(script, steps=steps) for steps in candidates]
-    found = [each for each, shows in zip(scripts, await attempt(scripts), strict=True) if shows]
-    if not found:
-        return None
-    common = [step for step in script.steps if all(step in each.steps for each in found)]
-    least = replace(script, steps=tuple(tidied(common)))
-    smallest = min(found, key=size_of)
-    if len(found) > 1 and least.steps and size_of(least) < size_of(smallest) and (await attempt([least]))[0]:
-        return least
-    return smallest
+def _halves(count: int) -> Iterator[int]:
+    length = max(1, count // 2)
+    while length:
+        yield length
+        length //= 2
+
+
+def _made(smaller: Callable[[Steps], Iterable[Steps]], script: Script) -> Iterator[Script]:
+    return (replace(script, steps=steps) for steps in smaller(script.steps))
+
+
+def _common(script: Script, found: Sequence[Script]) -> Iterator[Script]:
+    """Yield the script of the steps that all of several smaller ones have in common."""
+    steps = tuple(tidied([step for step in script.steps if all(step in each.steps for each in found)]))
+    if len(found) > 1 and steps:
+        yield replace(script, steps=steps)
 
 
 def without_parts(steps: Steps, length: int) -> Iterator[Steps]:

@@ -6,8 +6,9 @@ Plans run in real time and take seconds each, so that a round tries all that can
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from groupproof.harness.cases.drawn_case import head_of, staying, with_healing
@@ -32,31 +33,19 @@ from groupproof.harness.model.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.harness.running.fuzzing.shrink import Attempt, shrink
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.trace import Trace
 
-__all__ = ["Attempt", "count_of_faults", "faults_of", "lessened", "lesser", "relevant", "size_of"]
-
-Attempt = Callable[[Sequence[Plan]], Awaitable[Sequence[bool]]]
-"""Tells of each plan whether it still shows the failure."""
+__all__ = ["count_of_faults", "faults_of", "lessened", "lesser", "relevant", "size_of"]
 
 _SHORTEST_MS: Final = 200
 
 
-async def lessened(plan: Plan, attempt: Attempt) -> Plan:
+async def lessened(plan: Plan, attempt: Attempt[Plan]) -> Plan:
     """Return the smallest plan that was found to show the failure still: first whole parts are left out, then single steps, then the rest is made plainer."""
-    tier = 0
-    while tier < len(_TIERS):
-        candidates = list(lesser(plan, tier))
-        shows = await attempt(candidates) if candidates else ()
-        found = sorted((each for each, does in zip(candidates, shows, strict=True) if does), key=size_of)
-        if not found:
-            tier += 1
-            continue
-        together = [each for each in _together(plan, found) if size_of(each) < size_of(found[0])]
-        proven = [each for each, does in zip(together, await attempt(together), strict=True) if does] if together else []
-        plan = min([*proven, found[0]], key=size_of)
-    return plan
+    tiers = [partial(lesser, tier=tier) for tier in range(len(_TIERS))]
+    return await shrink(plan, tiers, attempt, size_of, together=_together)
 
 
 def relevant(plan: Plan, trace: Trace, finding: Finding) -> Plan:
