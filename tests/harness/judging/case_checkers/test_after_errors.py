@@ -226,6 +226,19 @@ def test_silence_is_told_with_the_last_word(spoke: bool, observed: str) -> None:
     assert found.observed == observed
 
 
+def test_a_client_with_a_slow_rhythm_has_as_many_times_as_long_to_settle() -> None:
+    with pytest.raises(NotReached, match="before m0 had to be settled"):
+        findings(SETTLED, healed_slowly().end(SETTLES_MS + 1_100))
+    (found,) = findings(SETTLED, healed_slowly().end(2 * SETTLES_MS + 1_100))
+    assert found.observed == "It fell silent: its last word was SyncGroup."
+
+
+def healed_slowly() -> Story:
+    story = Story()
+    story.kit("rhythm", react_ms=12_000)
+    return healed(story.member())
+
+
 def test_a_run_that_ended_early_settles_nothing() -> None:
     with pytest.raises(NotReached, match="before m0 had to be settled"):
         findings(SETTLED, healed(Story().member()).end(2_000))

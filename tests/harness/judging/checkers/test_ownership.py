@@ -88,6 +88,28 @@ def test_a_late_line_may_be_about_the_assignment_before(late: float, is_found: b
     assert bool(found(CallbacksTellAssignments, story.end(30_000))) is is_found
 
 
+@pytest.mark.parametrize(
+    ("generation", "told", "said"),
+    [
+        (2, [T0], []),
+        (1, [T0, T1], []),
+        (None, [T0, T1], []),
+        (9, [T0, T1], []),  # of which no answer is known
+        (2, [T0, T1], ["The application was told of a partition, with a generation whose SyncGroup answer did not give it."]),
+        (2, [T0, ("nobodys", 0)], [FOREIGN]),
+    ],
+)
+def test_a_line_that_names_its_generation_is_held_against_that_ones_answer(
+    generation: int | None, told: list[tuple[str, int]], said: list[str]
+) -> None:
+    story = driven(gets=[T0, T1])
+    story.at(10_000).join(member=ID, generation=2)
+    story.sync(generation=2, gets=[T0])
+    story.tell("partitions_assigned", partitions=[{"topic": topic, "partition": number} for topic, number in told], generation=generation)
+
+    assert [each.observed for each in found(CallbacksTellAssignments, story.end(20_000))] == said
+
+
 def test_a_client_that_spoke_to_nobody_is_judged_by_others() -> None:
     story = Story()
     story.kit("command", "m0", command="subscribe", fields={})

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import ClassVar
 
 import trio
 import trio.testing
@@ -14,6 +15,7 @@ from groupproof.harness.model.plan import Await, Member, Pass, Plan, Stable, Sta
 from groupproof.harness.model.verdicts import Level
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.plans.client_stage import FLOOD, Stage
+from groupproof.harness.running.plans.retry_rhythm import MEASURING, rhythm_of
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.trace import Recorder
@@ -93,3 +95,36 @@ async def _sing(canary: Canary) -> None:
 def test_a_cases_seed_depends_on_the_runs_and_on_the_case_alone() -> None:
     assert seed_of(7, "a") == seed_of(7, "a")
     assert len({seed_of(7, "a"), seed_of(8, "a"), seed_of(7, "b")}) == 3
+
+
+class Measured(Stage):
+    """Plays nothing, and remembers what it was to play."""
+
+    played: ClassVar[list[str]] = []
+
+    async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
+        Measured.played.append(case.id)
+        return Play(trace=[], stderr={}, duration_s=0.0)
+
+
+def in_rhythm(*, is_virtual: bool) -> tuple[Stage, list[str]]:
+    made = stage(is_virtual=is_virtual)
+    measured = Measured(**{each.name: getattr(made, each.name) for each in fields(made)})
+    Measured.played.clear()
+
+    async def main() -> Stage:
+        async with made.subject.opened():
+            return await measured.in_rhythm()
+
+    return trio.run(main), list(Measured.played)
+
+
+def test_a_rhythm_is_measured_by_a_run_of_its_own_where_time_is_real() -> None:
+    known, played = in_rhythm(is_virtual=False)
+
+    assert played == [MEASURING.id]
+    assert known.rhythm == rhythm_of([])
+
+
+def test_in_virtual_time_the_rhythm_is_known() -> None:
+    assert in_rhythm(is_virtual=True)[1] == []

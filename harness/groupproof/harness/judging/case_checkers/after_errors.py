@@ -179,7 +179,7 @@ def _went_on(ev: Evidence, client: str, refused: Observation, since: Observation
     begun = max(refused, since, key=lambda seen: seen.seq)
     beats = ev.select("request", Api.HEARTBEAT, client, after=begun.seq, before=ev.closing)
     same = (seen for seen in beats if (seen.member, seen.generation) == (refused.member, refused.generation))
-    return next((seen for seen in same if elapsed_ms(begun, seen) > HEEDS_MS), None)
+    return next((seen for seen in same if elapsed_ms(begun, seen) > HEEDS_MS * ev.stretch), None)
 
 
 def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = SETTLES_MS) -> Judge:
@@ -199,11 +199,11 @@ def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30",
             yield claim.ok("It is.", beat)
         elif (told := _ended_rightly(ev, client)) is not None:
             yield claim.ok("It had told the application of what ended it.", told)
-        elif elapsed_ms(since, end(ev)) < within_ms:
+        elif elapsed_ms(since, end(ev)) < within_ms * ev.stretch:
             raise NotReached(f"the run ended before {client} had to be settled")
         else:
             observed, last = _how_it_stands(ev, client)
-            wait = waited(since, end(ev), within_ms)
+            wait = waited(since, end(ev), within_ms * ev.stretch)
             yield claim.failed(observed, last, proof=Proof.LIVENESS, detail=_last_answer(ev, client), wait=wait)
 
     return judge
@@ -235,12 +235,12 @@ def _may_end(answer: Observation) -> bool:
 
 def _how_it_stands(ev: Evidence, client: str) -> tuple[str, Observation]:
     asked = [seen for seen in ev.select("request", None, client, before=ev.closing) if seen.api in _TITLES]
-    last = end(ev)
+    last, silent_ms = end(ev), _SILENT_MS * ev.stretch
     if not asked:
         return "It never spoke to the group.", last
-    if elapsed_ms(asked[-1], last) > _SILENT_MS:
+    if elapsed_ms(asked[-1], last) > silent_ms:
         return f"It fell silent: its last word was {asked[-1].api}.", asked[-1]
-    recent = {seen.api for seen in asked if elapsed_ms(seen, last) <= _SILENT_MS}
+    recent = {seen.api for seen in asked if elapsed_ms(seen, last) <= silent_ms}
     for api in (*GROUP_REQUESTS, Api.OFFSET_FETCH, Api.FIND_COORDINATOR):
         if api.title in recent:
             return f"It still sends {api.title}, and is not settled.", asked[-1]

@@ -181,7 +181,7 @@ def _foreign(records: Observation, partition: TopicPartition) -> Finding:
 class CallbacksTellAssignments(Fold):
     """What an application is told that it was assigned is what a SyncGroup answer gave its client (CLIENT-30).
 
-    Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well.
+    Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well, unless it names its generation.
     """
 
     def __init__(self) -> None:
@@ -216,13 +216,18 @@ class CallbacksTellAssignments(Fold):
     def _judge(self, told: Observation) -> Iterator[Finding]:
         client = told.client or ""
         known = self._past.get(client, [])
-        given = {partition for each in known for partition in each.partitions}
+        # A line that names its generation is about that one's answer, however late it comes.
+        named = [each for each in known if each.generation == told.body.get("generation")]
+        given = {partition for each in named or known for partition in each.partitions}
         foreign = told_of(told) - given
         if foreign and client in self._speaks and client not in self._group.unreadable:
             claim = Claim(
                 requirement="CLIENT-30", expected="An application is told of the partitions that SyncGroup answers gave its client, and of no other."
             )
-            said = "The application was told of a partition that no SyncGroup answer gave."
+            none = "The application was told of a partition that no SyncGroup answer gave."
+            other = "The application was told of a partition, with a generation whose SyncGroup answer did not give it."
+            elsewhere = {partition for each in known for partition in each.partitions}
+            said = other if foreign <= elsewhere else none
             yield claim.failed(said, told, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
 
     def end(self) -> Iterator[Finding]:

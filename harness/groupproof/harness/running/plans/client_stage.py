@@ -18,12 +18,13 @@ from groupproof.harness.judging.lag import LAG_MS_MAX
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of, seed_of
 from groupproof.harness.model.case_names import NAMES, drawn
+from groupproof.harness.model.errors import Trouble
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.plans.member_control import Actor
 from groupproof.harness.running.plans.plan_runner import Driver, Limits
 from groupproof.harness.running.plans.receipts import watch_receipts
-from groupproof.harness.running.plans.retry_rhythm import Rhythm
+from groupproof.harness.running.plans.retry_rhythm import MEASURING, Rhythm, rhythm_of
 from groupproof.harness.subjects.networks.impairments import Impairments
 from groupproof.harness.subjects.networks.network import InProcessNetwork, LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.subjects.reference_control import DrivenReference
@@ -99,6 +100,16 @@ class Stage:
         finally:
             stop()
         return Play(trace=list(recorder.trace), stderr=driver.stderr, duration_s=trio.current_time() - began)
+
+    async def in_rhythm(self) -> Stage:
+        """Return the stage that knows the subject's own rhythm, from a run of its own. In virtual time the reference's is known."""
+        if self.is_virtual or "classic" not in self.subject.hello.capabilities:
+            return self
+        try:
+            play = await self.play(MEASURING, key="rhythm")
+        except (Trouble, ExceptionGroup):
+            return self  # whatever is wrong, the first case says it better
+        return replace(self, rhythm=rhythm_of(play.trace))
 
     def _named(self, case: Case, recorder: Recorder) -> Case:
         """Return the case with drawn names in its plan, and record what they stand for; the case as it is where none are to be drawn."""

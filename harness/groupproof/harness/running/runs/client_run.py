@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import Trouble
 from groupproof.harness.running.case_runner import Progress, Runner, Staged
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
-from groupproof.harness.running.plans.retry_rhythm import MEASURING, rhythm_of
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, Campaign, Order, Outcome, Say, info_of
 from groupproof.harness.subjects.client_registry import Candidate, company
 from groupproof.harness.subjects.shims.contract_lines import Hello
@@ -47,14 +44,8 @@ class Run(Campaign):
                 await self.rule(stage)
 
     async def measured(self, stage: Stage) -> Stage:
-        """Return the stage that knows the client's own rhythm. In virtual time the reference's is known, and a person at a debugger has none."""
-        if stage.is_virtual or self.order.hold is not None or "classic" not in self._candidate.subject.hello.capabilities:
-            return stage
-        try:
-            play = await stage.play(MEASURING, key="rhythm")
-        except (Trouble, ExceptionGroup):
-            return stage  # whatever is wrong, the first case says it better
-        return replace(stage, rhythm=rhythm_of(play.trace))
+        """Return the stage that knows the client's own rhythm; a person at a debugger has none."""
+        return stage if self.order.hold is not None else await stage.in_rhythm()
 
     @asynccontextmanager
     async def staged(self) -> AsyncIterator[Staged]:

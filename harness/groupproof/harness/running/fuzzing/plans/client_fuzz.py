@@ -126,7 +126,7 @@ class ClientFuzzing(Campaign):
         async with subject.opened(), others.opened():
             self._hello = subject.hello
             self.finds = Finds(self._known())
-            self._stage = _Stage(inner=self._inner(subject, others), finds=self.finds)
+            self._stage = _Stage(inner=await self._inner(subject, others).in_rhythm(), finds=self.finds)
             runner = Runner(self._stage, jobs=self.order.jobs, say=self.told)
             self.results = runner.results
             self._began = time.monotonic()
