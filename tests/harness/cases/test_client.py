@@ -12,7 +12,8 @@ from tests.harness.cases.waits import silent_ms
 from tests.harness.running.virtual import judged
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.case_checkers.findings import Timed, tolerated_ms
+from groupproof.harness.judging.case_checkers.findings import Timed
+from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.judged_requirements import unjudged_in
 from groupproof.harness.model.case import Case, plan_of
 from groupproof.harness.model.plan import Arm, Await, Mark, plan_from_json, plan_to_json

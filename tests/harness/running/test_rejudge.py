@@ -9,7 +9,7 @@ from tests.harness.running.virtual import judged
 
 from groupproof.harness.cases.drawn_case import drawn_case, with_healing
 from groupproof.harness.judging.case_checkers import UNIVERSAL
-from groupproof.harness.judging.case_checkers.findings import Claim
+from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.ruling import rule_on
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import WrongUsage

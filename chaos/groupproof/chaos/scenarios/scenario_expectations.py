@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from groupproof.chaos.scenarios.scenario import Expectation
-from groupproof.harness.judging.case_checkers.trace_queries import partitions_of
+from groupproof.harness.judging.checkers.frame_facts import partitions_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.plan import Arm, BreakBroker, Impair, Plan

@@ -12,7 +12,7 @@ from groupproof.chaos.scenarios.member_names import Cast
 from groupproof.chaos.scenarios.scenario import Action, Duration, Expectation, Fault, Ground, Phase, Scenario
 from groupproof.chaos.scenarios.scenario_faults import names_of, steps_of, undo
 from groupproof.chaos.scenarios.scenario_waits import conditions_of
-from groupproof.harness.judging.case_checkers.findings import tolerated_ms
+from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.model.plan import (
     Await,
     Command,

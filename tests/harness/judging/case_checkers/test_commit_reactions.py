@@ -8,12 +8,10 @@ from groupproof.harness.judging.case_checkers.commit_reactions import (
     commit_is_told,
     commit_reaches_coordinator,
     commit_succeeds,
-    commits_are_own,
-    commits_are_told_truly,
     commits_before_joining,
     commits_by_itself,
-    commits_were_delivered,
 )
+from groupproof.harness.judging.checkers.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
@@ -87,7 +85,7 @@ def test_a_commit_that_could_still_be_sent_again_is_not_called_lost() -> None:
     ],
 )
 def test_a_commit_told_as_done_was_accepted(story: Story, expected: Verdict) -> None:
-    assert verdict(commits_are_told_truly, story) is expected
+    assert verdict(CommitsAreTold, story) is expected
 
 
 @pytest.mark.parametrize(("late_ms", "expected"), [(350, Verdict.OK), (700, Verdict.FAILED)])
@@ -97,7 +95,7 @@ def test_an_answer_may_be_written_down_a_little_after_what_it_made_the_applicati
     story.committed(FIVE)
     story.at(100 + late_ms).answer(request)
 
-    assert verdict(commits_are_told_truly, story.end()) is expected
+    assert verdict(CommitsAreTold, story.end()) is expected
 
 
 def test_a_commit_accepted_only_after_it_was_told_is_no_excuse() -> None:
@@ -105,7 +103,7 @@ def test_a_commit_accepted_only_after_it_was_told_is_no_excuse() -> None:
     story.committed(FIVE)
     story.at(500).commit(FIVE)
 
-    assert verdict(commits_are_told_truly, story.end()) is Verdict.FAILED
+    assert verdict(CommitsAreTold, story.end()) is Verdict.FAILED
 
 
 @pytest.mark.parametrize(
@@ -118,7 +116,7 @@ def test_a_member_commits_only_what_its_generation_assigned_to_it(partition: int
     story.sync("m1", member=OTHER, gets=[("t", 1)])
     story.commit(("t", partition, 3), error=error)
 
-    assert verdict(commits_are_own, story) is expected
+    assert verdict(CommitsAreOwn, story) is expected
 
 
 def test_what_the_driver_told_a_member_to_commit_is_not_its_own_idea() -> None:
@@ -126,8 +124,8 @@ def test_what_the_driver_told_a_member_to_commit_is_not_its_own_idea() -> None:
     story.kit("command", "m0", command="commit", fields={"offsets": [["t", 0, 3]]})
     story.commit(("t", 0, 3))
 
-    assert findings(commits_are_own, story) == []
-    assert findings(commits_were_delivered, story) == []
+    assert findings(CommitsAreOwn, story) == []
+    assert findings(CommitsWereDelivered, story) == []
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(0, Verdict.OK), (6, Verdict.OK), (7, Verdict.FAILED)])
@@ -136,7 +134,7 @@ def test_a_client_commits_no_further_than_it_delivered(offset: int, expected: Ve
     story.consume(("t", 0, 0, 5))
     story.commit(("t", 0, offset))
 
-    assert verdict(commits_were_delivered, story) is expected
+    assert verdict(CommitsWereDelivered, story) is expected
 
 
 def test_a_starting_position_that_was_fetched_may_be_committed() -> None:
@@ -145,7 +143,7 @@ def test_a_starting_position_that_was_fetched_may_be_committed() -> None:
     story.commit(("t", 0, 9))
     story.at(2_000).consume(("t", 0, 9, 12))
 
-    assert findings(commits_were_delivered, story) == []
+    assert findings(CommitsWereDelivered, story) == []
 
 
 FAILS = commit_fails("m0", after="commit", requirement="CLIENT-67")
@@ -320,5 +318,5 @@ def test_what_a_cooperative_assignment_took_away_may_be_committed_until_it_is_ha
         story.at(at_ms).commit(("t", 1, 5), generation=2)
         return story.end()
 
-    assert verdict(commits_are_own, handing_over(1_600)) is Verdict.OK
-    assert verdict(commits_are_own, handing_over(3_000)) is Verdict.NON_STRICT
+    assert verdict(CommitsAreOwn, handing_over(1_600)) is Verdict.OK
+    assert verdict(CommitsAreOwn, handing_over(3_000)) is Verdict.NON_STRICT

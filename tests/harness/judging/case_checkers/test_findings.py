@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.harness.judging.case_checkers.story import Story
 
-from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, overdue, tolerated_ms
+from groupproof.harness.judging.case_checkers.findings import end, overdue
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 

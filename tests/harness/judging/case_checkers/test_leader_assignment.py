@@ -11,11 +11,10 @@ from groupproof.harness.judging.case_checkers.leader_assignment import (
     assigns_everything,
     assigns_exactly,
     follower_assigns_nothing,
-    followers_assign_nothing,
     holds_partitions,
-    leaders_assign_soundly,
     takes_what_it_was_given,
 )
+from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
 
@@ -36,7 +35,7 @@ GOOD = {ID: [T0], OTHER: [T1, U0]}
 
 
 def test_a_sound_assignment_is_not_blamed() -> None:
-    assert findings(leaders_assign_soundly, led(GOOD)) == []
+    assert findings(LeadersAssignSoundly, led(GOOD)) == []
 
 
 @pytest.mark.parametrize(
@@ -48,17 +47,17 @@ def test_a_sound_assignment_is_not_blamed() -> None:
     ],
 )
 def test_a_partition_with_two_owners_or_a_wrong_one_fails(assigns: Mapping[str, Sequence[tuple[str, int]]], observed: str) -> None:
-    found = findings(leaders_assign_soundly, led(assigns))
+    found = findings(LeadersAssignSoundly, led(assigns))
 
     assert [(each.verdict, each.observed) for each in found] == [(Verdict.FAILED, observed)]
 
 
 def test_a_member_left_out_of_the_sync_is_not_strict() -> None:
-    assert verdict(leaders_assign_soundly, led({OTHER: [T0, T1, U0]})) is Verdict.NON_STRICT
+    assert verdict(LeadersAssignSoundly, led({OTHER: [T0, T1, U0]})) is Verdict.NON_STRICT
 
 
 def test_a_static_leader_that_is_told_to_skip_the_assignment_is_not_judged_as_a_leader() -> None:
-    assert findings(leaders_assign_soundly, led({}, skip_assignment=True)) == []
+    assert findings(LeadersAssignSoundly, led({}, skip_assignment=True)) == []
 
 
 @pytest.mark.parametrize(("assigns", "expected"), [({}, Verdict.OK), ({OTHER: [T1]}, Verdict.NON_STRICT)])
@@ -66,7 +65,7 @@ def test_a_follower_that_assigns_is_not_strict(assigns: Mapping[str, Sequence[tu
     story = led(GOOD)
     story.sync("m1", member=OTHER, assigns=assigns)
 
-    assert verdict(followers_assign_nothing, story) is expected
+    assert verdict(FollowersAssignNothing, story) is expected
     assert verdict(follower_assigns_nothing("m1"), story) is expected
 
 

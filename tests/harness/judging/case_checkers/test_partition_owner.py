@@ -10,11 +10,10 @@ from groupproof.harness.judging.case_checkers.partition_owner import (
     holdings,
     keeps_partitions,
     names_owned_partitions,
-    owners_never_overlap,
-    records_come_to_owners_only,
     revokes_before_joining,
     tells_no_revocation,
 )
+from groupproof.harness.judging.checkers.ownership import OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
@@ -65,11 +64,11 @@ def test_a_member_that_is_killed_or_closed_holds_nothing_any_more() -> None:
 
 @pytest.mark.parametrize(("revoked_at", "expected"), [(1_400, Verdict.OK), (1_600, Verdict.FAILED), (None, Verdict.FAILED)])
 def test_two_members_of_a_generation_must_not_hold_a_partition_for_longer_than_a_report_takes(revoked_at: float | None, expected: Verdict) -> None:
-    assert verdict(owners_never_overlap, shared(revoked_at=revoked_at)) is expected
+    assert verdict(OwnersNeverOverlap, shared(revoked_at=revoked_at)) is expected
 
 
 def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
-    assert findings(owners_never_overlap, shared(revoked_at=None, generation=1)) == []
+    assert findings(OwnersNeverOverlap, shared(revoked_at=None, generation=1)) == []
 
 
 @pytest.mark.parametrize(("overtaken", "expected"), [(True, Verdict.OK), (False, Verdict.FAILED)])
@@ -86,11 +85,11 @@ def test_a_member_whose_assignment_was_long_under_way_cannot_know_that_the_group
     story.at(2_000).partitions("assigned", T0, T1)
     story.at(3_000).partitions("lost", T0, T1)
 
-    assert verdict(owners_never_overlap, story.end(4_000)) is expected
+    assert verdict(OwnersNeverOverlap, story.end(4_000)) is expected
 
 
 def test_a_twin_that_was_replaced_cannot_know() -> None:
-    assert findings(owners_never_overlap, shared(revoked_at=None, instance="i0")) == []
+    assert findings(OwnersNeverOverlap, shared(revoked_at=None, instance="i0")) == []
 
 
 @pytest.mark.parametrize(("ms", "expected"), [(100, Verdict.OK), (900, Verdict.FAILED)])
@@ -99,14 +98,14 @@ def test_records_of_a_partition_that_was_taken_away_are_not_delivered(ms: float,
     story.partitions("revoked", T0, T1)
     story.at(ms).consume(("t", 0, 0, 5))
 
-    assert verdict(records_come_to_owners_only, story) is expected
+    assert verdict(RecordsComeToOwners, story) is expected
 
 
 def test_an_application_without_callbacks_is_not_judged_by_them() -> None:
     story = Story()
     story.consume(("t", 0, 0, 5))
 
-    assert findings(records_come_to_owners_only, story) == []
+    assert findings(RecordsComeToOwners, story) == []
 
 
 @pytest.mark.parametrize(("revoked_at", "expected"), [(50, Verdict.OK), (550, Verdict.OK), (700, Verdict.FAILED), (None, Verdict.FAILED)])
@@ -229,8 +228,8 @@ def test_a_group_that_was_lost_counts_its_generations_anew() -> None:
     story.partitions("assigned", T1, client="m1")
     story.end(4_000)
 
-    assert verdict(owners_never_overlap, story) is Verdict.OK
-    assert verdict(owners_never_overlap, shared(revoked_at=None)) is Verdict.FAILED
+    assert verdict(OwnersNeverOverlap, story) is Verdict.OK
+    assert verdict(OwnersNeverOverlap, shared(revoked_at=None)) is Verdict.FAILED
 
 
 def test_behind_a_tap_a_lost_group_is_known_by_a_generation_lower_than_the_last() -> None:
@@ -243,8 +242,8 @@ def test_behind_a_tap_a_lost_group_is_known_by_a_generation_lower_than_the_last(
         story.partitions("assigned", T0, client="m1")
         return story.end(4_000)
 
-    assert verdict(owners_never_overlap, lost(1)) is Verdict.OK
-    assert verdict(owners_never_overlap, lost(2)) is Verdict.FAILED
+    assert verdict(OwnersNeverOverlap, lost(1)) is Verdict.OK
+    assert verdict(OwnersNeverOverlap, lost(2)) is Verdict.FAILED
 
 
 def test_a_subscription_that_ends_before_its_owned_partitions_claims_none_and_fails_nobody() -> None:

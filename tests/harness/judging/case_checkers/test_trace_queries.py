@@ -4,6 +4,7 @@ import pytest
 from tests.harness.judging.case_checkers.story import ID, Story
 
 from groupproof.harness.judging.case_checkers import trace_queries
+from groupproof.harness.judging.checkers import frame_facts
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.protocol.vocabulary import Api
 
@@ -56,8 +57,8 @@ def test_an_answer_recorded_a_moment_after_the_request_that_it_caused_was_known(
     request = story.at(100).request(Api.SYNC_GROUP)
     soon, later = story.at(150).beat(), story.at(400).beat()
 
-    assert trace_queries.knew(soon, request)
-    assert not trace_queries.knew(later, request)
+    assert frame_facts.knew(soon, request)
+    assert not frame_facts.knew(later, request)
 
 
 def test_what_a_leader_assigns_is_read_from_its_blobs_and_garbage_assigns_nothing() -> None:
@@ -65,15 +66,15 @@ def test_what_a_leader_assigns_is_read_from_its_blobs_and_garbage_assigns_nothin
     sync = story.sync(assigns={ID: [("t", 0)], "m1-1": []})
     sync.body["assignments"].append({"member_id": "m2-1", "assignment": b"\x00"})
 
-    assert trace_queries.assignments_of(sync) == {ID: (("t", 0),), "m1-1": (), "m2-1": ()}
+    assert frame_facts.assignments_of(sync) == {ID: (("t", 0),), "m1-1": (), "m2-1": ()}
 
 
 def test_the_subscriptions_of_a_leaders_answer_are_read_by_member() -> None:
     story = Story()
     story.join(members={ID: ["t"], "m1-1": ["t", "u"]})
 
-    assert {member: each.topics for member, each in trace_queries.subscriptions_of(story.trace[-1]).items()} == {ID: ("t",), "m1-1": ("t", "u")}
-    assert (own := trace_queries.subscription_of(story.trace[0])) is not None
+    assert {member: each.topics for member, each in frame_facts.subscriptions_of(story.trace[-1]).items()} == {ID: ("t",), "m1-1": ("t", "u")}
+    assert (own := frame_facts.subscription_of(story.trace[0])) is not None
     assert own.topics == ("t",)
 
 
@@ -114,6 +115,6 @@ def test_an_instance_id_is_read_from_wherever_the_request_has_it() -> None:
     story = Story()
     left = story.request(Api.LEAVE_GROUP, body={"members": [{"member_id": ID, "group_instance_id": "i0"}]})
 
-    assert trace_queries.instance_of(story.join(instance="i0")) == "i0"
-    assert trace_queries.instance_of(left) == "i0"
-    assert trace_queries.instance_of(story.beat()) is None
+    assert frame_facts.instance_of(story.join(instance="i0")) == "i0"
+    assert frame_facts.instance_of(left) == "i0"
+    assert frame_facts.instance_of(story.beat()) is None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.harness.judging.case_checkers.story import Story
 
-from groupproof.harness.judging.case_checkers.findings import Claim
+from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.verdicts import Level, Proof, Verdict

@@ -9,8 +9,10 @@ import itertools
 from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
-from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, waited
-from groupproof.harness.judging.case_checkers.trace_queries import GROUP_REQUESTS, SLACK_MS, clients, given, instance_of, knew, moment, surfaced
+from groupproof.harness.judging.case_checkers.findings import end
+from groupproof.harness.judging.case_checkers.trace_queries import clients, given, moment, surfaced
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, instance_of, knew
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict

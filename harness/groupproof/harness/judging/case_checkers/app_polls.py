@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from groupproof.harness.judging.case_checkers.findings import Claim, Timed, elapsed_ms, overdue
+from groupproof.harness.judging.case_checkers.findings import Timed, overdue
 from groupproof.harness.judging.case_checkers.partition_owner import holdings
-from groupproof.harness.judging.case_checkers.trace_queries import error_of, moment, newest, synced
+from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, synced
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
+from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached

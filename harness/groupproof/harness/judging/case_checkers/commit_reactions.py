@@ -1,35 +1,24 @@
-"""Commits: that they carry their membership, that the application hears the truth, and that nobody commits what is not his.
-
-Universal: `commits_are_told_truly`, `commits_are_own`, `commits_were_delivered`.
-"""
+"""Commits: what cases ask of them, beside what `checkers.commits` asks of every trace."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, overdue, waited
-from groupproof.harness.judging.case_checkers.trace_queries import accepted, knew, moment, synced
-from groupproof.harness.judging.case_checkers.whole_trace import folded
-from groupproof.harness.judging.checkers.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.judging.case_checkers.findings import end, overdue
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, synced
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
+from groupproof.harness.judging.checkers.frame_facts import knew
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api, ErrorCode
 
-__all__ = [
-    "commit_fails", "commit_is_told", "commit_reaches_coordinator", "commit_succeeds", "commits_are_own", "commits_are_told_truly",
-    "commits_before_joining", "commits_by_itself", "commits_were_delivered",
-]  # fmt: skip
+__all__ = ["commit_fails", "commit_is_told", "commit_reaches_coordinator", "commit_succeeds", "commits_before_joining", "commits_by_itself"]
 
 ANSWER_MS = 10_000
 """Within which a commit has told the application how it went, retries included."""
-
-
-commits_are_told_truly: Final[Judge] = folded(CommitsAreTold)
-commits_are_own: Final[Judge] = folded(CommitsAreOwn)
-commits_were_delivered: Final[Judge] = folded(CommitsWereDelivered)
 
 
 def _result(ev: Evidence, client: str, after: str) -> Observation | None:

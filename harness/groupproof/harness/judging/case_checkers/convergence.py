@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.findings import Claim, end, overdue
+from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment
+from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.settling import Settling
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence

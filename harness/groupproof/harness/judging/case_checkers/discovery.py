@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import Claim, Timed, elapsed_ms, end, overdue, waited
-from groupproof.harness.judging.case_checkers.trace_queries import GROUP_REQUESTS, moment, surfaced
+from groupproof.harness.judging.case_checkers.findings import Timed, end, overdue
+from groupproof.harness.judging.case_checkers.trace_queries import moment, surfaced
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, overdue, tolerated_ms, waited
-from groupproof.harness.judging.case_checkers.trace_queries import (
-    accepted,
-    error_of,
-    instance_of,
-    moment,
-    newest,
-    subscription_of,
-    synced,
-)
+from groupproof.harness.judging.case_checkers.findings import end, overdue
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, newest, synced
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
+from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of, subscription_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict

@@ -16,7 +16,7 @@ from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 
-__all__ = ["Claim", "Timed", "elapsed_ms", "end", "milder", "overdue", "tolerated_ms", "waited"]
+__all__ = ["Timed", "end", "milder", "overdue"]
 
 
 @dataclass(frozen=True, slots=True)

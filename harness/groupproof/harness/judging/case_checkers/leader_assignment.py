@@ -1,27 +1,15 @@
 """What a leader assigns: everyone listed, each partition once, to a member that wants it; and what a follower leaves to the leader.
 
-Universal: `leaders_assign_soundly`, `followers_assign_nothing`. The others are asked for by cases that know topics and members.
+What is illegal in any trace `checkers.assignment` finds. These are asked for by cases that know topics and members.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
-from groupproof.harness.judging.case_checkers.findings import Claim
-from groupproof.harness.judging.case_checkers.trace_queries import (
-    Given,
-    accepted,
-    assignments_of,
-    knew,
-    members_of,
-    origin,
-    partitions_of,
-    subscriptions_of,
-    synced,
-)
-from groupproof.harness.judging.case_checkers.whole_trace import folded
-from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, origin, synced
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import Given, assignments_of, knew, members_of, partitions_of, subscriptions_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -29,13 +17,9 @@ from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import COOPERATIVE, Api
 
 __all__ = [
-    "assigns_at_once", "assigns_everyone", "assigns_everything", "assigns_exactly", "follower_assigns_nothing", "followers_assign_nothing", "holds_partitions",
-    "leaders_assign_soundly", "takes_what_it_was_given",
+    "assigns_at_once", "assigns_everyone", "assigns_everything", "assigns_exactly",
+    "follower_assigns_nothing", "holds_partitions", "takes_what_it_was_given",
 ]  # fmt: skip
-
-
-leaders_assign_soundly: Final[Judge] = folded(LeadersAssignSoundly)
-followers_assign_nothing: Final[Judge] = folded(FollowersAssignNothing)
 
 
 def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, Given]]:

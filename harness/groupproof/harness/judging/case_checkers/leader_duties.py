@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, tolerated_ms, waited
-from groupproof.harness.judging.case_checkers.trace_queries import (
-    Given,
-    accepted,
-    assignments_of,
-    given,
-    origin,
-)
+from groupproof.harness.judging.case_checkers.findings import end
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, given, origin
 from groupproof.harness.judging.checkers.assignment import taken_from_owners
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
+from groupproof.harness.judging.checkers.frame_facts import Given, assignments_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof

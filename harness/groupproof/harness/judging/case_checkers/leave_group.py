@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms, waited
+from groupproof.harness.judging.case_checkers.findings import Timed, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, newest
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import Claim, Timed, overdue
+from groupproof.harness.judging.case_checkers.findings import Timed, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment, surfaced
+from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding

@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
-from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms
-from groupproof.harness.judging.case_checkers.trace_queries import partitions_of, subscription_of
-from groupproof.harness.judging.case_checkers.whole_trace import folded
-from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
+from groupproof.harness.judging.checkers.frame_facts import partitions_of, subscription_of
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
-from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.judging.checkers.ownership_tracker import Hands, Holding
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -24,17 +20,9 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = [
-    "callbacks_tell_assignments", "claims_nothing", "fetches_stay_with_owners", "holdings", "keeps_partitions", "names_owned_partitions", "owners_never_overlap", "records_come_to_owners_only",
-    "revokes_before_joining", "tells_no_revocation",
-]  # fmt: skip
+__all__ = ["claims_nothing", "holdings", "keeps_partitions", "names_owned_partitions", "revokes_before_joining", "tells_no_revocation"]
 
 _TAKES = ("partitions_revoked", "partitions_lost")
-
-owners_never_overlap: Final[Judge] = folded(OwnersNeverOverlap)
-records_come_to_owners_only: Final[Judge] = folded(RecordsComeToOwners)
-callbacks_tell_assignments: Final[Judge] = folded(CallbacksTellAssignments)
-fetches_stay_with_owners: Final[Judge] = folded(FetchesStayWithOwners)
 
 
 def holdings(ev: Evidence) -> list[Holding]:

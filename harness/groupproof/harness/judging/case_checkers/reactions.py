@@ -12,8 +12,10 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from groupproof.harness.judging.case_checkers.findings import Claim, Timed, elapsed_ms, end, overdue, tolerated_ms, waited
-from groupproof.harness.judging.case_checkers.trace_queries import GROUP_REQUESTS, error_of, moment, newest, surfaced, synced
+from groupproof.harness.judging.case_checkers.findings import Timed, end, overdue
+from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, surfaced, synced
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached

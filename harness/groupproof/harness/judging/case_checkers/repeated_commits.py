@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from groupproof.harness.judging.case_checkers.findings import Claim, elapsed_ms, end, tolerated_ms, waited
-from groupproof.harness.judging.case_checkers.trace_queries import accepted, explicit_offsets, moment, partitions_of, synced
+from groupproof.harness.judging.case_checkers.findings import end
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, explicit_offsets, moment, synced
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
+from groupproof.harness.judging.checkers.frame_facts import partitions_of
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached

@@ -1,54 +1,21 @@
-"""What judges read in a trace: who was given which membership, what an answer says, what a leader assigned, what an application was told.
-
-Nothing here judges. Bodies are those of the newest API version whatever went over the wire (`protocol.wire`).
-"""
+"""What judges ask of a whole trace: who was given which membership, which answer accepted a request, when something happened. Nothing here judges."""
 
 from __future__ import annotations
 
 from groupproof.harness.judging.checkers.frame_facts import (
     GROUP_REQUESTS,
-    SLACK_MS,
     Given,
-    assignments_of,
-    committed_offsets,
     error_of,
     fields_of,
     given_by,
     gives,
-    instance_of,
     knew,
-    members_of,
-    partitions_of,
-    subscription_of,
-    subscriptions_of,
 )
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = [
-    "GROUP_REQUESTS",
-    "SLACK_MS",
-    "Given",
-    "accepted",
-    "assignments_of",
-    "clients",
-    "committed_offsets",
-    "error_of",
-    "explicit_offsets",
-    "given",
-    "instance_of",
-    "knew",
-    "members_of",
-    "moment",
-    "newest",
-    "origin",
-    "partitions_of",
-    "subscription_of",
-    "subscriptions_of",
-    "surfaced",
-    "synced",
-]  # fmt: skip
+__all__ = ["accepted", "clients", "explicit_offsets", "given", "moment", "newest", "origin", "surfaced", "synced"]
 
 
 def moment(ev: Evidence, name: str | None) -> Observation:

@@ -19,7 +19,7 @@ def folded(make: Callable[[], Fold]) -> Judge:
     def judge(ev: Evidence) -> Iterator[Finding]:
         for each in findings_of(make(), ev.sent):
             assert make not in SPEAKS_OF or each.requirement in SPEAKS_OF[make], (
-                f"folds.speaking does not know that {make} speaks of {each.requirement}"
+                f"checkers.requirements does not know that {make} speaks of {each.requirement}"
             )
             yield each
 

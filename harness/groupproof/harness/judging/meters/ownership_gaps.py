@@ -1,6 +1,6 @@
 """Who believes to own a partition, and for how long two do or nobody does: from callbacks where an application reports them, else from the wire.
 
-Both beliefs are those of the one tracker (`folds.tracker`). By the wire a member whose session expired believes until it hears, for nobody tells it: that
+Both beliefs are those of the one tracker (`checkers.group_tracker`). By the wire a member whose session expired believes until it hears, for nobody tells it: that
 is what the overlap counts.
 """
 

@@ -3,24 +3,24 @@ from __future__ import annotations
 import pytest
 from tests.harness.judging.case_checkers.story import ID, Story, findings, verdict
 
-from groupproof.harness.judging.case_checkers.legal_frames import (
-    commits_name_their_membership,
-    generations_are_those_given,
-    instance_ids_stay,
-    member_ids_are_those_given,
-    nothing_after_leaving,
-    requests_do_not_storm,
+from groupproof.harness.judging.checkers.frames import (
+    CommitsNameMembership,
+    GenerationsGiven,
+    InstanceIdsStay,
+    MemberIdsGiven,
+    NothingAfterLeaving,
+    RequestsDoNotStorm,
 )
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
 
 EVERYTHING = (
-    commits_name_their_membership,
-    generations_are_those_given,
-    instance_ids_stay,
-    member_ids_are_those_given,
-    nothing_after_leaving,
-    requests_do_not_storm,
+    CommitsNameMembership,
+    GenerationsGiven,
+    InstanceIdsStay,
+    MemberIdsGiven,
+    NothingAfterLeaving,
+    RequestsDoNotStorm,
 )
 
 
@@ -50,16 +50,14 @@ def test_a_member_id_of_ones_own_making_is_illegal(api: Api) -> None:
     story = Story().member()
     story.request(api, member="m0-mine", generation=1, body={"members": [{"member_id": "m0-mine"}]})
 
-    assert [each.observed for each in findings(member_ids_are_those_given, story)] == [
-        f"{api.title} named a member id that the client was never given."
-    ]
+    assert [each.observed for each in findings(MemberIdsGiven, story)] == [f"{api.title} named a member id that the client was never given."]
 
 
 def test_the_id_of_another_client_is_not_ones_own() -> None:
     story = Story().member("m0").member("m1", member="m1-1")
     story.beat("m0", member="m1-1")
 
-    assert verdict(member_ids_are_those_given, story) is Verdict.FAILED
+    assert verdict(MemberIdsGiven, story) is Verdict.FAILED
 
 
 @pytest.mark.parametrize(
@@ -73,7 +71,7 @@ def test_a_leave_without_an_id_leaves_a_ghost_where_there_is_a_member(is_member:
     story = Story().member() if is_member else Story()
     story.leave(member="", error=25)
 
-    (found,) = findings(member_ids_are_those_given, story)
+    (found,) = findings(MemberIdsGiven, story)
     assert (found.verdict, found.requirement, found.observed) == expected
 
 
@@ -84,14 +82,14 @@ def test_without_a_member_id_a_sync_is_lost_and_a_heartbeat_or_commit_needless(a
     story = Story().member()
     story.request(api, generation=1)
 
-    assert verdict(member_ids_are_those_given, story) is expected
+    assert verdict(MemberIdsGiven, story) is expected
 
 
 def test_an_instance_may_leave_by_its_name_alone() -> None:
     story = Story()
     story.request(Api.LEAVE_GROUP, body={"members": [{"member_id": "", "group_instance_id": "i0"}]})
 
-    assert findings(member_ids_are_those_given, story) == []
+    assert findings(MemberIdsGiven, story) == []
 
 
 @pytest.mark.parametrize("api", [Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT])
@@ -101,7 +99,7 @@ def test_a_generation_that_was_never_given_is_illegal(api: Api, generation: int)
     story.request(api, member=ID, generation=generation)
 
     is_of_another_rule = (api, generation) == (Api.OFFSET_COMMIT, -1)
-    assert verdict(generations_are_those_given, story) is (Verdict.OK if is_of_another_rule else Verdict.FAILED)
+    assert verdict(GenerationsGiven, story) is (Verdict.OK if is_of_another_rule else Verdict.FAILED)
 
 
 @pytest.mark.parametrize(("generation", "error", "expected"), [(1, 22, Verdict.NON_STRICT), (1, 0, Verdict.FAILED), (7, 22, Verdict.FAILED)])
@@ -114,19 +112,19 @@ def test_a_new_id_with_the_generation_of_the_one_before_costs_nobody_unless_it_i
     story.said(api, member="m0-new", generation=generation, error=error)
     story.join(member="m0-new", gets="m0-new", generation=2)
 
-    assert verdict(generations_are_those_given, story) is expected
+    assert verdict(GenerationsGiven, story) is expected
     if expected is Verdict.NON_STRICT:
-        (found,) = findings(generations_are_those_given, story)
+        (found,) = findings(GenerationsGiven, story)
         assert found.observed == f"{api.title} carried a new member id with the generation of the one before."
 
 
 def test_the_last_generation_is_tolerated_on_its_way_and_not_for_long() -> None:
     story = a_life()
     story.at(1_000).beat(generation=1)
-    assert findings(generations_are_those_given, story) == []
+    assert findings(GenerationsGiven, story) == []
 
     story.at(2_500).beat(generation=1)
-    assert verdict(generations_are_those_given, story) is Verdict.NON_STRICT
+    assert verdict(GenerationsGiven, story) is Verdict.NON_STRICT
 
 
 @pytest.mark.parametrize(("connection", "expected"), [(1, Verdict.OK), (2, Verdict.NON_STRICT)])
@@ -138,7 +136,7 @@ def test_what_comes_of_a_connection_that_was_closed_was_sent_before_and_waited_o
     story.answer(story.request(Api.SYNC_GROUP, member=ID, generation=2, connection=2))
     story.at(2_000).beat(generation=1, connection=connection)
 
-    assert verdict(generations_are_those_given, story) is expected
+    assert verdict(GenerationsGiven, story) is expected
 
 
 @pytest.mark.parametrize(
@@ -155,7 +153,7 @@ def test_what_is_followed_by_the_end_of_its_connection_had_waited_unless_somebod
         story.answer(request, error=22)
     story.at(closed_at).see("event", who="link", connection=3, body={"name": "closed"})
 
-    assert verdict(generations_are_those_given, story.end(3_000)) is expected
+    assert verdict(GenerationsGiven, story.end(3_000)) is expected
 
 
 @pytest.mark.parametrize(("correlation", "expected"), [(2, Verdict.OK), (100, Verdict.NON_STRICT)])
@@ -165,7 +163,7 @@ def test_what_others_have_overtaken_was_sent_before_them(correlation: int, expec
     story.sync(generation=2)
     story.at(2_000).beat(generation=1, correlation=correlation)
 
-    assert verdict(generations_are_those_given, story.end(3_000)) is expected
+    assert verdict(GenerationsGiven, story.end(3_000)) is expected
 
 
 @pytest.mark.parametrize(("connection", "expected"), [(1, Verdict.OK), (2, Verdict.NON_STRICT)])
@@ -175,7 +173,7 @@ def test_a_heartbeat_of_a_connection_that_was_closed_was_sent_before_the_goodbye
     story.said(Api.LEAVE_GROUP, member=ID, connection=2, body={"members": [{"member_id": ID}]})
     story.at(2_000).beat(connection=connection)
 
-    assert verdict(nothing_after_leaving, story) is expected
+    assert verdict(NothingAfterLeaving, story) is expected
 
 
 @pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (25, Verdict.NON_STRICT)])
@@ -183,7 +181,7 @@ def test_a_members_commit_without_membership_is_as_grave_as_its_answer(error: in
     story = Story().member()
     story.commit(("t", 0, 3), member="", generation=-1, error=error)
 
-    assert verdict(commits_name_their_membership, story) is expected
+    assert verdict(CommitsNameMembership, story) is expected
 
 
 @pytest.mark.parametrize(("error", "expected"), [(0, Verdict.FAILED), (22, Verdict.NON_STRICT), (25, Verdict.NON_STRICT)])
@@ -192,9 +190,9 @@ def test_a_commit_with_an_id_that_has_no_generation_yet_is_as_grave_as_its_answe
     story.join(gets=ID, generation=-1, error=79)
     story.commit(("t", 0, 3), member=ID, generation=-1, error=error)
 
-    (found,) = findings(commits_name_their_membership, story)
+    (found,) = findings(CommitsNameMembership, story)
     assert (found.verdict, found.observed) == (expected, "OffsetCommit of a member carried its member id and no generation.")
-    assert findings(generations_are_those_given, story) == []
+    assert findings(GenerationsGiven, story) == []
 
 
 def test_a_commit_after_the_goodbye_needs_no_membership() -> None:
@@ -202,17 +200,17 @@ def test_a_commit_after_the_goodbye_needs_no_membership() -> None:
     story.leave()
     story.commit(("t", 0, 3), member="", generation=-1)
 
-    assert findings(commits_name_their_membership, story) == []
+    assert findings(CommitsNameMembership, story) == []
 
 
 def test_a_heartbeat_long_after_the_goodbye_is_not_strict() -> None:
     story = Story().member()
     story.leave()
     story.at(900).beat()
-    assert findings(nothing_after_leaving, story) == []
+    assert findings(NothingAfterLeaving, story) == []
 
     story.at(1_100).beat()
-    assert verdict(nothing_after_leaving, story) is Verdict.NON_STRICT
+    assert verdict(NothingAfterLeaving, story) is Verdict.NON_STRICT
 
 
 def test_a_goodbye_that_was_refused_ends_nothing() -> None:
@@ -220,17 +218,17 @@ def test_a_goodbye_that_was_refused_ends_nothing() -> None:
     story.leave(error=16)
     story.at(5_000).beat()
 
-    assert findings(nothing_after_leaving, story) == []
+    assert findings(NothingAfterLeaving, story) == []
 
 
 def test_a_static_member_that_forgets_its_instance_id_is_not_strict() -> None:
     story = Story()
     story.join(instance="i0")
     story.beat(instance="i0")
-    assert findings(instance_ids_stay, story) == []
+    assert findings(InstanceIdsStay, story) == []
 
     story.beat()
-    assert verdict(instance_ids_stay, story) is Verdict.NON_STRICT
+    assert verdict(InstanceIdsStay, story) is Verdict.NON_STRICT
 
 
 def test_a_request_of_a_version_that_has_no_instance_id_is_not_blamed() -> None:
@@ -238,7 +236,7 @@ def test_a_request_of_a_version_that_has_no_instance_id_is_not_blamed() -> None:
     story.join(instance="i0")
     story.beat(version=2)
 
-    assert findings(instance_ids_stay, story) == []
+    assert findings(InstanceIdsStay, story) == []
 
 
 @pytest.mark.parametrize(("gap_ms", "expected"), [(60, Verdict.OK), (10, Verdict.NON_STRICT)])
@@ -247,4 +245,4 @@ def test_more_than_twenty_requests_of_a_kind_in_a_second_are_a_storm(gap_ms: int
     for number in range(40):
         story.at(number * gap_ms).find(error=15)
 
-    assert verdict(requests_do_not_storm, story) is expected
+    assert verdict(RequestsDoNotStorm, story) is expected
