@@ -15,6 +15,7 @@ from typing import Any, Final
 from tests.stateful.forking import forked
 
 from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Reply, Settings
+from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -310,6 +311,7 @@ def _key(world: World, bounds: Bounds) -> Any:
     owners: dict[Hashable, int] = {
         token: number for number, client in enumerate(world.clients) for token in (client.join, client.sync) if token is not None
     }
+    assert group is None or isinstance(group, Group)
     if group is None:
         return tuple((bool(each.member_id), each.join is not None) for each in world.clients)
     members = group.members

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.coordinator.machine.effects import EFFECTS
+from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.join_effects import JOIN_EFFECTS
 from groupproof.protocol.rules import Effect
 from groupproof.protocol.vocabulary import ErrorCode
@@ -26,6 +27,7 @@ def test_they_are_part_of_all_effects() -> None:
 def test_a_newcomer_is_one_until_its_first_join_phase_ends(scene: Scene) -> None:
     scene.join()
     newcomer, group = scene.members()[0], scene.coordinator._engine.groups["g"]
+    assert isinstance(group, Group)
     assert group.members.by_id[newcomer].is_new
     scene.after(6_000)
     assert not group.members.by_id[newcomer].is_new
@@ -34,7 +36,9 @@ def test_a_newcomer_is_one_until_its_first_join_phase_ends(scene: Scene) -> None
 def test_a_static_newcomer_that_comes_back_is_no_newcomer(scene: Scene) -> None:
     scene.join(instance="a", version=5)
     scene.join(instance="a", version=5)
-    (member,) = scene.coordinator._engine.groups["g"].members
+    group = scene.coordinator._engine.groups["g"]
+    assert isinstance(group, Group)
+    (member,) = group.members
 
     assert not member.is_new
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.harness.simulation.runs import calm, ran
 
+from groupproof.coordinator.machine.group import Group
 from groupproof.harness.simulation.run import Run
 from groupproof.harness.simulation.settings import Broken
 from groupproof.protocol.vocabulary import ErrorCode, GroupState, MemberState
@@ -125,7 +126,9 @@ def test_a_machine_that_cannot_go_on_breaks_a_law_of_its_own() -> None:
     owner = run.world.brokers.owner
     assert owner is not None
     machine = run.world.brokers._nodes[owner].machine
-    machine._engine.groups["g"].members.leader = "nobody"
+    group = machine._engine.groups["g"]
+    assert isinstance(group, Group)
+    group.members.leader = "nobody"
 
     with pytest.raises(Broken, match="the machine cannot go on"):
         _on(run, 10_000)

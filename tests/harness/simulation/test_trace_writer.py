@@ -15,6 +15,7 @@ from groupproof.harness.simulation.run import Run, run
 from groupproof.harness.simulation.settings import Outcome, Simulation
 from groupproof.harness.simulation.simulated_network import Connection, Path
 from groupproof.harness.simulation.trace_writer import Observer
+from groupproof.protocol.rules import profile
 from groupproof.protocol.schemas import validate
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.vocabulary import Api
@@ -48,7 +49,7 @@ def test_every_request_is_in_the_trace_with_its_row_and_its_answer() -> None:
 @pytest.mark.parametrize("is_open", [True, False])
 def test_of_a_connection_that_was_closed_before_anything_came_of_it_the_end_is_told_too(is_open: bool) -> None:
     recorder = Recorder(lambda: 0, run="simulation", clock="virtual")
-    observer = Observer(recorder, {})
+    observer = Observer(recorder, {}, timers=profile().timers)
     owner = next(iter(Run(calm()).world.processes.values()))
     connection = Connection(owner, 0, "group", Path(), is_open=is_open)
     observer.opened(connection)
@@ -74,7 +75,7 @@ def test_transitions_timers_faults_and_callbacks_are_in_the_trace() -> None:
 
 def test_a_frame_that_arrives_late_is_of_the_program_that_opened_its_connection() -> None:
     recorder = Recorder(lambda: 0)
-    observer = Observer(recorder, {})
+    observer = Observer(recorder, {}, timers=profile().timers)
     first, second = (Connection(Client("m0"), 0, "group", Path()) for _ in range(2))
     observer.process("m0", "starts")
     observer.opened(first)

@@ -19,14 +19,12 @@ from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import Stored, partition_of
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.faults import Move
-from groupproof.protocol.rules import On
+from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = ["Coordinators", "Ticket"]
-
-_TIMERS = frozenset(on.value for on in (On.SESSION_END, On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE, On.CLEANUP))
 
 
 class Ticket:
@@ -60,6 +58,7 @@ class Coordinators:
 
     def __init__(self, *, profile: str, settings: Settings, nodes: int, seed: int, recorder: Recorder, variant: Variant = REFERENCE) -> None:
         self._variant = variant
+        self._timers = profile_named(profile).timers
         self.partitions = settings.offsets_topic_num_partitions
         self.owners = [partition % nodes for partition in range(self.partitions)]
         self.epochs = [0] * self.partitions
@@ -204,7 +203,7 @@ class Coordinators:
 
     def _record_timer(self, node: int, applied: Applied) -> None:
         """Of the rows that no request caused, only the timers are told: the others follow from what is told already."""
-        if applied.rule.partition("/")[0] in _TIMERS:
+        if applied.rule.partition("/")[0] in self._timers:
             self._recorder.record(
                 "timer",
                 node=node,

@@ -10,11 +10,11 @@ import math
 from collections.abc import Hashable, Iterable
 from typing import Literal
 
+from groupproof.coordinator.dialect_functions import AnyGroup
 from groupproof.coordinator.machine.choices import Choices, RandomBits
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, Gate, Input
-from groupproof.coordinator.machine.group import Group
-from groupproof.coordinator.machine.group_batches import BATCHES, Batch
+from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.coordinator.machine.offset_effects import storable
 from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Standing, Transition
@@ -24,16 +24,11 @@ from groupproof.coordinator.machine.timers import TimerKey
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.rules import On
 from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import (
     GroupRequest,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
     ListGroupsRequest,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
 
@@ -42,16 +37,6 @@ __all__ = [
 ]  # fmt: skip
 
 _OF_MEMBERS = frozenset({On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP})  # no rule of theirs looks at offsets
-
-_REQUESTS: dict[type, On] = {
-    JoinGroupRequest: On.JOIN_GROUP,
-    SyncGroupRequest: On.SYNC_GROUP,
-    HeartbeatRequest: On.HEARTBEAT,
-    LeaveGroupRequest: On.LEAVE_GROUP,
-    OffsetCommitRequest: On.OFFSET_COMMIT,
-    TxnOffsetCommitRequest: On.TXN_OFFSET_COMMIT,
-    OffsetDeleteRequest: On.OFFSET_DELETE,
-}
 
 
 class Coordinator:
@@ -105,7 +90,7 @@ class Coordinator:
         if timers.quiet_until_ms < now_ms:
             self._fire(now_ms - 1)
         self._come_to(now_ms)
-        kind = _REQUESTS.get(type(message))
+        kind = self._engine.tables.requests.get(type(message))
         if kind is not None:
             self._take_up(kind, message, arrival)
         else:
@@ -173,7 +158,7 @@ class Coordinator:
             self._engine.adopt(record.restore())
         for group_id in state.offsets:
             if group_id not in self._engine.groups:
-                self._engine.adopt(Group(group_id=group_id, since_ms=now_ms))  # commits without members
+                self._engine.adopt(self._engine.tables.first.group(group_id, now_ms))  # commits without members
         for group_id in self._of(partition):
             self._engine.apply(self._input(On.LOADED, group_id))
         self._watch_retention()
@@ -201,8 +186,7 @@ class Coordinator:
 
     def parked(self, partition: int) -> list[Hashable]:
         """Return the tokens of the requests parked in the partition's groups."""
-        members = (member for group_id in self._of(partition) for member in self._engine.groups[group_id].members)
-        return [each.token for member in members for each in (member.join, member.sync) if each is not None]
+        return [token for group_id in self._of(partition) for token in self._engine.groups[group_id].parked()]
 
     def view(self, group_id: str) -> GroupView | None:
         group = self._engine.groups.get(group_id)
@@ -215,7 +199,7 @@ class Coordinator:
     def member_ids(self, group_id: str) -> tuple[str, ...]:
         """Return the ids of the group's members in the order of their joining; of a group that is not there, none."""
         group = self._engine.groups.get(group_id)
-        return () if group is None else tuple(group.members.by_id)
+        return () if group is None else group.member_ids()
 
     def group_ids(self) -> tuple[str, ...]:
         """Return the groups there are, in the order of their creation."""
@@ -229,11 +213,9 @@ class Coordinator:
         self._engine.groups[group_id] = group
         return self._taken()
 
-    def _take_up(self, kind: On, message: GroupRequest, arrival: Arrival) -> None:
+    def _take_up(self, kind: EventKind, message: GroupRequest, arrival: Arrival) -> None:
         on = self._asked(kind, getattr(message, "group_id", ""), message, arrival)
-        on.member_id = getattr(message, "member_id", "")
-        on.instance_id = getattr(message, "group_instance_id", None)
-        on.generation = getattr(message, "generation_id", -1)
+        self._engine.tables.home[kind].fill(on, message)
         if kind is On.TXN_OFFSET_COMMIT and not self._is_under_way(message):
             self._hear_of_transaction(on)
         self._decide(on)
@@ -244,10 +226,10 @@ class Coordinator:
         if self.transaction_error:
             on.verdict = engine.answer_to(on.on, self.transaction_error)
         if self.settings.transaction_partition_verification_enable and storable(on):
-            on.refusal = on.refusal or ErrorCode(engine.profile.table.fields["unverified_error"])
+            on.refusal = on.refusal or ErrorCode(engine.fields["unverified_error"])
 
     def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
-        batch = BATCHES.get(type(message))
+        batch = self._engine.tables.batches.get(type(message))
         if batch is not None:
             self._take_up_each(batch, message, arrival)
         elif isinstance(message, ListGroupsRequest):
@@ -261,9 +243,9 @@ class Coordinator:
         state = self._engine.partitions.get(self._partition(commit.group_id))
         return state is not None and commit.producer_id in state.transactions
 
-    def _asked(self, kind: On, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
+    def _asked(self, kind: EventKind, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
         engine = self._engine
-        on = Input(
+        on = engine.tables.home[kind].event(
             on=kind,
             now_ms=self._now_ms,
             settings=self.settings,
@@ -276,7 +258,7 @@ class Coordinator:
         if kind not in _OF_MEMBERS:
             on.offsets = self._offsets(group_id)
             asks_operations = getattr(message, "include_authorized_operations", False)
-            on.operations = engine.profile.table.fields["group_operations" if asks_operations else "group_operations_unasked"]
+            on.operations = engine.fields["group_operations" if asks_operations else "group_operations_unasked"]
         if engine.append_error:
             on.refusal = engine.answer_to(kind, engine.append_error)
         return on
@@ -324,7 +306,7 @@ class Coordinator:
         self._engine.apply(on)
         self._check(on.group)
 
-    def _check(self, group: Group | None) -> None:
+    def _check(self, group: AnyGroup | None) -> None:
         """Assert the laws of the group, which a variant may break."""
         if group is not None and self._variant is REFERENCE:
             group.check()
@@ -346,8 +328,8 @@ class Coordinator:
         elif self._engine.timers.due_of(key) is None:
             self._engine.timers.arm(key, self._now_ms + self.settings.offsets_retention_check_interval_ms)
 
-    def _input(self, on: On, group_id: str) -> Input:
-        return Input(on=on, now_ms=self._now_ms, settings=self.settings, group_id=group_id, group=self._engine.groups.get(group_id))
+    def _input(self, on: EventKind, group_id: str) -> Input:
+        return self._engine.event(on, group_id, self._now_ms)
 
     def _of(self, partition: int) -> list[str]:
         """Return the groups of a partition, in the order of their creation."""

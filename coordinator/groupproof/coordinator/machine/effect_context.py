@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Protocol
 
+from groupproof.coordinator.dialect_functions import AnyGroup
 from groupproof.coordinator.machine.choices import Choices
 from groupproof.coordinator.machine.event import Input
-from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import PartitionState
@@ -25,7 +25,8 @@ class EffectContext(Protocol):
 
     profile: Profile
     settings: Settings
-    groups: dict[str, Group]
+    groups: dict[str, AnyGroup]
+    fields: Mapping[str, int]
     timers: Timers
     choices: Choices
     append_error: ErrorCode
@@ -40,8 +41,8 @@ class EffectContext(Protocol):
 
     def reply(self, token: Hashable, message: GroupResponse) -> None: ...
 
-    def created(self, group: Group, on: Input) -> None:
-        """Add a new group and record its creation."""
+    def create(self, on: Input) -> None:
+        """Add a new group of the dialect whose request it is, and record its creation."""
         ...
 
     def partition(self, group_id: str) -> PartitionState:
@@ -50,6 +51,6 @@ class EffectContext(Protocol):
 
     def offsets(self, group_id: str) -> Offsets: ...
 
-    def arm_session(self, group: Group, member_id: str, due_ms: int) -> None: ...
+    def arm_session(self, group: AnyGroup, member_id: str, due_ms: int) -> None: ...
 
-    def cancel_session(self, group: Group, member_id: str) -> None: ...
+    def cancel_session(self, group: AnyGroup, member_id: str) -> None: ...

@@ -156,7 +156,7 @@ def _settle_left(engine: EffectContext, on: Input, members_left: int) -> None:
 
 def _leave_each(engine: EffectContext, on: Input) -> None:
     assert isinstance(on.request, LeaveGroupRequest)
-    members_before = 0 if on.group is None else len(on.group.members)
+    members_before = 0 if on.group is None else len(on.here.members)
     removed = [_leave_one(engine, on, entry) for entry in on.request.members]
     if any(removed):
         _settle_left(engine, on, members_before - len(on.here.members))
@@ -165,7 +165,7 @@ def _leave_each(engine: EffectContext, on: Input) -> None:
 def _leave_one_by_one(engine: EffectContext, on: Input) -> None:
     assert isinstance(on.request, LeaveGroupRequest)
     for entry in on.request.members:
-        members_before = 0 if on.group is None else len(on.group.members)
+        members_before = 0 if on.group is None else len(on.here.members)
         if _leave_one(engine, on, entry):
             _settle_left(engine, on, members_before - len(on.here.members))
         if on.left[-1].error_code is ErrorCode.UNKNOWN_SERVER_ERROR:

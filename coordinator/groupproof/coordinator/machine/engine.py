@@ -5,100 +5,41 @@ All decisions are rows, all conditions guards, all changes effects; this file on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable
 from enum import StrEnum
-from functools import lru_cache, partial
 
-from groupproof.coordinator.machine.answers import FORMS, error_answer
+from groupproof.coordinator.bound_tables import Rule, bound_tables
+from groupproof.coordinator.dialect_functions import AnyGroup
 from groupproof.coordinator.machine.choices import Choices
-from groupproof.coordinator.machine.effect_context import EffectContext
-from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.event import OPEN, Input
-from groupproof.coordinator.machine.group import Group
-from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.outputs import Applied, Output, Reply, Transition
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import PartitionState, partition_of
 from groupproof.coordinator.machine.timers import session_of
-from groupproof.coordinator.machine.variant import REFERENCE, Variant, bent
-from groupproof.protocol.rules import NO_GROUP, REQUESTS, Guard, On, Profile, Row, State, state_name
-from groupproof.protocol.rules.cells import EventKind, Place
-from groupproof.protocol.vocabulary import ErrorCode, GroupState
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
+from groupproof.protocol.rules import Profile, Row, state_name
+from groupproof.protocol.rules.cells import EventKind
+from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import GroupResponse, JoinGroupRequest
 
 __all__ = ["Engine", "Unreachable"]
-
-_OF_GATE = frozenset({Guard.NOT_ACTIVE, Guard.LOADING, Guard.LOADING_OLD, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE})
-"""Guards that ask the gate alone: none of them holds where it is open."""
 
 
 class Unreachable(AssertionError):
     """An input came up in a state where the table swears it cannot: a fault of ours, never of a peer."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A row bound to its functions."""
-
-    row: Row
-    name: str
-    guard: Callable[[Input], bool]
-    effects: tuple[Callable[[EffectContext, Input], None], ...]
-    after: tuple[Callable[[EffectContext, Input], None], ...]
-    says: Callable[[Input], GroupResponse] | None  # to a request, at once
-    is_told: bool  # a check that changes nothing is not worth an `Applied`
-
-
-def _bind(on: EventKind, where: str, row: Row, variant: Variant, fields: Mapping[str, int]) -> _Rule:
-    effects = tuple(variant.effects.get(effect, EFFECTS[effect]) for effect in row.effects)
-    after = tuple(variant.effects.get(effect, EFFECTS[effect]) for effect in row.after)
-    guard = variant.guards.get(row.guard, GUARDS[row.guard])
-    says = _answer_of(row, variant, fields) if on in REQUESTS else None
-    is_told = on not in (On.JOIN_CHECK, On.ABSENCE_CHECK) or bool(effects or after or row.then)
-    return _Rule(row, f"{on.value}/{where}/{row.name}", guard, effects, after, says, is_told)
-
-
-def _answer_of(row: Row, variant: Variant, fields: Mapping[str, int]) -> Callable[[Input], GroupResponse] | None:
-    answer = row.answer
-    if isinstance(answer, ErrorCode):
-        return lambda on: error_answer(on, answer, fields)
-    return None if answer is None else variant.forms.get(answer, FORMS[answer])
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A release's table, bent by a variant and bound to the functions."""
-
-    profile: Profile
-    cells: Mapping[Place, tuple[_Rule, ...]]
-    before: Mapping[EventKind, tuple[_Rule, ...]]
-    before_open: Mapping[EventKind, tuple[_Rule, ...]]  # what is left of `before` where the gate is open
-
-
-@lru_cache(maxsize=64)
-def _table(profile: Profile, variant: Variant) -> _Table:
-    """Bind a table once: the oracle makes a thousand machines of one release."""
-    profile = bent(profile, variant)
-    cells = {
-        (on, state): tuple(_bind(on, state_name(state), row, variant, profile.table.fields) for row in cell)
-        for on, states in profile.table.cells.items() for state, cell in states.items()
-    }  # fmt: skip
-    before = {on: tuple(_bind(on, "before", row, variant, profile.table.fields) for row in cell) for on, cell in profile.table.before_group.items()}
-    ajar = _OF_GATE - variant.guards.keys()
-    before_open = {on: tuple(rule for rule in rules if rule.row.guard not in ajar) for on, rules in before.items()}
-    return _Table(profile, cells, before, before_open)
-
-
 class Engine:
     """The groups of one broker, their timers and their partitions. `out` collects what the input under way puts out."""
 
     def __init__(self, profile: Profile, settings: Settings, choices: Choices, variant: Variant = REFERENCE) -> None:
-        table = _table(profile, variant)
-        self.profile, self._cells, self._before, self._before_open = table.profile, table.cells, table.before, table.before_open
+        self.tables = tables = bound_tables(profile, variant)
+        self.profile, self._cells, self._none = tables.profile, tables.cells, tables.none
+        self._before, self._before_open = tables.before, tables.before_open
+        self.fields = tables.fields
         self.settings = settings
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, AnyGroup] = {}
         self.timers = variant.timers()
         self.partitions: dict[int, PartitionState] = {}
         self.append_error = ErrorCode.NONE  # what the log answers to appends of records, for simulations of failing disks
@@ -107,8 +48,9 @@ class Engine:
 
     def apply(self, on: Input) -> Row:
         """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""
-        state: State = NO_GROUP if on.group is None else on.group.state
-        cell = self._cells.get((on.on, state))
+        group = on.group
+        state = None if group is None else group.state
+        cell = (self._none if group is None else self._cells[group.dialect]).get((on.on, state))
         if cell is None:
             raise Unreachable(f"{on.on.value} came up in {state_name(state)} of group {on.group_id!r}")
         for rule in cell:
@@ -127,26 +69,33 @@ class Engine:
 
     def consequence(self, on: EventKind, cause: Input) -> Row:
         """Apply an input that follows from another one, to the same group."""
-        return self.apply(Input(on=on, now_ms=cause.now_ms, settings=self.settings, group_id=cause.group_id, group=cause.group))
+        return self.apply(self.event(on, cause.group_id, cause.now_ms))
+
+    def event(self, on: EventKind, group_id: str, now_ms: int) -> Input:
+        """Return an event that nobody sent, for a group that may be there: of the group's dialect, or of the one that the kind belongs to."""
+        group = self.groups.get(group_id)
+        functions = self.tables.home[on] if group is None else self.tables.functions[group.dialect]
+        return functions.event(on=on, now_ms=now_ms, settings=self.settings, group_id=group_id, group=group)
 
     def answer_to(self, on: EventKind, error: ErrorCode) -> ErrorCode:
         """Return what a request is answered when the log, or the coordinator of its transaction, says `error`."""
-        return ErrorCode(self.profile.table.appends.get(on, {}).get(error, error))
+        return ErrorCode(self.tables.appends.get(on, {}).get(error, error))
 
     def reply(self, token: Hashable, message: GroupResponse) -> None:
         self.out.append(Reply(token=token, message=message))
 
-    def created(self, group: Group, on: Input) -> None:
-        """Take a new group in and tell of it."""
+    def create(self, on: Input) -> None:
+        """Add a new group of the dialect whose request it is, and record its creation."""
+        group = self.tables.home[on.on].group(on.group_id, on.now_ms)
         self.adopt(group)
         on.group = group
         rule = f"{on.on.value}/none/created"
-        self.out.append(Transition(group_id=group.group_id, generation=0, before=None, after=GroupState.EMPTY, rule=rule, reason="created"))
+        self.out.append(Transition(group_id=group.group_id, generation=group.generation, before=None, after=group.state, rule=rule, reason="created"))
 
-    def adopt(self, group: Group) -> None:
+    def adopt(self, group: AnyGroup) -> None:
         """Take a group in, and let its open choices be made here."""
         self.groups[group.group_id] = group
-        group.members.elect = partial(self.choices.leader, group.group_id)
+        group.adopted(self.choices)
 
     def partition(self, group_id: str) -> PartitionState:
         """Return the partition of `__consumer_offsets` that holds the group; only groups led here are asked for."""
@@ -155,13 +104,13 @@ class Engine:
     def offsets(self, group_id: str) -> Offsets:
         return self.partition(group_id).offsets.setdefault(group_id, Offsets())
 
-    def arm_session(self, group: Group, member_id: str, due_ms: int) -> None:
+    def arm_session(self, group: AnyGroup, member_id: str, due_ms: int) -> None:
         self.timers.arm(session_of(group.group_id, member_id), due_ms)
 
-    def cancel_session(self, group: Group, member_id: str) -> None:
+    def cancel_session(self, group: AnyGroup, member_id: str) -> None:
         self.timers.cancel(session_of(group.group_id, member_id))
 
-    def _perform(self, rule: _Rule, on: Input) -> None:
+    def _perform(self, rule: Rule, on: Input) -> None:
         if rule.is_told:
             token = None if on.arrival is None else on.arrival.token
             self.out.append(Applied(token=token, group_id=on.group_id, rule=rule.name, requirement=rule.row.requirement, member_id=on.member_id))
@@ -176,7 +125,8 @@ class Engine:
 
     def _told(self, on: Input, after: StrEnum, rule: str, reason: str) -> None:
         """Move the group and tell of it."""
-        group = on.here
+        group = on.group
+        assert group is not None, f"{on.on.value} has no group to move"
         before = group.state
         group.move_to(after, on.now_ms)
         told = Transition(group_id=group.group_id, generation=group.generation, before=before, after=after, rule=rule, reason=reason)

@@ -14,6 +14,7 @@ from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
 from groupproof.protocol.wire.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest, TxnOffsetCommitRequest
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.dialect_functions import AnyGroup
     from groupproof.coordinator.machine.group import Group
     from groupproof.coordinator.machine.outputs import Arrival
     from groupproof.protocol.wire.messages import FetchGroup, GroupRequest
@@ -49,7 +50,7 @@ class Input:
     now_ms: int
     settings: Settings
     group_id: str
-    group: Group | None = None
+    group: AnyGroup | None = None
     member_id: str = ""
     instance_id: str | None = None
     generation: int = -1
@@ -62,7 +63,7 @@ class Input:
     answered_id: str | None = field(default=None, init=False)
     old_leader: str | None = field(default=None, init=False)
     offsets: Offsets | None = field(default=None, init=False)
-    groups: tuple[Group, ...] = field(default=(), init=False)
+    groups: tuple[AnyGroup, ...] = field(default=(), init=False)
     producer_id: int = field(default=-1, init=False)
     is_committed: bool = field(default=False, init=False)
     refusal: ErrorCode = field(default=ErrorCode.NONE, init=False)
@@ -74,7 +75,7 @@ class Input:
     @property
     def here(self) -> Group:
         """Return the group; rows ask for it only in cells of a group's state."""
-        group = self.group
+        group: Group | None = self.group  # type: ignore[assignment]  # a row of a classic group's cell is asked of no other group
         assert group is not None, f"{self.on.value} has no group"
         return group
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupproof.coordinator.machine.members import Members, first_of, leading_protocols
 from groupproof.coordinator.machine.outputs import GroupView, MemberView, Standing
 from groupproof.coordinator.machine.readable_subscriptions import topics_of
-from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, GroupState
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.dialect import Dialect
+from groupproof.protocol.vocabulary import GroupState
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.choices import Choices
 
 __all__ = ["Group", "IllegalTransition"]
 
@@ -30,6 +36,7 @@ class IllegalTransition(AssertionError):
 class Group:
     """A group; `before` is the state it came from, `delay_ms` and `budget_ms` the initial delay that runs and what may follow it."""
 
+    dialect: ClassVar[Dialect] = CLASSIC
     group_id: str
     state: StrEnum = EMPTY
     before: StrEnum = DEAD
@@ -45,9 +52,13 @@ class Group:
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:
         """Move along an edge of INV-01; raise `IllegalTransition` for any other."""
-        if self.state not in VALID_PREVIOUS_STATES[state]:
+        if self.state not in self.dialect.valid_previous_states[state]:
             raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")
         self.before, self.state, self.since_ms = self.state, state, now_ms
+
+    def adopted(self, choices: Choices) -> None:
+        """Let `choices` elect the leader."""
+        self.members.elect = partial(choices.leader, self.group_id)
 
     def next_generation(self, choose: Callable[[Sequence[str]], str] = first_of) -> None:
         """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09); of several with most votes `choose` one."""
@@ -83,6 +94,14 @@ class Group:
         assert not members.joined or state is PREPARING, f"{self.group_id}: {members.joined} JoinGroups parked in {state.value} (INV-06)"
         assert not members.syncing or state is COMPLETING, f"{self.group_id}: {members.syncing} SyncGroups parked in {state.value} (INV-06)"
         assert state is not EMPTY or not by_id, f"{self.group_id}: {len(by_id)} members of an Empty group (INV-11)"
+
+    def member_ids(self) -> tuple[str, ...]:
+        """Return the ids of the members in the order of their joining."""
+        return tuple(self.members.by_id)
+
+    def parked(self) -> list[Hashable]:
+        """Return the tokens of the parked requests."""
+        return [each.token for member in self.members for each in (member.join, member.sync) if each is not None]
 
     def standing(self) -> Standing:
         """Return how far the group has come: much less than `view`, and quickly made."""

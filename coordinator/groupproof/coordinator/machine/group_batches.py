@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.protocol.rules import On
+from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.wire.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -25,7 +26,7 @@ __all__ = ["BATCHES", "Batch"]
 class Batch:
     """`groups` yields the groups asked for, with what is asked of each; `join` makes one answer of theirs."""
 
-    on: On
+    on: EventKind
     groups: Callable[[Any], Iterable[tuple[str, FetchGroup | None]]]
     join: Callable[[list[Any]], GroupResponse]
 

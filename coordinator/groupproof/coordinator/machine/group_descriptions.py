@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from groupproof.coordinator.dialect_functions import AnyGroup
 from groupproof.coordinator.machine.event import Input
-from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member
 from groupproof.protocol.rules import Form
 from groupproof.protocol.rules.cells import AnswerName
@@ -25,8 +25,6 @@ from groupproof.protocol.wire.messages import (
 )
 
 __all__ = ["DESCRIPTIONS"]
-
-CLASSIC: Final = "classic"
 
 
 def _described(on: Input, member: Callable[[Member], DescribedMember], protocol: str = "") -> DescribeGroupsResponse:
@@ -75,17 +73,18 @@ def _not_found(on: Input) -> DescribeGroupsResponse:
     return DescribeGroupsResponse(groups=(told,))
 
 
-def _overview(group: Group) -> ListedGroup:
-    return ListedGroup(group_id=group.group_id, protocol_type=group.protocol_type or "", group_state=group.state.value, group_type=CLASSIC)
+def _overview(group: AnyGroup) -> ListedGroup:
+    return ListedGroup(group_id=group.group_id, protocol_type=group.protocol_type or "", group_state=group.state.value, group_type=group.dialect.name)
 
 
 def _listed(on: Input, plain: Callable[[str], str] = lambda name: name.strip().lower(), error: ErrorCode = ErrorCode.NONE) -> ListGroupsResponse:
-    """List what the filters let through; an empty filter lets everything through, and every group is of the type classic."""
+    """List what the filters let through; an empty filter lets everything through. A group's type is its dialect."""
     assert isinstance(on.request, ListGroupsRequest)
     states = {plain(name) for name in on.request.states_filter}
     types = {name.lower() for name in on.request.types_filter}
-    is_asked_for = not types or CLASSIC in types
-    groups = tuple(_overview(each) for each in on.groups if is_asked_for and (not states or plain(each.state.value) in states))
+    groups = tuple(
+        _overview(group) for group in on.groups if (not types or group.dialect.name in types) and (not states or plain(group.state.value) in states)
+    )
     return ListGroupsResponse(error_code=error, groups=groups)
 
 

@@ -181,7 +181,7 @@ def _protocols_unfit(on: Input) -> bool:
     names = tuple(protocol.name for protocol in on.join.protocols)
     if on.group is None or on.group.state is GroupState.EMPTY:
         return not on.join.protocol_type or not names
-    return on.join.protocol_type != on.group.protocol_type or not on.group.members.supports_any(names)
+    return on.join.protocol_type != on.here.protocol_type or not on.here.members.supports_any(names)
 
 
 def _instance_returns_unchanged(on: Input) -> bool:

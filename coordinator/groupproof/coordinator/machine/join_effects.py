@@ -36,7 +36,7 @@ def _rebalance_timeout_ms(on: Input) -> int:
 
 def refuse_join(engine: EffectContext, parked: Parked, error: ErrorCode, member_id: str) -> None:
     """Answer a parked JoinGroup with an error, in the form of its version."""
-    generation = engine.profile.table.fields["join_error_generation"]
+    generation = engine.fields["join_error_generation"]
     engine.reply(parked.token, join_error(error, member_id, parked.api_version, generation))
 
 
@@ -49,7 +49,7 @@ def _new_id(engine: EffectContext, on: Input) -> str:
 
 
 def _create_group(engine: EffectContext, on: Input) -> None:
-    engine.created(Group(group_id=on.group_id, since_ms=on.now_ms), on)
+    engine.create(on)
     key = TimerKey(On.CLEANUP, "")
     if engine.timers.due_of(key) is None:
         engine.timers.arm(key, on.now_ms + engine.settings.offsets_retention_check_interval_ms)

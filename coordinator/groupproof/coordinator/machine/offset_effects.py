@@ -80,7 +80,7 @@ def _expire(engine: EffectContext, on: Input, since_ms: Callable[[Committed], in
     The coordinator in Java spares partitions with a pending offset, the one in Scala removes what is stored of them; what is pending stays.
     """
     offsets, retention_ms = engine.offsets(on.group_id), engine.settings.offsets_retention_ms
-    spares_pending = bool(engine.profile.table.fields["expiry_spares_pending"])
+    spares_pending = bool(engine.fields["expiry_spares_pending"])
     for (topic, index), committed in tuple(offsets.by_partition.items()):
         due_ms = since_ms(committed) + retention_ms if committed.expires_ms is None else committed.expires_ms
         is_spared = (spares_pending and offsets.is_pending(topic, index)) or (is_kept is not None and is_kept(topic))

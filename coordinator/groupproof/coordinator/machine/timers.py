@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from groupproof.protocol.rules import On
+from groupproof.protocol.rules.cells import EventKind
 
 __all__ = ["TimerKey", "Timers", "session_of"]
 
@@ -20,7 +21,7 @@ __all__ = ["TimerKey", "Timers", "session_of"]
 class TimerKey(NamedTuple):
     """Whose timer: `member_id` is empty for a timer of the whole group."""
 
-    on: On
+    on: EventKind
     group_id: str
     member_id: str = ""
 

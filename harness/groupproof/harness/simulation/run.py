@@ -56,7 +56,11 @@ class Run:
         self.plan = drawn(simulation) if plan is None else plan
         streams = Streams(simulation.seed)
         self.heap = Heap()
-        observer = None if recorder is None else Observer(recorder(lambda: self.heap.now_ms * 1_000_000), spoken_versions(simulation.profile))
+        observer = (
+            None
+            if recorder is None
+            else Observer(recorder(lambda: self.heap.now_ms * 1_000_000), spoken_versions(simulation.profile), timers=release.timers)
+        )
         self.record = Record(self.heap, observer)
         broker_settings = Settings.of(simulation.coordinator_settings, simulation.profile)
         timeouts = Timeouts(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 from groupproof.clients.outputs import Callback
 from groupproof.coordinator.machine.coordinator import Applied, Transition
 from groupproof.harness.simulation.fault_schedule import Happening
 from groupproof.harness.simulation.settings import GROUP
 from groupproof.harness.simulation.simulated_network import AskTopics, Connection, Request
-from groupproof.protocol.rules import On
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.wire.message_codec import body_of
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, GroupRequest, GroupResponse
@@ -25,17 +24,16 @@ __all__ = ["MakeRecorder", "Observer"]
 MakeRecorder = Callable[[Callable[[], int]], Recorder]
 """Makes a recorder that asks the given clock for the time, in nanoseconds."""
 
-_TIMERS: Final = frozenset(on.value for on in (On.SESSION_END, On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE, On.CLEANUP))
-
 
 class Observer:
-    """Writes what happens to a recorder; nothing is decided by it. `versions` are those in which the brokers are asked.
+    """Writes what happens to a recorder; nothing is decided by it. `versions` are those in which the brokers are asked, `timers` the event kinds that
+    are told as timers.
 
     A program that is started again calls itself otherwise (`m3`, then `m3.2`), as its application's lines could not be told from the first one's.
     """
 
-    def __init__(self, recorder: Recorder, versions: Mapping[type, int]) -> None:
-        self._recorder, self._versions = recorder, versions
+    def __init__(self, recorder: Recorder, versions: Mapping[type, int], *, timers: Collection[str]) -> None:
+        self._recorder, self._versions, self._timers = recorder, versions, timers
         self._numbers: dict[Connection, int] = {}
         self._clients: dict[Connection, str] = {}
         self._lives: Counter[str] = Counter()
@@ -82,7 +80,7 @@ class Observer:
 
     def timer(self, node: int, applied: Applied) -> None:
         """Tell of a timer that went off; what follows from it is told by itself."""
-        if applied.rule.partition("/")[0] in _TIMERS:
+        if applied.rule.partition("/")[0] in self._timers:
             self._recorder.record(
                 "timer",
                 node=node,

@@ -52,6 +52,11 @@ class Profile:
         """Return the dialects that the release speaks."""
         return tuple(table.dialect for table in self.tables.values())
 
+    @property
+    def timers(self) -> frozenset[str]:
+        """Return the names of the timers that a trace tells, of all its dialects."""
+        return frozenset(timer.value for dialect in self.dialects for timer in dialect.timers)
+
     def rules(self) -> Iterator[tuple[EventKind, State, Row]]:
         """Yield every row of every cell, dialect by dialect, in the table's order."""
         for table in self.tables.values():

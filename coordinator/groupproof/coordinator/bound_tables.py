@@ -1,0 +1,150 @@
+"""The tables of a release, changed by a variant and bound to the functions of their dialects: what the engine looks its steps up in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from groupproof.coordinator.dialect_functions import DialectFunctions
+from groupproof.coordinator.function_registry import functions_of
+from groupproof.coordinator.machine.effect_context import EffectContext
+from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.group_batches import Batch
+from groupproof.coordinator.machine.variant import Variant, bent
+from groupproof.protocol.rules import NO_GROUP, Profile, Row, state_name
+from groupproof.protocol.rules.cells import EventKind, Place
+from groupproof.protocol.rules.dialect import Dialect, Table
+from groupproof.protocol.rules.registry import on_change
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import GroupResponse
+
+__all__ = ["BoundTables", "Rule", "bound_tables"]
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row bound to its functions."""
+
+    row: Row
+    name: str
+    guard: Callable[[Input], bool]
+    effects: tuple[Callable[[EffectContext, Input], None], ...]
+    after: tuple[Callable[[EffectContext, Input], None], ...]
+    says: Callable[[Input], GroupResponse] | None  # to a request, at once
+    is_told: bool  # a check that changes nothing is not worth an `Applied`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundTables:
+    """What a release does, by dialect of the group; `none` where there is no group. `before` and `before_open` are the checks before the group is looked
+    at, whole and without those that hold only where the gate is shut.
+
+    `home` are the functions of the dialect that an event kind belongs to, `requests` and `batches` those of all dialects by the type of the message.
+    """
+
+    profile: Profile
+    cells: Mapping[Dialect, Mapping[Place, tuple[Rule, ...]]]
+    none: Mapping[Place, tuple[Rule, ...]]
+    before: Mapping[EventKind, tuple[Rule, ...]]
+    before_open: Mapping[EventKind, tuple[Rule, ...]]
+    functions: Mapping[Dialect, DialectFunctions]
+    home: Mapping[EventKind, DialectFunctions]
+    requests: Mapping[type[Any], EventKind]
+    batches: Mapping[type[Any], Batch]
+    fields: Mapping[str, int]
+    appends: Mapping[EventKind, Mapping[int, int]]
+
+    @property
+    def first(self) -> DialectFunctions:
+        """Return the functions of the dialect that a group belongs to when nobody but its offsets says so."""
+        return self.functions[self.profile.table.dialect]
+
+
+@lru_cache(maxsize=64)
+def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
+    """Bind the tables of a release once: the oracle makes a thousand machines of one release."""
+    profile = bent(profile, variant)
+    tables = tuple(profile.tables.values())
+    functions = {table.dialect: functions_of(table.dialect) for table in tables}
+    home = _home(tables, functions)
+    fields = {name: value for table in tables for name, value in table.fields.items()}
+    binder = _Binder(variant, tuple(functions.values()), home, fields)
+    cells = {table.dialect: binder.cells(table) for table in tables}
+    before = {on: binder.rules(on, "before", cell, functions[table.dialect]) for table in tables for on, cell in table.before_group.items()}
+    gate = frozenset(guard for each in functions.values() for guard in each.gate) - variant.guards.keys()
+    return BoundTables(
+        profile=profile,
+        cells=cells,
+        none=_first_of({place: rules for place, rules in bound.items() if place[1] is NO_GROUP} for bound in cells.values()),
+        before=before,
+        before_open={on: tuple(rule for rule in rules if rule.row.guard not in gate) for on, rules in before.items()},
+        functions=functions,
+        home=home,
+        requests=_first_of(each.requests for each in functions.values()),
+        batches=_first_of(each.batches for each in functions.values()),
+        fields=fields,
+        appends={on: answers for table in tables for on, answers in table.appends.items()},
+    )
+
+
+on_change(bound_tables.cache_clear)
+
+
+def _first_of(mappings: Iterable[Mapping[K, V]]) -> dict[K, V]:
+    """Return all of them as one, of which an earlier one wins."""
+    merged: dict[K, V] = {}
+    for mapping in mappings:
+        merged = {**mapping, **merged}
+    return merged
+
+
+def _home(tables: tuple[Table, ...], functions: Mapping[Dialect, DialectFunctions]) -> Mapping[EventKind, DialectFunctions]:
+    """Return whose each event kind is: a request is its dialect's, anything else of the first dialect that has it."""
+    requests = {event: functions[table.dialect] for table in reversed(tables) for event in table.dialect.requests}
+    others = {event: functions[table.dialect] for table in reversed(tables) for event in table.dialect.events}
+    return {**others, **requests}
+
+
+@dataclass(frozen=True, slots=True)
+class _Binder:
+    """Gives rows their functions: those of the group's dialect, or where another dialect brought the row (`elsewhere`) that one's."""
+
+    variant: Variant
+    functions: tuple[DialectFunctions, ...]
+    home: Mapping[EventKind, DialectFunctions]
+    fields: Mapping[str, int]
+
+    def cells(self, table: Table) -> dict[Place, tuple[Rule, ...]]:
+        own = functions_of(table.dialect)
+        return {
+            (on, state): self.rules(on, state_name(state), cell, own)
+            for on, states in table.cells.items() for state, cell in states.items()
+        }  # fmt: skip
+
+    def rules(self, on: EventKind, where: str, cell: tuple[Row, ...], own: DialectFunctions) -> tuple[Rule, ...]:
+        return tuple(self._rule(on, where, row, own) for row in cell)
+
+    def _rule(self, on: EventKind, where: str, row: Row, own: DialectFunctions) -> Rule:
+        variant, known = self.variant, (own, *self.functions)
+        guards, effects = (
+            _first_of((variant.guards, *(each.guards for each in known))),
+            _first_of((variant.effects, *(each.effects for each in known))),
+        )
+        answers = _first_of((variant.forms, *(each.answers for each in known)))
+        does, after = tuple(effects[effect] for effect in row.effects), tuple(effects[effect] for effect in row.after)
+        home = self.home.get(on, own)
+        says = self._answer(row, answers, home) if on in home.dialect.requests else None
+        is_told = on not in own.quiet or bool(does or after or row.then)
+        return Rule(row, f"{on.value}/{where}/{row.name}", guards[row.guard], does, after, says, is_told)
+
+    def _answer(self, row: Row, answers: Mapping[Any, Any], home: DialectFunctions) -> Callable[[Input], GroupResponse] | None:
+        answer, fields, error_answer = row.answer, self.fields, home.error_answer
+        if isinstance(answer, ErrorCode):
+            return lambda on: error_answer(on, answer, fields)
+        return None if answer is None else answers[answer]

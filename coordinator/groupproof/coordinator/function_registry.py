@@ -1,0 +1,35 @@
+"""The functions of each dialect: a new dialect's are registered here, or for a while by a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
+from groupproof.coordinator.datalink import DATALINK_FUNCTIONS
+from groupproof.coordinator.dialect_functions import DialectFunctions
+from groupproof.protocol.rules import registry
+from groupproof.protocol.rules.dialect import Dialect
+
+__all__ = ["functions_of", "registered"]
+
+_FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {each.dialect: each for each in (CLASSIC_FUNCTIONS, DATALINK_FUNCTIONS)}
+
+
+def functions_of(dialect: Dialect) -> DialectFunctions:
+    """Return the functions of a dialect; raise `LookupError` for one that has none."""
+    if dialect not in _FUNCTIONS:
+        raise LookupError(f"the dialect {dialect.name} has no functions here: the coordinator does not speak it")
+    return _FUNCTIONS[dialect]
+
+
+@contextmanager
+def registered(functions: DialectFunctions) -> Iterator[None]:
+    """Let the kit know one more dialect meanwhile, with its functions."""
+    with registry.registered(functions.dialect):
+        _FUNCTIONS[functions.dialect] = functions
+        try:
+            yield
+        finally:
+            del _FUNCTIONS[functions.dialect]

@@ -1,0 +1,38 @@
+"""The functions of the classic dialect: one for each word, and none beside."""
+
+from __future__ import annotations
+
+from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
+from groupproof.coordinator.machine.group import Group
+from groupproof.protocol.rules import Guard, On
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.wire.messages import GroupRequest, HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
+
+
+def _filled(message: GroupRequest) -> tuple[str, str | None, int]:
+    event = CLASSIC_FUNCTIONS.event(on=On.JOIN_GROUP, now_ms=0, settings=None, group_id="g")  # type: ignore[arg-type]  # nothing asks them
+    CLASSIC_FUNCTIONS.fill(event, message)
+    return event.member_id, event.instance_id, event.generation
+
+
+def test_its_requests_and_batches_are_the_dialect_s() -> None:
+    kinds = {*CLASSIC_FUNCTIONS.requests.values(), *(batch.on for batch in CLASSIC_FUNCTIONS.batches.values())}
+
+    assert kinds == set(CLASSIC.requests) - {On.LIST_GROUPS}, "ListGroups asks the broker"
+
+
+def test_a_group_is_made_of_its_id_and_the_time() -> None:
+    made = CLASSIC_FUNCTIONS.group("g", 7)
+
+    assert made == Group(group_id="g", since_ms=7)
+    assert made.dialect is CLASSIC
+
+
+def test_an_event_is_told_who_sent_the_request() -> None:
+    assert _filled(HeartbeatRequest(group_id="g", generation_id=3, member_id="m", group_instance_id="i")) == ("m", "i", 3)
+    assert _filled(SyncGroupRequest(group_id="g", generation_id=3, member_id="m")) == ("m", None, 3)
+    assert _filled(JoinGroupRequest(group_id="g", session_timeout_ms=1, protocol_type="consumer")) == ("", None, -1), "a join has no generation"
+
+
+def test_the_gate_is_asked_by_guards_that_look_at_no_group() -> None:
+    assert CLASSIC_FUNCTIONS.gate == {Guard.NOT_ACTIVE, Guard.LOADING, Guard.LOADING_OLD, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE}

@@ -1,0 +1,31 @@
+"""The functions of DataLink's dialect."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
+from groupproof.coordinator.datalink import DATALINK_FUNCTIONS, WorkerGroup
+from groupproof.coordinator.machine.group import IllegalTransition
+from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
+from groupproof.protocol.vocabulary import GroupState
+
+
+def test_a_group_of_workers_is_of_datalink_s_dialect() -> None:
+    made = DATALINK_FUNCTIONS.group("g", 0)
+
+    assert isinstance(made, WorkerGroup)
+    assert made.dialect is DATALINK_FUNCTIONS.dialect is DATALINK
+
+
+def test_it_moves_as_a_classic_group_does() -> None:
+    made = DATALINK_FUNCTIONS.group("g", 0)
+    with pytest.raises(IllegalTransition):
+        made.move_to(GroupState.STABLE, 1)
+    made.move_to(GroupState.PREPARING_REBALANCE, 1)
+
+    assert made.state is GroupState.PREPARING_REBALANCE
+
+
+def test_its_words_do_what_the_classic_ones_do() -> None:
+    assert (DATALINK_FUNCTIONS.guards, DATALINK_FUNCTIONS.effects) == (CLASSIC_FUNCTIONS.guards, CLASSIC_FUNCTIONS.effects)

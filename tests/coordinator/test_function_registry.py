@@ -1,0 +1,22 @@
+"""The functions of each dialect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
+from groupproof.coordinator.function_registry import functions_of, registered
+from groupproof.protocol.rules.registry import dialects
+
+OTHER = replace(CLASSIC_FUNCTIONS, dialect=replace(CLASSIC_FUNCTIONS.dialect, name="other", since=None))
+
+
+def test_a_dialect_is_registered_with_its_functions_and_gone_with_them() -> None:
+    with registered(OTHER):
+        assert functions_of(OTHER.dialect) is OTHER
+        assert OTHER.dialect in dialects()
+    assert OTHER.dialect not in dialects()
+    with pytest.raises(LookupError, match="the dialect other has no functions here"):
+        functions_of(OTHER.dialect)
