@@ -10,7 +10,7 @@ import math
 from collections.abc import Hashable, Iterable
 from typing import Literal
 
-from groupproof.coordinator.dialect_functions import AnyGroup
+from groupproof.coordinator.machine.any_group import AnyGroup
 from groupproof.coordinator.machine.choices import Choices, RandomBits
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, Gate, Input

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Protocol
 
-from groupproof.coordinator.dialect_functions import AnyGroup
+from groupproof.coordinator.machine.any_group import AnyGroup
 from groupproof.coordinator.machine.choices import Choices
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.offsets import Offsets

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from enum import StrEnum
 
-from groupproof.coordinator.bound_tables import Rule, bound_tables
-from groupproof.coordinator.dialect_functions import AnyGroup
+from groupproof.coordinator.machine.any_group import AnyGroup
+from groupproof.coordinator.machine.bound_tables import Rule, bound_tables
 from groupproof.coordinator.machine.choices import Choices
 from groupproof.coordinator.machine.event import OPEN, Input
 from groupproof.coordinator.machine.offsets import Offsets

@@ -14,7 +14,7 @@ from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
 from groupproof.protocol.wire.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest, TxnOffsetCommitRequest
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.dialect_functions import AnyGroup
+    from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.group import Group
     from groupproof.coordinator.machine.outputs import Arrival
     from groupproof.protocol.wire.messages import FetchGroup, GroupRequest

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from groupproof.coordinator.dialect_functions import AnyGroup
+from groupproof.coordinator.machine.any_group import AnyGroup
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.members import Member
 from groupproof.protocol.rules import Form

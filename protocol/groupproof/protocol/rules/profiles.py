@@ -13,7 +13,7 @@ from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES, line_
 from groupproof.protocol.rules.defaults import defaults
 from groupproof.protocol.rules.deltas import Line
 from groupproof.protocol.rules.dialect import Dialect, Table, table_of
-from groupproof.protocol.rules.registry import dialect_named, dialects, on_change, relative_named
+from groupproof.protocol.rules.dialect_registry import dialect_named, dialects, on_change, relative_named
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [

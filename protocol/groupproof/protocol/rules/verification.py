@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from groupproof.protocol.rules.classic.releases import RELEASES
-from groupproof.protocol.rules.registry import relative_named
+from groupproof.protocol.rules.dialect_registry import relative_named
 
 __all__ = ["Verification", "standing", "verification", "verifications"]
 

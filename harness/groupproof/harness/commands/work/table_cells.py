@@ -18,8 +18,8 @@ def cell_lines(name: str, profile_name: str | None) -> list[str] | None:
     Raises `WrongUsage` for a profile, state or rule that does not exist.
     """
     from groupproof.harness.model.errors import WrongUsage
+    from groupproof.protocol.rules.dialect_registry import dialects
     from groupproof.protocol.rules.profiles import NEWEST, UnknownProfile, profile
-    from groupproof.protocol.rules.registry import dialects
 
     input_name, *rest = name.split("/")
     event = next((event for dialect in dialects() for event in dialect.events if event.value.lower() == input_name.lower()), None)

@@ -2,56 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any
 
+from groupproof.coordinator.machine.any_group import AnyGroup
+from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
 from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import ErrorCode
 
-if TYPE_CHECKING:
-    from groupproof.coordinator.machine.choices import Choices
-    from groupproof.coordinator.machine.event import Input
-    from groupproof.coordinator.machine.group_batches import Batch
-    from groupproof.coordinator.machine.outputs import GroupView, Standing
-
-__all__ = ["AnyGroup", "DialectFunctions"]
-
-
-class AnyGroup(Protocol):
-    """A group of any dialect, as the engine and the coordinator know it. `generation` is its counter: where the dialect has epochs, the group epoch."""
-
-    dialect: ClassVar[Dialect]
-    group_id: str
-    state: StrEnum
-    generation: int
-    protocol_type: str | None
-
-    def move_to(self, state: StrEnum, now_ms: int) -> None:
-        """Move along the dialect's valid transitions; raise `IllegalTransition` for any other."""
-        ...
-
-    def adopted(self, choices: Choices) -> None:
-        """Take note who makes the choices that the protocol leaves open."""
-        ...
-
-    def check(self) -> None:
-        """Assert what always holds of a group of the dialect."""
-        ...
-
-    def member_ids(self) -> tuple[str, ...]:
-        """Return the ids of the members in the order of their joining."""
-        ...
-
-    def parked(self) -> list[Hashable]:
-        """Return the tokens of the requests that wait for their answer."""
-        ...
-
-    def standing(self) -> Standing: ...
-
-    def view(self) -> GroupView: ...
+__all__ = ["DialectFunctions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

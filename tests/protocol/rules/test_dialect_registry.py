@@ -9,7 +9,7 @@ import pytest
 from groupproof.protocol.rules import UnknownProfile, known_profiles, profile, relatives
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
-from groupproof.protocol.rules.registry import dialect_named, dialects, on_change, registered, relative_named
+from groupproof.protocol.rules.dialect_registry import dialect_named, dialects, on_change, registered, relative_named
 
 OTHER = replace(DATALINK, name="other", relatives=(replace(DATALINK.relatives[0], name="other-broker", beside=("classic",)),))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupproof.coordinator.dialect_functions import DialectFunctions
 from groupproof.coordinator.machine.answers import FORMS, error_answer
+from groupproof.coordinator.machine.dialect_functions import DialectFunctions
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group import Group

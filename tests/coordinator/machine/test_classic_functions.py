@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
+from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
 from groupproof.coordinator.machine.group import Group
 from groupproof.protocol.rules import Guard, On
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from groupproof.coordinator.dialect_functions import DialectFunctions
-from groupproof.coordinator.function_registry import functions_of
+from groupproof.coordinator.machine.dialect_functions import DialectFunctions
 from groupproof.coordinator.machine.effect_context import EffectContext
 from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.function_registry import functions_of
 from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.coordinator.machine.variant import Variant, bent
 from groupproof.protocol.rules import NO_GROUP, Profile, Row, state_name
 from groupproof.protocol.rules.cells import EventKind, Place
 from groupproof.protocol.rules.dialect import Dialect, Table
-from groupproof.protocol.rules.registry import on_change
+from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import GroupResponse
 

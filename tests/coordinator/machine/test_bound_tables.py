@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.coordinator.bound_tables import bound_tables
-from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
-from groupproof.coordinator.datalink import DATALINK_FUNCTIONS
+from groupproof.coordinator.machine.bound_tables import bound_tables
+from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
+from groupproof.coordinator.machine.datalink_functions import DATALINK_FUNCTIONS
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.rules import Guard, On, known_profiles, profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.coordinator.dialect_functions import AnyGroup
-from groupproof.coordinator.function_registry import functions_of
+from groupproof.coordinator.machine.any_group import AnyGroup
+from groupproof.coordinator.machine.function_registry import functions_of
 from groupproof.protocol.rules.dialect import Dialect
-from groupproof.protocol.rules.registry import dialects
+from groupproof.protocol.rules.dialect_registry import dialects
 
 
 @pytest.mark.parametrize("dialect", dialects(), ids=lambda dialect: str(dialect.name))

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
-from groupproof.coordinator.function_registry import functions_of, registered
-from groupproof.protocol.rules.registry import dialects
+from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
+from groupproof.coordinator.machine.function_registry import functions_of, registered
+from groupproof.protocol.rules.dialect_registry import dialects
 
 OTHER = replace(CLASSIC_FUNCTIONS, dialect=replace(CLASSIC_FUNCTIONS.dialect, name="other", since=None))
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
-from groupproof.coordinator.datalink import DATALINK_FUNCTIONS
-from groupproof.coordinator.dialect_functions import DialectFunctions
-from groupproof.protocol.rules import registry
+from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
+from groupproof.coordinator.machine.datalink_functions import DATALINK_FUNCTIONS
+from groupproof.coordinator.machine.dialect_functions import DialectFunctions
+from groupproof.protocol.rules import dialect_registry
 from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["functions_of", "registered"]
@@ -27,7 +27,7 @@ def functions_of(dialect: Dialect) -> DialectFunctions:
 @contextmanager
 def registered(functions: DialectFunctions) -> Iterator[None]:
     """Let the kit know one more dialect meanwhile, with its functions."""
-    with registry.registered(functions.dialect):
+    with dialect_registry.registered(functions.dialect):
         _FUNCTIONS[functions.dialect] = functions
         try:
             yield

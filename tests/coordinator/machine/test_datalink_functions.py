@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.coordinator.classic import CLASSIC_FUNCTIONS
-from groupproof.coordinator.datalink import DATALINK_FUNCTIONS, WorkerGroup
+from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
+from groupproof.coordinator.machine.datalink_functions import DATALINK_FUNCTIONS, WorkerGroup
 from groupproof.coordinator.machine.group import IllegalTransition
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
 from groupproof.protocol.vocabulary import GroupState
