@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from groupproof.clients.planted import variants as members
-from groupproof.coordinator.planted import variants as coordinators
+from groupproof.clients.planted import variants as member_variants
+from groupproof.coordinator.planted import variants as coordinator_variants
 
 __all__ = ["PAGE", "Planted", "main", "planted", "written"]
 
@@ -43,8 +43,16 @@ class Planted:
 def planted() -> list[Planted]:
     """Count by the tables of power."""
     return [
-        _counted("reference member", "caught.toml", "misbehaviours", {each.name for each in members.MISBEHAVIOURS}, len(members.LEGAL)),
-        _counted("reference coordinator", "caught_of_coordinators.toml", "bugs", {each.name for each in coordinators.BUGS}, len(coordinators.LEGAL)),
+        _counted(
+            "reference member", "caught.toml", "misbehaviours", {each.name for each in member_variants.MISBEHAVIOURS}, len(member_variants.LEGAL)
+        ),
+        _counted(
+            "reference coordinator",
+            "caught_of_coordinators.toml",
+            "bugs",
+            {each.name for each in coordinator_variants.BUGS},
+            len(coordinator_variants.LEGAL),
+        ),
     ]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.project import ROOT
 
-from groupproof.clients.registry import provision as provisioning
+from groupproof.clients.registry import provision as provision_module
 from groupproof.clients.registry.installers import NoSuchRelease
 from groupproof.clients.registry.provision import Launch, ProvisionError, level0_arguments, provision
 from groupproof.clients.registry.registered_clients import UnknownClient, WrongPairing, resolve
@@ -34,7 +34,7 @@ def _installing(monkeypatch: pytest.MonkeyPatch, *, offered: tuple[str, ...] | N
             raise NoSuchRelease(requires[0], offered)
         (folder / "installed").write_text("")
 
-    monkeypatch.setattr(provisioning, "install_wheels", install)
+    monkeypatch.setattr(provision_module, "install_wheels", install)
     return asked
 
 
@@ -95,7 +95,7 @@ def test_a_java_client_without_java_is_the_environments_fault(tmp_path: Path, mo
 
 
 def test_a_java_client_with_an_old_java_is_a_wrong_pairing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provisioning, "java_release", lambda: "11.0.2")
+    monkeypatch.setattr(provision_module, "java_release", lambda: "11.0.2")
 
     with pytest.raises(WrongPairing, match=r"java@4\.1\.1 and its shim need Java >=17, this is 11\.0\.2"):
         provision(resolve("java"), tmp_path, print)
@@ -103,11 +103,11 @@ def test_a_java_client_with_an_old_java_is_a_wrong_pairing(tmp_path: Path, monke
 
 def test_a_changed_java_shim_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Path] = []
-    monkeypatch.setattr(provisioning, "java_release", lambda: "17.0.1")
-    monkeypatch.setattr(provisioning, "java_tool", lambda name: f"/jdk/{name}")
-    monkeypatch.setattr(provisioning, "copy_artifacts", lambda _artifacts, folder: (folder / "x.jar").write_text(""))
-    monkeypatch.setattr(provisioning, "compile_java", lambda source, _jars, _classes: compiled.append(source))
-    monkeypatch.setattr(provisioning, "SHIMS", tmp_path / "shims")
+    monkeypatch.setattr(provision_module, "java_release", lambda: "17.0.1")
+    monkeypatch.setattr(provision_module, "java_tool", lambda name: f"/jdk/{name}")
+    monkeypatch.setattr(provision_module, "copy_artifacts", lambda _artifacts, folder: (folder / "x.jar").write_text(""))
+    monkeypatch.setattr(provision_module, "compile_java", lambda source, _jars, _classes: compiled.append(source))
+    monkeypatch.setattr(provision_module, "SHIMS", tmp_path / "shims")
     source = tmp_path / "shims" / "java" / "Shim.java"
     source.parent.mkdir(parents=True)
     launches: list[Launch] = []
@@ -147,7 +147,7 @@ def test_level_0_gets_a_flag_without_a_value() -> None:
 
 def test_everything_a_shim_needs_at_run_time_ships_with_the_package() -> None:
     packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    shims = provisioning.SHIMS
+    shims = provision_module.SHIMS
 
     assert "clients/groupproof" in packed
     assert shims.is_relative_to(ROOT / "clients" / "groupproof")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.commands.calling import Call, odd
 
-from groupproof.harness.subjects import subject as subjects
+from groupproof.harness.subjects import subject as subject_module
 
 CASE = "leave/classic/close"
 
@@ -83,8 +83,8 @@ def test_a_program_that_is_not_there_is_the_environments_fault(groupproof: Call)
     ],
 )
 def test_a_shim_that_does_not_get_going_is_broken(oddity: str, said: str, groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subjects, "HELLO_S", 1.0 if "no hello" in said else 60.0)
-    monkeypatch.setattr(subjects, "GREETED_S", 1.0)
+    monkeypatch.setattr(subject_module, "HELLO_S", 1.0 if "no hello" in said else 60.0)
+    monkeypatch.setattr(subject_module, "GREETED_S", 1.0)
 
     called = groupproof("certify", "client", *odd(oddity))
 

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from groupproof.harness.cases import client as suites
-from groupproof.harness.cases import coordinator as scripts
+from groupproof.harness.cases.catalogue import cases_of
 from groupproof.harness.model.schedule_json import course_from_json, course_to_json
 from groupproof.protocol.schemas import validate
 
@@ -14,7 +13,7 @@ FRAME = {"schema": "groupproof.schedule/1", "case": "a/classic/b", "seed": 1, "s
 
 @pytest.mark.parametrize("side", ["client", "coordinator"])
 def test_every_course_comes_back_from_a_schedule_as_it_was(side: str) -> None:
-    for case in suites.CASES if side == "client" else scripts.CASES:
+    for case in cases_of(side):
         if case.id.startswith("many/"):
             continue
         schedule = {**FRAME, **json.loads(json.dumps(course_to_json(case.plan)))}

@@ -6,7 +6,7 @@ import signal
 import pytest
 import trio
 
-from groupproof.harness.running import canary as canaries
+from groupproof.harness.running import canary as canary_module
 from groupproof.harness.running.canary import Canary
 
 
@@ -34,7 +34,7 @@ def test_a_loop_that_is_held_up_is_told_with_how_long() -> None:
 @pytest.mark.slow
 def test_a_child_that_is_held_up_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stopped process is the surest late one; this one first tells its number as if it were a lag."""
-    monkeypatch.setattr(canaries, "_CHILD", f"import os; print(os.getpid(), flush=True)\n{canaries._CHILD}")
+    monkeypatch.setattr(canary_module, "_CHILD", f"import os; print(os.getpid(), flush=True)\n{canary_module._CHILD}")
     numbers: list[float] = []
 
     async def main() -> None:

@@ -10,7 +10,7 @@ import click
 import pytest
 from tests.harness.commands.calling import Call
 
-from groupproof.harness.commands.base import command_tree as tree
+from groupproof.harness.commands.base import command_tree as command_tree_module
 from groupproof.harness.commands.base.command_tree import root
 
 COMMANDS = [
@@ -56,7 +56,7 @@ def test_every_command_has_help(words: list[str], groupproof: Call) -> None:
 
 
 def test_a_command_of_a_package_above_is_listed_where_it_is_installed(monkeypatch: pytest.MonkeyPatch, groupproof: Call) -> None:
-    monkeypatch.setattr(tree, "plugin_names", lambda group: frozenset({"chaos", "datalink", "bench"}))
+    monkeypatch.setattr(command_tree_module, "plugin_names", lambda group: frozenset({"chaos", "datalink", "bench"}))
     called = groupproof("--help")
 
     listed = [name for name in COMMANDS if name not in ("load", "compare", "analyze")]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,6 @@ import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed, lost, moved
 
 from groupproof.harness.judging.oracle import findings_of, judge_of, predictions, read, transitions
-from groupproof.harness.judging.oracle import predictions as reading
 from groupproof.harness.judging.oracle.search import explained
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -264,7 +264,7 @@ def test_of_releases_with_the_same_rules_for_what_was_asked_one_is_tried(trace: 
         tried.append(profile)
         return explained(*args, profile=profile, **more)
 
-    monkeypatch.setattr(reading, "explained", noted)
+    monkeypatch.setattr(sys.modules[read.__module__], "explained", noted)
     adverse(changed(trace, "beat stable", bodied(error_code=27)))
 
     assert tried[0] == "kafka-4.1"

@@ -6,7 +6,7 @@ import pytest
 from tests.harness.reports.bundle.keys import key
 
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
-from groupproof.harness.reports.bundle import signature as signing
+from groupproof.harness.reports.bundle import signature as signature_module
 from groupproof.harness.reports.bundle.signature import BadSignature, check_key, checked, is_there, sign, signed_by
 
 MANIFEST = b'{"schema": "x"}\n'
@@ -61,7 +61,7 @@ def test_a_key_that_can_not_sign_is_told_before_a_run_and_nobody_is_asked_for_a_
 def test_without_ssh_keygen_there_are_no_signatures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = key(tmp_path, "mine")
     assert is_there()
-    monkeypatch.setattr(signing, "_TOOL", "ssh-keygen-of-another-machine")
+    monkeypatch.setattr(signature_module, "_TOOL", "ssh-keygen-of-another-machine")
 
     assert not is_there()
     with pytest.raises(BrokenEnvironment, match="install OpenSSH"):
