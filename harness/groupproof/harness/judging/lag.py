@@ -12,7 +12,7 @@ from dataclasses import replace
 from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof, Verdict, Wait
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["LAG_MS_MAX", "LAG_WINDOW_MS", "LOST_MS_MAX", "lags_in", "lost_ms", "most_lag_ms", "with_lag"]
+__all__ = ["LAG_MS_MAX", "LAG_WINDOW_MS", "LOST_MS_MAX", "is_lag", "lags_in", "lost_ms", "most_lag_ms", "with_lag"]
 
 LAG_MS_MAX = 100.0
 """From this lag on the canary was not in time."""
@@ -28,7 +28,12 @@ _Span = tuple[float, float]
 
 def lags_in(trace: Trace) -> list[Observation]:
     """Return the canary's lags that matter."""
-    return [seen for seen in trace if seen.who == "kit" and seen.body.get("name") == "lag" and seen.body["lag_ms"] >= LAG_MS_MAX]
+    return [seen for seen in trace if is_lag(seen)]
+
+
+def is_lag(seen: Observation) -> bool:
+    """Tell whether an observation is a lag that matters."""
+    return seen.who == "kit" and seen.body.get("name") == "lag" and float(seen.body["lag_ms"]) >= LAG_MS_MAX
 
 
 def lost_ms(trace: Trace, since_ms: float, until_ms: float) -> float:

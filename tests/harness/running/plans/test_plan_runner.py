@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+import trio
 from tests.harness.running.plans.driving import JOINED, M0, kit, ok, play, requests, shim
 
 from groupproof.clients.shims.reference import run_shim
@@ -26,6 +27,7 @@ from groupproof.harness.model.plan import (
     Stable,
     Start,
 )
+from groupproof.harness.running.plans.member_control import Actor
 from groupproof.harness.subjects.networks.network import Entrance
 from groupproof.harness.subjects.shims.conversation import Listener
 from groupproof.harness.subjects.subject import Handle, ReferenceSubject
@@ -80,6 +82,32 @@ def test_an_await_that_may_fail_goes_on() -> None:
 
     assert len(kit(trace, "timeout")) == 1
     assert len(kit(trace, "mark")) == 1
+
+
+def test_what_the_machine_loses_of_a_wait_is_waited_for_beside_once_whoever_tells_of_it() -> None:
+    actors: list[Actor] = []
+
+    async def keep(actor: Actor) -> None:
+        actors.append(actor)
+
+    async def lag_three_quarters_of_the_time() -> None:
+        while True:
+            await trio.sleep(0.2)
+            for source, lag_ms in (("loop", 150), ("child", 100)):
+                actors[0].note("lag", source=source, lag_ms=lag_ms)
+
+    async def lagging(*given: Any, **named: Any) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(lag_three_quarters_of_the_time)
+            await run_shim(*given, **named)
+            nursery.cancel_scope.cancel()
+
+    trace = play([*JOINED, Await(until=Seen(kind_of="request", api="LeaveGroup"), within_ms=800)], subject=lagging, on_started=keep)
+
+    (timeout,), begun = kit(trace, "timeout"), kit(trace, "step")[-1]
+    lags = [seen for seen in kit(trace, "lag") if begun.seq < seen.seq < timeout.seq and seen.body["source"] == "loop"]
+    assert len(lags) > 1
+    assert timeout.at_ms - begun.at_ms == 800 + 150 * len(lags)
 
 
 def test_what_was_seen_before_the_await_counts() -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import trio
 
 from groupproof.harness.judging.conditions import describe, watch
-from groupproof.harness.model.client_timeouts import TermsReader, stall_ms
+from groupproof.harness.judging.lag import is_lag, lost_ms
+from groupproof.harness.model.client_timeouts import TermsReader
 from groupproof.harness.model.errors import BrokenShim, KitFailure
 from groupproof.harness.model.plan import (
     Append,
@@ -46,7 +47,7 @@ from groupproof.harness.subjects.shims.contract_lines import Answer
 from groupproof.harness.subjects.shims.conversation import ShimGone
 from groupproof.harness.subjects.subject import Subject
 from groupproof.protocol.faults import Move
-from groupproof.protocol.trace import Observation, Recorder
+from groupproof.protocol.trace import Observation, Recorder, Trace
 
 __all__ = ["Driver", "Limits"]
 
@@ -230,16 +231,22 @@ class Driver:
                 raise _Stop
 
     async def _holds(self, condition: Condition, within_ms: int) -> bool:
+        """Wait for the condition; what the machine loses meanwhile is waited for beside, for judges of absence take it off the wait (`judging.lag`)."""
         watcher = watch(condition, frozenset(member.name for member in self._plan.members))
         reached = trio.Event()
         for seen in tuple(self._recorder.trace):
             if watcher.feed(seen):
                 return True
 
+        since_ms = self._recorder.trace[-1].at_ms
+        lags: Trace = []
         with trio.move_on_after(self._patience_s(within_ms)) as patience:
+            in_time = patience.deadline
 
             def feed(seen: Observation) -> None:
-                patience.deadline += stall_ms(seen) / 1000
+                if is_lag(seen):
+                    lags.append(seen)
+                    patience.deadline = in_time + lost_ms(lags, since_ms, seen.at_ms) / 1000
                 if watcher.feed(seen):
                     reached.set()
 
