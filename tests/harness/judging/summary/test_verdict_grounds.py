@@ -40,7 +40,7 @@ def test_each_proof_has_its_words(found: Finding, words: str) -> None:
         ({"findings": [finding(Proof.LIVENESS, wait=WAIT)], "stability": "3/3"}, "never came in 3 of 3 runs · 0 receipts · the kit did not lag"),
         (
             {"findings": [finding(grounds=Grounds(word="resume"))]},
-            "proven on the wire in 1 of 1 run · 0 receipts · the kit did not lag · it rests on the shim's word for resume: where that is wrong the shim is "
+            "proven by frames and a line of the shim's in 1 of 1 run · 0 receipts · the kit did not lag · it rests on the shim's word for resume: where that is wrong the shim is "
             "to blame, see groupproof shim check",
         ),
         ({"verdict": Verdict.INCONCLUSIVE, "stability": "unstable 2/3"}, "seen in 2 of 3 runs · 0 receipts · the kit did not lag"),

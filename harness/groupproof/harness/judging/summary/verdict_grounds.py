@@ -24,7 +24,7 @@ def grounds_of(ruling: Ruling) -> str:
 def proof_of(finding: Finding) -> str:
     """Return how a finding is proven, in words that go on with the number of runs."""
     if finding.proof is Proof.SAFETY:
-        return "proven on the wire"
+        return "proven by frames and a line of the shim's" if finding.grounds is not None and finding.grounds.word else "proven on the wire"
     if finding.proof is Proof.TIMING:
         return "came late"
     if finding.grounds is not None and finding.grounds.is_reported:
