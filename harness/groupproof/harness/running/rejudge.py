@@ -56,7 +56,7 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
         elif upstream_of(trace) is not None:
             results += judge_sides(trace)[0]
         else:
-            results += judge_live(trace, universal)
+            results += judge_live(trace)
     return [_ruled(known[name], runs, universal) for name, runs in repeated.items()] + results
 
 

@@ -6,7 +6,6 @@ import pickle
 from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.checkers.stories import PLANTED, busy_group, keeping
 
-from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.checkers.live_group import EXAMPLES_MAX, GroupFold, GroupTold, told_from_json, told_to_json
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.verdicts import Finding, Goodbye
@@ -28,7 +27,7 @@ def kinds(findings: list[Finding]) -> set[tuple[str, str, str]]:
 def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
     # Of what an application is told, only members that say of which group they speak are heard in a fleet.
     trace = [seen for seen in busy_group() if seen.group is not None]
-    (whole,) = judge_live(trace, UNIVERSAL)
+    (whole,) = judge_live(trace)
 
     told = told_of(trace)
 

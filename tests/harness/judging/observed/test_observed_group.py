@@ -1,19 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tests.harness.judging.case_checkers.story import Story
 
-from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.observed_group import judge_live
-from groupproof.harness.model.evidence import Evidence
-from groupproof.harness.model.verdicts import Finding, Goodbye, Verdict
+from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.protocol.vocabulary import Api
 
 
 def judged(story: Story) -> CaseResult:
-    (result,) = judge_live(story.trace, UNIVERSAL)
+    (result,) = judge_live(story.trace)
     return result
 
 
@@ -61,15 +57,10 @@ def test_each_group_is_judged_by_itself_and_numbered_anew() -> None:
     story = Story().member()
     other = story.request(Api.JOIN_GROUP, "m1", connection=2, group="My Group!")
     story.answer(other, member="m1-1")
-    seen: list[list[int]] = []
 
-    def look(evidence: Evidence) -> Iterator[Finding]:
-        seen.append([each.seq for each in evidence.trace])
-        return iter(())
+    results = judge_live(story.trace)
 
-    results = judge_live(story.trace, [look])
-
-    assert seen == [[0, 1, 2, 3], [0, 1]]
+    assert [[each.seq for each in result.plays[0].trace] for result in results] == [[0, 1, 2, 3], [0, 1]]
     assert results[0].case.id == "observed/classic/g"
     assert results[1].case.id.startswith("observed/classic/my-group-")
     assert results[1].case.title == "What the members of group 'My Group!' did"

@@ -5,7 +5,6 @@ import trio
 from tests.harness.subjects.tap.tapped import Scene, played
 
 from groupproof.coordinator.broker.interception import Interception
-from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.observed.both_sides import judge_sides
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -37,7 +36,7 @@ def test_members_rebalance_through_the_tap_as_without_it_and_keep_coming_through
     asked = {seen.api for seen in trace if seen.kind == "request"}
     assert nodes == {0, 1}
     assert {"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "Fetch", "LeaveGroup"} <= asked
-    (result,) = judge_live(trace, UNIVERSAL)
+    (result,) = judge_live(trace)
     assert (result.ruling.verdict, result.ruling.goodbye) == (Verdict.OK, Goodbye.CLEAN)
 
 
@@ -67,7 +66,7 @@ def test_a_fault_leaves_its_receipts_and_the_client_reacts() -> None:
     assert stages == ["armed", "triggered", "delivered"]
     delivered = next(seen.seq for seen in trace if seen.kind == "fault" and seen.detail == "delivered")
     assert any(seen.api == Api.JOIN_GROUP.title and seen.kind == "request" for seen in trace[delivered:])
-    assert judge_live(trace, UNIVERSAL)[0].ruling.verdict is Verdict.OK
+    assert judge_live(trace)[0].ruling.verdict is Verdict.OK
 
 
 def test_a_broker_is_known_by_its_id_once_an_answer_has_named_it() -> None:

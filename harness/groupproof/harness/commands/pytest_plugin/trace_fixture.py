@@ -8,7 +8,6 @@ from typing import Final, overload
 
 from groupproof.harness.commands.pytest_plugin.argument_names import Since, api_meant, place_meant
 from groupproof.harness.commands.pytest_plugin.outcome_text import framed
-from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.evidence import Evidence
@@ -71,7 +70,7 @@ class GroupproofTrace(Sequence[Observation]):
 
         Nothing that could be judged is no pass either. With `goodbye` a member that went without a LeaveGroup fails it too.
         """
-        results = judge_live(list(self), UNIVERSAL)
+        results = judge_live(list(self))
         judged = [each for each in results if group is None or any(seen.group == group for seen in each.plays[0].trace)]
         if not judged:
             raise AssertionError(f"nobody has spoken of {'a group' if group is None else f'group {group!r}'}, so that there is nothing to judge")

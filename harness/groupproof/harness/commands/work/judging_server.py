@@ -17,7 +17,6 @@ from groupproof.coordinator.broker.serve import CannotListen, Serving, serve
 from groupproof.coordinator.machine.settings import UnknownSetting
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
-from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.judging.summary.grade import grade_of
@@ -80,7 +79,7 @@ class Serve:
                 trio.run(self._main, recorder, on_serving)
         except (CannotListen, UnknownSetting, UnknownProfile, ExceptionGroup) as error:
             raise _trouble_of(error) from error
-        results = judge_live(self._trace, UNIVERSAL) if self.judged else []
+        results = judge_live(self._trace) if self.judged else []
         return Served(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
 
     def _keep(self, seen: Observation) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from groupproof.harness.model.verdicts import Finding, Goodbye, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["EXAMPLES_MAX", "MEMBERSHIP", "GroupFold", "GroupTold", "Sighting", "told_from_json", "told_to_json"]
+__all__ = ["EXAMPLES_MAX", "MEMBERSHIP", "GroupFold", "GroupTold", "Partings", "Sighting", "told_from_json", "told_to_json"]
 
 MEMBERSHIP: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
 EXAMPLES_MAX: Final = 3
@@ -63,6 +63,41 @@ class _Parting:
     is_gone: bool = False
 
 
+@dataclass(slots=True)
+class Partings:
+    """Who spoke in a group, and how each parted from it; `requests` counts what they asked."""
+
+    requests: int = 0
+    of: dict[str, _Parting] = field(default_factory=dict)
+
+    def follow(self, seen: Observation) -> None:
+        if seen.kind == "request" and seen.api in MEMBERSHIP:
+            self.requests += 1
+            if seen.client is not None:
+                before = self.of.get(seen.client)
+                self.of[seen.client] = _Parting(
+                    connection=seen.connection,
+                    has_left=seen.api == Api.LEAVE_GROUP.title,
+                    is_static=bool(seen.instance) or (before is not None and before.is_static),
+                    joined=seen.api == Api.JOIN_GROUP.title or (before is not None and before.joined),
+                )
+        elif seen.who == "link" and seen.body.get("name") == "closed":
+            for each in self.of.values():
+                each.is_gone |= each.connection == seen.connection
+
+    @property
+    def has_members(self) -> bool:
+        return any(each.joined for each in self.of.values())
+
+    def goodbye(self, shown: Callable[[str], str] = str) -> tuple[Goodbye, str]:
+        """Return UNCLEAN where a dynamic member's last connection closed without LeaveGroup; who is still connected has yet to say it."""
+        joined = {client: each for client, each in self.of.items() if each.joined}
+        for client, each in joined.items():
+            if each.is_gone and not each.has_left and not each.is_static:
+                return Goodbye.UNCLEAN, f"{shown(client)} went without a LeaveGroup"
+        return (Goodbye.CLEAN if any(each.has_left for each in joined.values()) else Goodbye.NONE), ""
+
+
 class GroupFold:
     """Takes the observations of one group in the order of `seq`, and those of links and nodes that touch it."""
 
@@ -73,8 +108,8 @@ class GroupFold:
         self._laws = GroupLaws()
         self._members: dict[tuple[str, str, str], Sighting] = {}
         self._broken: dict[tuple[str, str, str], Sighting] = {}
-        self._partings: dict[str, _Parting] = {}
-        self._requests = self._observations = self._duplicates = 0
+        self._partings = Partings()
+        self._observations = self._duplicates = 0
         self._first: Observation | None = None
         self._last: Observation | None = None
         self._fed: Observation | None = None
@@ -93,24 +128,9 @@ class GroupFold:
         found = [_noted(self._broken, each) for each in self._laws.step(seen)]
         if seen.kind != _UNHEARD:
             named = self._naming.named(seen)
-            self._part(named)
+            self._partings.follow(named)
             found += [_noted(self._members, capped(each)) for fold in self._folds for each in fold.step(named)]
         return found
-
-    def _part(self, seen: Observation) -> None:
-        if seen.kind == "request" and seen.api in MEMBERSHIP:
-            self._requests += 1
-            if seen.client is not None:
-                before = self._partings.get(seen.client)
-                self._partings[seen.client] = _Parting(
-                    connection=seen.connection,
-                    has_left=seen.api == Api.LEAVE_GROUP.title,
-                    is_static=bool(seen.instance) or (before is not None and before.is_static),
-                    joined=seen.api == Api.JOIN_GROUP.title or (before is not None and before.joined),
-                )
-        elif seen.who == "link" and seen.body.get("name") == "closed":
-            for each in self._partings.values():
-                each.is_gone |= each.connection == seen.connection
 
     def told(self) -> GroupTold:
         """Return what the group showed, when nothing follows. It is asked once."""
@@ -118,24 +138,16 @@ class GroupFold:
             _noted(self._members, capped(each))
         for each in self._laws.end():
             _noted(self._broken, each)
-        goodbye, why = self._goodbye()
+        goodbye, why = self._partings.goodbye(self._naming.shown)
         run, case, group = self._key
         first, last = self._first, self._last
         return GroupTold(
-            run=run, case=case, group=group, observations=self._observations, duplicates=self._duplicates, requests=self._requests,
-            joined=any(each.joined for each in self._partings.values()), is_virtual=first is not None and first.clock == "virtual",
-            clients=tuple(sorted(self._naming.shown(client) for client in self._partings)), goodbye=goodbye, goodbye_reason=why,
+            run=run, case=case, group=group, observations=self._observations, duplicates=self._duplicates, requests=self._partings.requests,
+            joined=self._partings.has_members, is_virtual=first is not None and first.clock == "virtual",
+            clients=tuple(sorted(self._naming.shown(client) for client in self._partings.of)), goodbye=goodbye, goodbye_reason=why,
             duration_s=0.0 if first is None or last is None else (last.at_ns - first.at_ns) / 1e9,
             members=tuple(self._members.values()), laws=tuple(self._broken.values()),
         )  # fmt: skip
-
-    def _goodbye(self) -> tuple[Goodbye, str]:
-        """Return UNCLEAN where a dynamic member's last connection closed without LeaveGroup; who is still connected has yet to say it."""
-        joined = {client: each for client, each in self._partings.items() if each.joined}
-        for client, each in joined.items():
-            if each.is_gone and not each.has_left and not each.is_static:
-                return Goodbye.UNCLEAN, f"{self._naming.shown(client)} went without a LeaveGroup"
-        return (Goodbye.CLEAN if any(each.has_left for each in joined.values()) else Goodbye.NONE), ""
 
 
 def _noted(sightings: dict[tuple[str, str, str], Sighting], found: Finding) -> Finding:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.limits import Unjudged
 from groupproof.harness.judging.observed.observed_group import judge_live
@@ -25,7 +24,7 @@ def judge_clients(trace: Trace, met: Mapping[str, Any] | None) -> list[CaseResul
     """Return a result for each group that somebody spoke of, in order of appearance; `met` is the event's body that tells of the upstream."""
     groups = dict.fromkeys(seen.group for seen in trace if seen.group is not None and seen.api in _NAMING)
     left_out = {group: why for group in groups if (why := _why_not(group, trace, met))}
-    judged = judge_live([seen for seen in trace if seen.group not in left_out], UNIVERSAL)
+    judged = judge_live([seen for seen in trace if seen.group not in left_out])
     return [*judged, *(Unjudged(group=group, side="members", why=why) for group, why in left_out.items())]
 
 

@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.judging.case_result import CaseResult, Play
+from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.observed.observed_group import case_in, result_of
 from groupproof.harness.judging.oracle import read
 from groupproof.harness.judging.oracle.tolerance import Tolerance
-from groupproof.harness.judging.ruling import Judgement, rule_on
-from groupproof.harness.model.case import Case
+from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.forwarded_frame import STOPPED
-from groupproof.harness.model.plan import Plan
-from groupproof.harness.model.report_paths import case_place
-from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict, worst
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode, api_named, error_named
 from groupproof.protocol.wire.error_responses import error_of
@@ -63,11 +61,9 @@ def judge_answers(told: Trace, *, names_release: bool = True, tolerance: Toleran
     reading = read(told, profile=profile, names_release=names_release, **asked)
     kept = tuple(dict.fromkeys(each.requirement for each in reading.upheld))
     findings = (*(_seen_once(each) for each in reading.findings), _fine(len(reading.predictions), kept, profile))
-    case = _case(group, profile, tuple(dict.fromkeys((*(each.requirement for each in findings), *kept))))
-    judgement = Judgement(verdict=worst(each.verdict for each in findings), findings=findings)
-    duration_s = (told[-1].at_ns - told[0].at_ns) / 1e9
-    play = Play(trace=[replace(seen, case=case.id) for seen in told], stderr={}, duration_s=duration_s)
-    return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
+    title = f"What the coordinator answered to group {group!r}, by the rules of {profile}"
+    case = case_in(ANSWERED, group, title, findings, kept)
+    return result_of(case, Judgement(verdict=worst(each.verdict for each in findings), findings=findings), told)
 
 
 def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | Unjudged:
@@ -177,15 +173,3 @@ def _as_scripted(group: str, trace: Trace, met: Mapping[str, Any]) -> Trace:
     ground = Observation(seq=0, at_ns=kept[0].at_ns, run=kept[0].run, kind="event", who="kit", body=body)
     told = [ground, *(replace(seen, who="member") if seen.kind in ("request", "response") else seen for seen in kept)]
     return [replace(seen, seq=seq) for seq, seen in enumerate(told)]
-
-
-def _case(group: str, profile: str, requirements: tuple[str, ...]) -> Case:
-    name = case_place(f"{ANSWERED}/classic/{group}").rpartition("/")[2].replace("_", "-")
-    return Case(
-        id=f"{ANSWERED}/classic/{name}",
-        title=f"What the coordinator answered to group {group!r}, by the rules of {profile}",
-        requirements=requirements,
-        level=Level.MUST,
-        plan=Plan(members=(), steps=()),
-        judges=(),
-    )

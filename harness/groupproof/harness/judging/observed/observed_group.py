@@ -10,20 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult, Play
-from groupproof.harness.judging.checkers.live_group import MEMBERSHIP
-from groupproof.harness.judging.observed.process_identity import told_apart
+from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, Partings
+from groupproof.harness.judging.checkers.process_names import told_apart
 from groupproof.harness.judging.ruling import Judgement, rule_on
-from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.case import Case
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.report_paths import case_place
 from groupproof.harness.model.requirement_levels import capped
 from groupproof.harness.model.verdicts import Finding, Goodbye, Level, Verdict, worst
 from groupproof.protocol.trace import Trace
-from groupproof.protocol.vocabulary import Api
 
-__all__ = ["OBSERVED", "case_of", "judge_live", "judgement_of"]
+__all__ = ["OBSERVED", "case_in", "case_of", "judge_live", "judgement_of", "result_of"]
 
 OBSERVED: Final = "observed"
 """The area of the cases that are made of a group seen live."""
@@ -31,9 +31,9 @@ OBSERVED: Final = "observed"
 _REQUIREMENTS = ("CLIENT-10", "CLIENT-11", "CLIENT-12", "CLIENT-66", "ASSIGN-09", "LEAVE-55")
 
 
-def judge_live(trace: Trace, universal: Sequence[Judge]) -> list[CaseResult]:
+def judge_live(trace: Trace) -> list[CaseResult]:
     """Return a result for each group that somebody spoke of in `trace`, in order of appearance."""
-    return [_judged(group, story, universal) for group, story in _groups(trace)]
+    return [_judged(group, story) for group, story in _groups(trace)]
 
 
 def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
@@ -45,18 +45,21 @@ def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
         yield name, [replace(seen, seq=seq) for seq, seen in enumerate(told_apart(mine))]
 
 
-def _judged(group: str, story: Trace, universal: Sequence[Judge]) -> CaseResult:
-    evidence = Evidence(story)
-    findings = tuple(capped(finding) for judge in universal for finding in judge(evidence))
-    case = case_of(group, findings)
-    judgement = _judgement(evidence, findings)
+def _judged(group: str, story: Trace) -> CaseResult:
+    evidence, partings = Evidence(story), Partings()
+    for seen in story:
+        partings.follow(seen)
+    findings = tuple(capped(finding) for judge in UNIVERSAL for finding in judge(evidence))
+    goodbye, why = partings.goodbye()
+    judgement = judgement_of(findings, joined=partings.has_members, requests=partings.requests, clients=sorted(partings.of), goodbye=goodbye, why=why)
+    return result_of(case_of(group, findings), judgement, story)
+
+
+def result_of(case: Case, judgement: Judgement, story: Trace) -> CaseResult:
+    """Return the result of a case that a trace makes."""
     duration_s = (story[-1].at_ns - story[0].at_ns) / 1e9
-    return CaseResult(
-        case=case,
-        ruling=rule_on(case, [judgement]),
-        plays=[Play(trace=[replace(seen, case=case.id) for seen in story], stderr={}, duration_s=duration_s)],
-        duration_s=duration_s,
-    )
+    play = Play(trace=[replace(seen, case=case.id) for seen in story], stderr={}, duration_s=duration_s)
+    return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
 
 
 def case_of(group: str, findings: Sequence[Finding]) -> Case:
@@ -89,27 +92,3 @@ def judgement_of(findings: tuple[Finding, ...], *, joined: bool, requests: int, 
     )
     all_findings = (*findings, fine)
     return Judgement(verdict=worst(each.verdict for each in all_findings), findings=all_findings, goodbye=goodbye, goodbye_reason=why)
-
-
-def _judgement(evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
-    goodbye, why = _goodbye(evidence)
-    requests = [seen for seen in evidence.select("request") if seen.api in MEMBERSHIP]
-    clients = sorted({seen.client for seen in requests if seen.client is not None})
-    joined = any(seen.api == Api.JOIN_GROUP.title for seen in requests)
-    return judgement_of(findings, joined=joined, requests=len(requests), clients=clients, goodbye=goodbye, why=why)
-
-
-def _goodbye(evidence: Evidence) -> tuple[Goodbye, str]:
-    """Return UNCLEAN where a dynamic member's last connection closed without LeaveGroup; who is still connected has yet to say it."""
-    verdicts: list[Goodbye] = []
-    for client in dict.fromkeys(seen.client for seen in evidence.select("request", Api.JOIN_GROUP) if seen.client is not None):
-        spoken = [seen for seen in evidence.select("request", client=client) if seen.api in MEMBERSHIP]
-        if spoken[-1].api == Api.LEAVE_GROUP.title:
-            verdicts.append(Goodbye.CLEAN)
-        elif _is_gone(evidence, spoken[-1].connection) and not any(seen.instance for seen in spoken):
-            return Goodbye.UNCLEAN, f"{client} went without a LeaveGroup"
-    return (Goodbye.CLEAN if verdicts else Goodbye.NONE), ""
-
-
-def _is_gone(evidence: Evidence, connection: int | None) -> bool:
-    return any(seen.who == "link" and seen.body.get("name") == "closed" and seen.connection == connection for seen in evidence.trace)

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.coordinator_side import judge_coordinator
 from groupproof.harness.judging.observed.observed_group import judge_live
@@ -50,7 +49,7 @@ ENGINES: Final[Mapping[str, Callable[[Simulation, Schedule], Trace]]] = {
 
 def broken(simulation: Simulation, plan: Schedule, trace: Trace) -> dict[str, str]:
     """Return the requirements that a member or the coordinator broke in a run, each with what was first observed."""
-    results = [*judge_live(trace, UNIVERSAL), *_answers(simulation, plan, trace)]
+    results = [*judge_live(trace), *_answers(simulation, plan, trace)]
     found: dict[str, str] = {}
     for finding in (finding for result in results for finding in result.ruling.findings if finding.verdict is Verdict.FAILED):
         found.setdefault(finding.requirement, finding.observed)
