@@ -6,17 +6,17 @@ from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
 from groupproof.coordinator.machine.group import Group
 from groupproof.protocol.rules import Guard, On
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
-from groupproof.protocol.wire.messages import GroupRequest, HeartbeatRequest, JoinGroupRequest, SyncGroupRequest
+from groupproof.protocol.wire.messages import GroupRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, LeaveMember, SyncGroupRequest
 
 
 def _filled(message: GroupRequest) -> tuple[str, str | None, int]:
     event = CLASSIC_FUNCTIONS.event(on=On.JOIN_GROUP, now_ms=0, settings=None, group_id="g")  # type: ignore[arg-type]  # nothing asks them
-    CLASSIC_FUNCTIONS.fill(event, message)
+    CLASSIC_FUNCTIONS.requests[type(message)].fill(event, message)
     return event.member_id, event.instance_id, event.generation
 
 
 def test_its_requests_and_batches_are_the_dialect_s() -> None:
-    kinds = {*CLASSIC_FUNCTIONS.requests.values(), *(batch.on for batch in CLASSIC_FUNCTIONS.batches.values())}
+    kinds = {*(request.kind for request in CLASSIC_FUNCTIONS.requests.values()), *(batch.on for batch in CLASSIC_FUNCTIONS.batches.values())}
 
     assert kinds == set(CLASSIC.requests) - {On.LIST_GROUPS}, "ListGroups asks the broker"
 
@@ -32,6 +32,12 @@ def test_an_event_is_told_who_sent_the_request() -> None:
     assert _filled(HeartbeatRequest(group_id="g", generation_id=3, member_id="m", group_instance_id="i")) == ("m", "i", 3)
     assert _filled(SyncGroupRequest(group_id="g", generation_id=3, member_id="m")) == ("m", None, 3)
     assert _filled(JoinGroupRequest(group_id="g", session_timeout_ms=1, protocol_type="consumer")) == ("", None, -1), "a join has no generation"
+
+
+def test_what_is_about_no_member_names_none() -> None:
+    leaving = LeaveMember(member_id="m")
+
+    assert _filled(LeaveGroupRequest(group_id="g", members=(leaving,))) == ("", None, -1), "its entries do"
 
 
 def test_the_gate_is_asked_by_guards_that_look_at_no_group() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from groupproof.coordinator.machine.dialect_functions import DialectFunctions
+from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.effect_context import EffectContext
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.function_registry import functions_of
@@ -42,7 +42,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundTables:
-    """What a release does, by dialect of the group; `none` where there is no group. `before` and `before_open` are the checks before the group is looked
+    """What a release does, by dialect of the group, of `only` one where the release speaks no other; `none` where there is no group. `before` and `before_open` are the checks before the group is looked
     at, whole and without those that hold only where the gate is shut.
 
     `home` are the functions of the dialect that an event kind belongs to, `requests` and `batches` those of all dialects by the type of the message.
@@ -50,12 +50,13 @@ class BoundTables:
 
     profile: Profile
     cells: Mapping[Dialect, Mapping[Place, tuple[Rule, ...]]]
+    only: Mapping[Place, tuple[Rule, ...]] | None
     none: Mapping[Place, tuple[Rule, ...]]
     before: Mapping[EventKind, tuple[Rule, ...]]
     before_open: Mapping[EventKind, tuple[Rule, ...]]
     functions: Mapping[Dialect, DialectFunctions]
     home: Mapping[EventKind, DialectFunctions]
-    requests: Mapping[type[Any], EventKind]
+    requests: Mapping[type[Any], RequestFunctions]
     batches: Mapping[type[Any], Batch]
     fields: Mapping[str, int]
     appends: Mapping[EventKind, Mapping[int, int]]
@@ -81,6 +82,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     return BoundTables(
         profile=profile,
         cells=cells,
+        only=cells[tables[0].dialect] if len(tables) == 1 else None,
         none=_first_of({place: rules for place, rules in bound.items() if place[1] is NO_GROUP} for bound in cells.values()),
         before=before,
         before_open={on: tuple(rule for rule in rules if rule.row.guard not in gate) for on, rules in before.items()},

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from groupproof.coordinator.machine.any_group import AnyGroup
 from groupproof.coordinator.machine.choices import Choices, RandomBits
+from groupproof.coordinator.machine.dialect_functions import RequestFunctions
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, Gate, Input
 from groupproof.coordinator.machine.group_batches import Batch
@@ -35,8 +36,6 @@ from groupproof.protocol.wire.messages import (
 __all__ = [
     "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "Stored", "Transition", "partition_of",
 ]  # fmt: skip
-
-_OF_MEMBERS = frozenset({On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP})  # no rule of theirs looks at offsets
 
 
 class Coordinator:
@@ -68,6 +67,7 @@ class Coordinator:
                 raise TypeError("a coordinator needs choices, or a random to draw member ids from")
             choices = variant.choices(random)
         self._engine = Engine(profile_named(profile), self.settings, choices, variant)
+        self._requests = self._engine.tables.requests
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
@@ -90,9 +90,9 @@ class Coordinator:
         if timers.quiet_until_ms < now_ms:
             self._fire(now_ms - 1)
         self._come_to(now_ms)
-        kind = self._engine.tables.requests.get(type(message))
-        if kind is not None:
-            self._take_up(kind, message, arrival)
+        request = self._requests.get(type(message))
+        if request is not None:
+            self._take_up(request, message, arrival)
         else:
             self._take_up_other(message, arrival)
         if fires and timers.quiet_until_ms <= now_ms:
@@ -213,9 +213,12 @@ class Coordinator:
         self._engine.groups[group_id] = group
         return self._taken()
 
-    def _take_up(self, kind: EventKind, message: GroupRequest, arrival: Arrival) -> None:
-        on = self._asked(kind, getattr(message, "group_id", ""), message, arrival)
-        self._engine.tables.home[kind].fill(on, message)
+    def _take_up(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
+        kind = request.kind
+        on = self._asked(kind, request.event, message.group_id, message, arrival)
+        request.fill(on, message)
+        if request.asks_offsets:
+            self._tell_offsets(on, message)
         if kind is On.TXN_OFFSET_COMMIT and not self._is_under_way(message):
             self._hear_of_transaction(on)
         self._decide(on)
@@ -243,9 +246,9 @@ class Coordinator:
         state = self._engine.partitions.get(self._partition(commit.group_id))
         return state is not None and commit.producer_id in state.transactions
 
-    def _asked(self, kind: EventKind, group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
+    def _asked(self, kind: EventKind, event: type[Input], group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
         engine = self._engine
-        on = engine.tables.home[kind].event(
+        on = event(
             on=kind,
             now_ms=self._now_ms,
             settings=self.settings,
@@ -255,13 +258,15 @@ class Coordinator:
             arrival=arrival,
         )
         on.gate = self._gate(group_id)
-        if kind not in _OF_MEMBERS:
-            on.offsets = self._offsets(group_id)
-            asks_operations = getattr(message, "include_authorized_operations", False)
-            on.operations = engine.fields["group_operations" if asks_operations else "group_operations_unasked"]
         if engine.append_error:
             on.refusal = engine.answer_to(kind, engine.append_error)
         return on
+
+    def _tell_offsets(self, on: Input, message: GroupRequest) -> None:
+        """Put into the event what is stored of the group's offsets, and what may be done with the group."""
+        on.offsets = self._offsets(on.group_id)
+        asks_operations = getattr(message, "include_authorized_operations", False)
+        on.operations = self._engine.fields["group_operations" if asks_operations else "group_operations_unasked"]
 
     def _decide(self, on: Input) -> None:
         if not self._engine.refuse(on):
@@ -273,7 +278,8 @@ class Coordinator:
         """Decide each group of the request by itself, and answer all in one reply."""
         engine, first = self._engine, len(self._engine.out)
         for group_id, fetch in batch.groups(message):
-            on = self._asked(batch.on, group_id, message, arrival)
+            on = self._asked(batch.on, engine.tables.home[batch.on].event, group_id, message, arrival)
+            self._tell_offsets(on, message)
             on.fetch = fetch
             self._decide(on)
         replies = [each for each in engine.out[first:] if isinstance(each, Reply) and each.token == arrival.token]

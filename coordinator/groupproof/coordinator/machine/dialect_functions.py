@@ -13,15 +13,28 @@ from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, G
 from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["DialectFunctions"]
+__all__ = ["DialectFunctions", "RequestFunctions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestFunctions:
+    """How a request about one group becomes an event: of which `kind` and class it is, and what `fill` puts into it of what the request says.
+
+    With `asks_offsets` False no rule of the kind looks at offsets.
+    """
+
+    kind: EventKind
+    event: type[Input]
+    fill: Callable[[Any, Any], None]
+    asks_offsets: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectFunctions:
     """What the words of `dialect` do: one function for each guard, answer and effect, and no other.
 
-    `group` makes a group of the dialect out of its id and the time, `event` an event of its kinds; `fill` puts into the event what a request says of
-    its sender. `requests` are the kinds of the messages that are about one group, `batches` those that are about several. `error_answer` says an error
+    `group` makes a group of the dialect out of its id and the time, `event` an event that no request brings. `requests` are the messages that are about
+    one group, `batches` those that are about several. `error_answer` says an error
     code in the shape of a request's answer. `gate` are the guards that hold only where the coordinator cannot look at the group; `quiet` the kinds that
     are not recorded where their row does nothing.
     """
@@ -32,9 +45,8 @@ class DialectFunctions:
     effects: Mapping[EffectName, Callable[[Any, Any], None]]
     group: Callable[[str, int], AnyGroup]
     event: type[Input]
-    fill: Callable[[Any, Any], None]
     error_answer: Callable[[Any, ErrorCode, Mapping[str, int]], Any]
-    requests: Mapping[type[Any], EventKind]
+    requests: Mapping[type[Any], RequestFunctions]
     batches: Mapping[type[Any], Batch] = field(default_factory=dict)
     gate: frozenset[GuardName] = frozenset()
     quiet: frozenset[EventKind] = frozenset()

@@ -5,7 +5,7 @@ All decisions are rows, all conditions guards, all changes effects; this file on
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from enum import StrEnum
 
 from groupproof.coordinator.machine.any_group import AnyGroup
@@ -19,7 +19,7 @@ from groupproof.coordinator.machine.storage import PartitionState, partition_of
 from groupproof.coordinator.machine.timers import session_of
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.rules import Profile, Row, state_name
-from groupproof.protocol.rules.cells import EventKind
+from groupproof.protocol.rules.cells import EventKind, Place
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import GroupResponse, JoinGroupRequest
 
@@ -35,7 +35,7 @@ class Engine:
 
     def __init__(self, profile: Profile, settings: Settings, choices: Choices, variant: Variant = REFERENCE) -> None:
         self.tables = tables = bound_tables(profile, variant)
-        self.profile, self._cells, self._none = tables.profile, tables.cells, tables.none
+        self.profile, self._only, self._cells, self._none = tables.profile, tables.only, tables.cells, tables.none
         self._before, self._before_open = tables.before, tables.before_open
         self.fields = tables.fields
         self.settings = settings
@@ -50,7 +50,7 @@ class Engine:
         """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""
         group = on.group
         state = None if group is None else group.state
-        cell = (self._none if group is None else self._cells[group.dialect]).get((on.on, state))
+        cell = (self._only or self._cells_for(group)).get((on.on, state))
         if cell is None:
             raise Unreachable(f"{on.on.value} came up in {state_name(state)} of group {on.group_id!r}")
         for rule in cell:
@@ -58,6 +58,9 @@ class Engine:
                 self._perform(rule, on)
                 return rule.row
         raise Unreachable(f"no row of {on.on.value} in {state_name(state)} is for what came to group {on.group_id!r}")
+
+    def _cells_for(self, group: AnyGroup | None) -> Mapping[Place, tuple[Rule, ...]]:
+        return self._none if group is None else self._cells[group.dialect]
 
     def refuse(self, on: Input) -> bool:
         """Check a request before its group is looked at; answer it and return True when a check holds."""
