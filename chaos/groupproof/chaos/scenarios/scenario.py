@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+from groupproof.harness.model.case_dialect import case_id
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+
 __all__ = ["DURATIONS", "SETTINGS", "Action", "Duration", "Expectation", "Fault", "Ground", "Healing", "Phase", "Scenario", "Words"]
 
 Words = str
@@ -151,4 +154,4 @@ class Scenario:
 
     @property
     def case_id(self) -> str:
-        return f"chaos/classic/{self.name}"
+        return case_id("chaos", CLASSIC, self.name)

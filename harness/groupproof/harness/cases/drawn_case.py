@@ -18,14 +18,16 @@ from groupproof.harness.judging.case_checkers.after_errors import (
     refused_ids_are_dropped,
 )
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Arm, BreakBroker, Command, Freeze, Heal, Kill, Mark, Mend, Plan, Start, Step, Thaw, plan_to_json
 from groupproof.harness.model.plan_builders import answered, command, heal, mark, mend, passing, stable, thaw
 from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["PREFIX", "drawn_case", "head_of", "staying", "with_healing"]
 
-PREFIX: Final = "fuzz/classic/"
+PREFIX: Final = case_id("fuzz", CLASSIC, "")
 
 _HEALING: Final = "healing"
 _HEALED: Final = "healed"
@@ -50,7 +52,7 @@ def drawn_case(name: str, plan: Plan) -> Case:
             refusals_are_heeded(_HEALED),
             *(ends_up_a_member(name, after=_HEALED) for name in judged),
         ),
-        needs=frozenset({"classic"}),
+        needs=frozenset({CLASSIC.name}),
         isolated=any(isinstance(step, Kill | Freeze | Thaw) for step in plan.steps),
         origin={"kind": "drawn", "plan": plan_to_json(plan)},
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 from groupproof.harness.judging.record_claims import refuted_records
 from groupproof.harness.judging.setting_claims import refuted_settings
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
 
@@ -125,7 +126,7 @@ def _request(asked: Mapping[str, _Asked], seen: Observation) -> Iterator[str]:
     told = asked[seen.client]
     if seen.group not in (None, told.fields["group"]) and "group" not in told.ignored:
         yield f"group: {seen.client} speaks for group {seen.group!r}, asked was {told.fields['group']!r}"
-    if seen.api == Api.JOIN_GROUP.title and told.fields.get("protocol", "classic") == "classic":
+    if seen.api == Api.JOIN_GROUP.title and told.fields.get("protocol", CLASSIC.name) == CLASSIC.name:
         yield from _join(told, seen)
 
 

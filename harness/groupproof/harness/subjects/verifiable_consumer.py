@@ -22,6 +22,7 @@ import trio
 
 from groupproof.clients.registry.provision import level0_arguments
 from groupproof.clients.registry.registered_clients import Argument
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
 from groupproof.harness.subjects.brokers.apache.layout import rendered
 from groupproof.harness.subjects.networks.network import Entrance, NamingEntrance
@@ -103,7 +104,7 @@ class VerifiableSubject:
         given = {argument.field for argument in self._template}
         if not {"bootstrap", "topics", "group"} <= given:
             raise BrokenShim(f"no program of level 0: its --help names no --topic, --group-id or --bootstrap-server: {self.program}")
-        capabilities = frozenset({"classic", *(each for name, each in _CAPABILITIES.items() if name in given)})
+        capabilities = frozenset({CLASSIC_CAPABILITY, *(each for name, each in _CAPABILITIES.items() if name in given)})
         self.hello = Hello(contract=CONTRACT, client=self.name, version=self._version, language=self._language, capabilities=capabilities)
         with TemporaryDirectory(prefix="groupproof-") as folder:
             self._folder = Path(folder)

@@ -7,8 +7,11 @@ from typing import Any, Final
 
 from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on
 from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.plan import Member, Plan
 from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = [
@@ -44,8 +47,9 @@ def case(
     required: bool = True,
     insists: Collection[str] = (),
     spares: Collection[str] = (),
+    dialect: Dialect = CLASSIC,
 ) -> Case:
-    """Return a client case of the classic dialect; `id` is `area/name`, the dialect goes between.
+    """Return a client case of a dialect, which the client must declare; `id` is `area/name`, the dialect goes between.
 
     A client whose shim ignores a setting that the plan names for it is not put through the case, but for the settings by which judges scale: of those
     the case `insists` on some. What it `spares` it can do without.
@@ -56,13 +60,13 @@ def case(
     has_company = len(plan.members) > len(subjects)
     common = {each.name: "range" for each in subjects if has_company and "assignors" not in each.settings}
     return Case(
-        id=f"{area}/classic/{name}",
+        id=case_id(area, dialect, name),
         title=title,
         requirements=tuple(requirements),
         level=level,
         plan=plan,
         judges=(insists_on(wanted, common), *judges) if common or any(wanted.values()) else judges,
-        needs=frozenset({"classic", *needs}),
+        needs=frozenset({dialect.name, *needs}),
         isolated=isolated,
         required=required,
     )

@@ -11,10 +11,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.prerequisites import is_core
 from groupproof.harness.model.script import Ask, Group, Pass, Ref, Script, ScriptStep, Topic
 from groupproof.harness.model.script_builders import answered, beat, join, joined, leave, stable, sync
 from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, ErrorCode
 
@@ -51,6 +54,7 @@ def case(
     brokers: int = 1,
     topics: Mapping[str, int] | None = None,
     required: bool = True,
+    dialect: Dialect = CLASSIC,
 ) -> Case:
     """Return a coordinator case; `id` is `area/name`, the dialect goes between; `title` what the coordinator does. Its level is the gravest of its requirements, unless given.
 
@@ -61,7 +65,7 @@ def case(
     cited = tuple(requirements)
     plan = Script(steps=_flat(steps), settings=settings, brokers=brokers, topics={"t": 2} if topics is None else topics)
     made = Case(
-        id=f"{area}/classic/{name}",
+        id=case_id(area, dialect, name),
         title=f"The coordinator {title}.",
         requirements=cited,
         level=level or min((by_id(each).level for each in cited), key=list(Level).index),

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, WORDS_OF_WORKERS, Branch, Cause, Certainty, Kind
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC as CLASSIC_DIALECT
+from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK as DATALINK_DIALECT
 from groupproof.protocol.vocabulary import error_named
 
 __all__ = ["CLASSIC", "CONSUMER", "DATALINK", "Awaited", "Rebalance", "Shown", "name_of"]
 
-CLASSIC: Final = "classic"
+CLASSIC: Final = CLASSIC_DIALECT.name
 CONSUMER: Final = "consumer"
-DATALINK: Final = "datalink"
+DATALINK: Final = DATALINK_DIALECT.name
 _OWN_WORDS: Final = {CONSUMER: WORDS_OF_CONSUMERS, DATALINK: WORDS_OF_WORKERS}
 
 _SUFFIX_CHARS: Final = 37

@@ -16,6 +16,7 @@ from groupproof.harness.judging.observed.observed_group import case_in, result_o
 from groupproof.harness.judging.oracle import read
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.judging.ruling import Judgement
+from groupproof.harness.model.case_dialect import dialect_of_apis
 from groupproof.harness.model.forwarded_frame import STOPPED
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
 from groupproof.protocol.trace import Observation, Trace
@@ -62,7 +63,8 @@ def judge_answers(told: Trace, *, names_release: bool = True, tolerance: Toleran
     kept = tuple(dict.fromkeys(each.requirement for each in reading.upheld))
     findings = (*(_seen_once(each) for each in reading.findings), _fine(len(reading.predictions), kept, profile))
     title = f"What the coordinator answered to group {group!r}, by the rules of {profile}"
-    case = case_in(ANSWERED, group, title, findings, kept)
+    dialect = dialect_of_apis(seen.api for seen in told if seen.group == group)
+    case = case_in(ANSWERED, group, title, findings, kept, dialect=dialect)
     return result_of(case, Judgement(verdict=worst(each.verdict for each in findings), findings=findings), told)
 
 

@@ -16,11 +16,14 @@ from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, Partings
 from groupproof.harness.judging.checkers.process_names import told_apart
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.report_paths import case_place
 from groupproof.harness.model.requirement_levels import capped
 from groupproof.harness.model.verdicts import Finding, Goodbye, Level, Verdict, worst
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.trace import Trace
 
 __all__ = ["OBSERVED", "case_in", "case_of", "judge_live", "judgement_of", "result_of"]
@@ -67,11 +70,11 @@ def case_of(group: str, findings: Sequence[Finding]) -> Case:
     return case_in(OBSERVED, group, f"What the members of group {group!r} did", findings, _REQUIREMENTS)
 
 
-def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requirements: Sequence[str]) -> Case:
+def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requirements: Sequence[str], *, dialect: Dialect = CLASSIC) -> Case:
     """Return the case that a group seen live makes in an area: of what was found, and of the requirements that were looked at."""
-    name = case_place(f"{area}/classic/{group}").rpartition("/")[2].replace("_", "-")
+    name = case_place(case_id(area, dialect, group)).rpartition("/")[2].replace("_", "-")
     return Case(
-        id=f"{area}/classic/{name}",
+        id=case_id(area, dialect, name),
         title=title,
         requirements=tuple(dict.fromkeys((*(each.requirement for each in findings), *requirements))),
         level=Level.MUST,

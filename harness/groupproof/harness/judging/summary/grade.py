@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.model.errors import Trouble
 from groupproof.harness.model.prerequisites import is_core, unheard_of
 from groupproof.harness.model.selection import at_level
@@ -20,7 +21,7 @@ from groupproof.protocol.rules.classic.releases import RELEASES
 
 __all__ = ["CORE_CAPABILITIES", "Counted", "exit_code", "grade_of", "required_of", "totals_of"]
 
-CORE_CAPABILITIES = frozenset({"classic", "commit", "pause"})
+CORE_CAPABILITIES = frozenset({CLASSIC_CAPABILITY, "commit", "pause"})
 """What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list.
 
 A callback that a rebalance waits for, and a subscription that can be changed, are features: kafkajs has neither, @platformatic/kafka no callback.

@@ -13,9 +13,11 @@ from groupproof.harness.judging.summary.grade import Counted, totals_of
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.judging.summary.verdict_grounds import deciding, grounds_of
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import dialect_of_case
 from groupproof.harness.model.errors import KitFailure
 from groupproof.harness.model.report_paths import replay_line, trace_place
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.rules import profile
 from groupproof.protocol.rules.requirements import catalogue_sha256
 from groupproof.protocol.rules.verification import standing
 
@@ -30,7 +32,6 @@ class SuiteInfo:
 
     version: str
     profile: str
-    dialect: str = "classic"
     catalogue_sha256: str = field(default_factory=catalogue_sha256)
 
     @property
@@ -174,6 +175,12 @@ class RunSummary:
         return [f"a process of the shim that hosts several cases ended unasked in {often}, had again alone: {ended}" for often, ended in runs]
 
     @property
+    def dialect(self) -> str:
+        """Return the dialects of the cases that were looked at; of none, the one that the profile speaks first."""
+        spoken = dict.fromkeys(dialect_of_case(result.case.id) for result in self.results)
+        return ", ".join(spoken) or profile(self.suite.profile).table.dialect.name
+
+    @property
     def totals(self) -> dict[str, int]:
         return totals_of(self.counted)
 
@@ -185,7 +192,7 @@ class RunSummary:
                 "version": self.suite.version,
                 "catalogue_sha256": self.suite.catalogue_sha256,
                 "profile": self.suite.profile,
-                "dialect": self.suite.dialect,
+                "dialect": self.dialect,
             },
             "subject": {
                 "side": self.subject.side,

@@ -17,6 +17,7 @@ from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.lag import LAG_MS_MAX
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of, seed_of
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.model.case_names import NAMES, drawn
 from groupproof.harness.model.errors import Trouble
 from groupproof.harness.model.plan import Impair
@@ -103,7 +104,7 @@ class Stage:
 
     async def in_rhythm(self) -> Stage:
         """Return the stage that knows the subject's own rhythm, from a run of its own. In virtual time the reference's is known."""
-        if self.is_virtual or "classic" not in self.subject.hello.capabilities:
+        if self.is_virtual or CLASSIC_CAPABILITY not in self.subject.hello.capabilities:
             return self
         try:
             play = await self.play(MEASURING, key="rhythm")

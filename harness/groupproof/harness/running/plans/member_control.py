@@ -11,6 +11,7 @@ from groupproof.harness.model.plan import DEFAULT_NAMES, Member
 from groupproof.harness.subjects.shims.contract_lines import EVENTS, Answer
 from groupproof.harness.subjects.shims.conversation import Ending
 from groupproof.harness.subjects.subject import Handle
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.releases import RELEASES
 from groupproof.protocol.trace import Recorder
 
@@ -18,7 +19,7 @@ __all__ = ["DEFAULTS", "Actor", "subscription_of"]
 
 DEFAULTS: Mapping[str, Any] = {
     **DEFAULT_NAMES,
-    "protocol": "classic",
+    "protocol": CLASSIC.name,
     "assignors": ["range"],
     "session_timeout_ms": 6_000,
     "heartbeat_interval_ms": 300,

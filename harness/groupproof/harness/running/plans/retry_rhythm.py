@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.plan_builders import answers, cuts, delivered, passing, plan, requested, stable, start, subject
 from groupproof.harness.model.verdicts import Level
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -71,7 +73,7 @@ def _measuring() -> Plan:
 
 
 MEASURING: Final = Case(
-    id="rhythm/classic/measured",
+    id=case_id("rhythm", CLASSIC, "measured"),
     title="How long the client takes to its next try.",
     requirements=("CLIENT-06",),
     level=Level.INFO,

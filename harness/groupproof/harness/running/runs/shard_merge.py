@@ -84,7 +84,7 @@ def join(shards: Sequence[Named]) -> Joined:
     if twice := len(results) - len({result.case.id for result in results}):
         raise WrongUsage(f"the shards of {title_of(first)} have {twice} cases in common: they were dealt out by different durations")
     run = RunSummary(
-        suite=SuiteInfo(version=suite["version"], profile=suite["profile"], dialect=suite["dialect"], catalogue_sha256=suite["catalogue_sha256"]),
+        suite=SuiteInfo(version=suite["version"], profile=suite["profile"], catalogue_sha256=suite["catalogue_sha256"]),
         subject=_subject(first),
         run=_run_info([report for _, report in shards]),
         results=results,

@@ -18,6 +18,7 @@ from groupproof.harness.judging.ruling import Judgement, Ruling, rule_on
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case, script_of, seed_of
+from groupproof.harness.model.case_dialect import case_id
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.model.verdicts import Level, Verdict
@@ -31,6 +32,7 @@ from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Gr
 from groupproof.harness.running.scripts.script_runner import STEPS_S
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.known_settings import values_of
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.wire.message_codec import warm
 
@@ -267,7 +269,9 @@ class Fuzzing(Campaign):
 
 def drawn_case(name: str, script: Script) -> Case:
     """Return a drawn history as a case, which the oracle judges."""
-    return Case(id=f"fuzz/classic/{name}", title="A drawn history.", requirements=(), level=Level.MUST, plan=script, judges=(), side="coordinator")
+    return Case(
+        id=case_id("fuzz", CLASSIC, name), title="A drawn history.", requirements=(), level=Level.MUST, plan=script, judges=(), side="coordinator"
+    )
 
 
 def _why(results: Sequence[CaseResult]) -> str:
