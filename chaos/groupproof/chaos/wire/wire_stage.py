@@ -27,8 +27,8 @@ from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of, seed_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.plan import Impair, Plan
-from groupproof.harness.running.canary import Canary
-from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS, FLOOD, record_origin, watch_lags
+from groupproof.harness.running.canary import Canary, watch_lags
+from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS, FLOOD, record_origin
 from groupproof.harness.running.plans.member_control import Actor
 from groupproof.harness.running.plans.plan_runner import Driver, Limits
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from groupproof.coordinator.broker.broker import Broker
+from groupproof.coordinator.broker.interception import Interception
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Frame, Hold, Move, Reorder, Silence, corrupted
 from groupproof.protocol.wire.error_responses import refusal
-from groupproof.protocol.wire.message_codec import WireError, read_request, write_request, write_response
+from groupproof.protocol.wire.message_codec import WireError, WireRequest, read_request, write_request, write_response
 
-__all__ = ["Severed", "Strikes", "Struck"]
+__all__ = ["FrameFaults", "KnownGroup", "Severed", "Strikes", "Struck"]
 
 Body = Mapping[str, Any]
 
@@ -51,32 +52,87 @@ class Struck:
         return isinstance(self.fault.action, Drop)
 
 
-class Strikes:
+class KnownGroup(NamedTuple):
+    """What is known of a frame's group where it is struck; `role` is its member's, leader or follower."""
+
+    generation: int | None = None
+    role: str | None = None
+    state: str | None = None
+
+
+class FrameFaults:
+    """What is done to frames the same way in the broker and in a tap: asked of the filter, and proven by receipts."""
+
+    def __init__(self, interception: Interception) -> None:
+        self.interception = interception
+
+    def struck(self, wire: WireRequest, direction: str, columns: Body, group: KnownGroup) -> Fault | None:
+        """Return the fault that strikes a frame with these columns."""
+        generation = columns.get("generation")
+        frame = Frame(
+            api=wire.api.title, direction=direction, client=wire.client_id or "", group=columns.get("group"), member=columns.get("member"),
+            instance=columns.get("instance"), generation=group.generation if generation is None else generation, role=group.role, state=group.state,
+            node=columns.get("node"), connection=columns.get("connection"), error=columns.get("error"),
+        )  # fmt: skip
+        return self.interception.strike(frame, columns)
+
+    def own_answer(self, fault: Fault, wire: WireRequest, version: int, columns: Body, said: Body | None) -> dict[str, Any] | None:
+        """Return the fault's answer; None, with a receipt that says why, where the API's version cannot say it.
+
+        Code 0 on an answer keeps what was `said`, so that `body` can change single fields of it.
+        """
+        action = fault.action
+        assert isinstance(action, Answer)
+        base = said if said is not None and action.error_code == 0 else refusal(wire.api, wire.body, action.error_code, version)
+        body = {**base, **action.body}
+        try:
+            write_response(wire.api, version, wire.correlation, body)
+        except ValueError as error:
+            self.failed(fault, columns, str(error))
+            return None
+        return body
+
+    def corrupted(self, fault: Fault, payload: bytes, direction: str, columns: Body) -> bytes | None:
+        """Return the frame as the fault corrupts it; None, with a receipt that says why, where it has no body."""
+        assert isinstance(fault.action, Corrupt)
+        changed = corrupted(payload, fault.action, direction)
+        if changed is None:
+            self.failed(fault, columns, "the frame has no body")
+        return changed
+
+    def failed(self, fault: Fault, columns: Body, why: str) -> None:
+        self.interception.receipt(fault, "failed", columns, body={"why": why})
+
+    def delivered(self, fault: Fault, columns: Body) -> None:
+        self.interception.receipt(fault, "delivered", columns)
+
+
+class Strikes(FrameFaults):
     """The faults of one connection's frames."""
 
     def __init__(self, broker: Broker, line: Line) -> None:
+        super().__init__(broker.interception)
         self._broker = broker
         self._line = line
-        self._interception = broker.interception
 
     def on_request(self, arrived: IncomingRequest) -> Struck | None:
         """Return the fault that strikes a request which is about to be processed."""
-        if not self._interception.wants(arrived.wire.api.title, "request"):
+        if not self.interception.wants(arrived.wire.api.title, "request"):
             return None
-        return self._strike(self._frame(arrived, "request", arrived.columns), arrived.columns)
+        return self._strike(arrived, "request", arrived.columns)
 
     def on_response(self, arrived: IncomingRequest, answer: Mapping[str, Any]) -> Struck | None:
         """Return the fault that strikes an answer which is about to leave; `answer` are the columns of its observation."""
-        if not self._interception.wants(arrived.wire.api.title, "response"):
+        if not self.interception.wants(arrived.wire.api.title, "response"):
             return None
         columns = {**arrived.columns, **{name: answer[name] for name in ("member", "generation", "error") if name in answer}}
-        return self._strike(self._frame(arrived, "response", columns), columns)
+        return self._strike(arrived, "response", columns)
 
     async def before_processing(self, struck: Struck, arrived: IncomingRequest) -> Body | None:
         """Perform a fault on a request; return the answer to give in the broker's stead, None where the request goes on."""
         action = struck.fault.action
         if isinstance(action, Answer):
-            return self._own_answer(struck, action, arrived, None)
+            return self._answer(struck, arrived, None)
         if not isinstance(action, Duplicate):
             await self._perform(struck, arrived)
         return None
@@ -85,23 +141,23 @@ class Strikes:
         """Perform a fault on an answer; return what is sent."""
         action = struck.fault.action
         if isinstance(action, Answer):
-            return self._own_answer(struck, action, arrived, said) or said
+            return self._answer(struck, arrived, said) or said
         if isinstance(action, Duplicate):
-            self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": "an answer cannot be duplicated, only a request"})
+            self.failed(struck.fault, struck.columns, "an answer cannot be duplicated, only a request")
             return said
         await self._perform(struck, arrived)
         return said
 
     def altered(self, struck: Struck, arrived: IncomingRequest) -> IncomingRequest:
         """Return the request as a fault has corrupted it; raise `Severed` where nobody can read it any more, as Kafka ends a connection then."""
-        action, wire = struck.fault.action, arrived.wire
-        if not isinstance(action, Corrupt):
+        wire = arrived.wire
+        if not isinstance(struck.fault.action, Corrupt):
             return arrived
-        payload = corrupted(write_request(wire.api, wire.version, wire.correlation, wire.client_id, wire.body), action, "request")
+        written = write_request(wire.api, wire.version, wire.correlation, wire.client_id, wire.body)
+        payload = self.corrupted(struck.fault, written, "request", struck.columns)
         if payload is None:
-            self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": "the frame has no body"})
             return arrived
-        self._interception.receipt(struck.fault, "delivered", struck.columns)
+        self.delivered(struck.fault, struck.columns)
         try:
             return replace(arrived, wire=read_request(payload))
         except WireError as error:
@@ -111,65 +167,57 @@ class Strikes:
         """Return an answer's bytes as they leave."""
         if struck is None or not isinstance(struck.fault.action, Corrupt):
             return payload
-        changed = corrupted(payload, struck.fault.action, "response")
-        if changed is None:
-            self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": "the frame has no body"})
-            return payload
-        struck.answers = True
-        return changed
+        changed = self.corrupted(struck.fault, payload, "response", struck.columns)
+        struck.answers = changed is not None
+        return payload if changed is None else changed
 
     def passed(self, arrived: IncomingRequest, direction: str) -> None:
         """Take note that a frame goes on, for what waits for that on other connections."""
-        self._interception.passed(arrived.wire.api.title, direction)
+        self.interception.passed(arrived.wire.api.title, direction)
 
     def taken_up_twice(self, struck: Struck) -> None:
         """Prove that the broker took the request up twice."""
-        self._interception.receipt(struck.fault, "delivered", struck.columns)
+        self.delivered(struck.fault, struck.columns)
 
     def sent(self, strikes: Iterable[Struck], failure: str = "") -> None:
         """Prove, or disprove, that the peer took the answers that faults gave; `failure` says what came between."""
         for struck in strikes:
             if struck.answers and failure:
-                self._interception.unreceived(struck.fault, struck.columns, failure)
+                self.interception.unreceived(struck.fault, struck.columns, failure)
             elif struck.answers:
-                self._interception.receipt(struck.fault, "delivered", struck.columns)
+                self.delivered(struck.fault, struck.columns)
 
-    def _strike(self, frame: Frame, columns: Mapping[str, Any]) -> Struck | None:
-        fault = self._interception.strike(frame, columns)
+    def _strike(self, arrived: IncomingRequest, direction: str, columns: Body) -> Struck | None:
+        known = self._known(columns.get("group"), columns.get("member"))
+        fault = self.struck(arrived.wire, direction, columns, known)
         return None if fault is None else Struck(fault, columns)
 
-    def _frame(self, arrived: IncomingRequest, direction: str, columns: Mapping[str, Any]) -> Frame:
-        group, member, generation = columns.get("group"), columns.get("member"), columns.get("generation")
+    def _known(self, group: str | None, member: str | None) -> KnownGroup:
         view = None if group is None else self._broker.coordinators.view(group)
-        role = None
-        if view is not None:
-            generation = view.generation if generation is None else generation
-            if any(member == each.member_id for each in view.members):
-                role = "leader" if member == view.leader else "follower"
-        return Frame(
-            api=arrived.wire.api.title, direction=direction, client=arrived.wire.client_id or "", group=group, member=member,
-            instance=columns.get("instance"), generation=generation, role=role, state=None if view is None else view.state.value,
-            node=self._broker.node_id, connection=columns["connection"], error=columns.get("error"),
-        )  # fmt: skip
+        if view is None:
+            return KnownGroup()
+        is_member = any(member == each.member_id for each in view.members)
+        role = ("leader" if member == view.leader else "follower") if is_member else None
+        return KnownGroup(view.generation, role, view.state.value)
 
     async def _perform(self, struck: Struck, arrived: IncomingRequest) -> None:
         """Perform what is the same in both directions."""
         fault, action = struck.fault, struck.fault.action
         if isinstance(action, Hold):
             with self._line.waits("fault"):
-                await self._interception.hold(fault, action.ms, struck.columns)
+                await self.interception.hold(fault, action.ms, struck.columns)
         elif isinstance(action, Silence):
             with self._line.waits("fault"):
-                await self._interception.silence(fault, struck.columns)
+                await self.interception.silence(fault, struck.columns)
         elif isinstance(action, Reorder):
             with self._line.waits("fault"):
-                await self._interception.reorder(fault, action.ms, struck.columns)
+                await self.interception.reorder(fault, action.ms, struck.columns)
         elif isinstance(action, Drop):
-            self._interception.receipt(fault, "delivered", struck.columns)
+            self.delivered(fault, struck.columns)
         elif isinstance(action, Cut):
             reason = f"fault {fault.name} cut it"
             await self._line.close(reason, "fault", reset=action.reset)
-            self._interception.receipt(fault, "delivered", struck.columns)
+            self.delivered(fault, struck.columns)
             raise Severed(reason)
         elif isinstance(action, Move):
             self._move(struck, action, arrived)
@@ -178,22 +226,11 @@ class Strikes:
         group = arrived.columns.get("group")
         why = "the frame names no group" if group is None else self._broker.coordinators.move_group(group, action)
         if why is None:
-            self._interception.receipt(struck.fault, "delivered", struck.columns, body={"to": self._broker.coordinators.owner_of(str(group))})
+            self.interception.receipt(struck.fault, "delivered", struck.columns, body={"to": self._broker.coordinators.owner_of(str(group))})
         else:
-            self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": why})
+            self.failed(struck.fault, struck.columns, why)
 
-    def _own_answer(self, struck: Struck, action: Answer, arrived: IncomingRequest, said: Body | None) -> Body | None:
-        """Return the fault's answer; None, with a receipt that says why, where the API's version cannot say it.
-
-        Code 0 on an answer keeps what was said, so that `body` can change single fields of it.
-        """
-        wire = arrived.wire
-        base = said if said is not None and action.error_code == 0 else refusal(wire.api, wire.body, action.error_code, arrived.answer_version)
-        body = {**base, **action.body}
-        try:
-            write_response(wire.api, arrived.answer_version, wire.correlation, body)
-        except ValueError as error:
-            self._interception.receipt(struck.fault, "failed", struck.columns, body={"why": str(error)})
-            return None
-        struck.answers = True
+    def _answer(self, struck: Struck, arrived: IncomingRequest, said: Body | None) -> Body | None:
+        body = self.own_answer(struck.fault, arrived.wire, arrived.answer_version, struck.columns, said)
+        struck.answers = body is not None
         return body

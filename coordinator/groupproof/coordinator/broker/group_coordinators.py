@@ -188,30 +188,17 @@ class Coordinators:
                 if ticket is not None:
                     ticket.give(output.message)
             elif isinstance(output, Transition):
-                self._record_transition(node, output)
+                self._recorder.record("transition", node=node, **output.columns())
             elif output.token is None:
                 self._record_timer(node, output)
             elif output.token == token and columns:
                 self._recorder.record("processed", **columns, rule=output.rule, body={"requirement": output.requirement})
                 columns = None
 
-    def _record_transition(self, node: int, moved: Transition) -> None:
-        self._recorder.record(
-            "transition", node=node, group=moved.group_id, generation=moved.generation, rule=moved.rule, detail=moved.reason,
-            state_before=moved.before.value if moved.before else None, state_after=moved.after.value, body={"reason": moved.reason},
-        )  # fmt: skip
-
     def _record_timer(self, node: int, applied: Applied) -> None:
         """Of the rows that no request caused, only the timers are told: the others follow from what is told already."""
         if applied.rule.partition("/")[0] in self._timers:
-            self._recorder.record(
-                "timer",
-                node=node,
-                group=applied.group_id,
-                member=applied.member_id or None,
-                rule=applied.rule,
-                body={"requirement": applied.requirement},
-            )
+            self._recorder.record("timer", node=node, **applied.timer_columns())
 
     # Moves
 

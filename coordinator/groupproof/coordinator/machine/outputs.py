@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from groupproof.protocol.wire.messages import GroupResponse
 
@@ -42,6 +42,13 @@ class Transition:
     rule: str
     reason: str
 
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the observation that tells of it."""
+        return {
+            "group": self.group_id, "generation": self.generation, "rule": self.rule, "detail": self.reason, "body": {"reason": self.reason},
+            "state_before": self.before.value if self.before else None, "state_after": self.after.value,
+        }  # fmt: skip
+
 
 class Applied(NamedTuple):
     """A row of the table was applied: to the request of `token`, or, where that is None, to a timer (of `member_id`, if it is a member's) or to what followed."""
@@ -51,6 +58,10 @@ class Applied(NamedTuple):
     rule: str
     requirement: str
     member_id: str = ""
+
+    def timer_columns(self) -> dict[str, Any]:
+        """Return the columns of the observation that tells of it, where it is a timer's."""
+        return {"group": self.group_id, "member": self.member_id or None, "rule": self.rule, "body": {"requirement": self.requirement}}
 
 
 Output = Reply | Transition | Applied

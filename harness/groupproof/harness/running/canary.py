@@ -13,9 +13,11 @@ from subprocess import DEVNULL, PIPE
 
 import trio
 
+from groupproof.harness.judging.lag import LAG_MS_MAX
 from groupproof.harness.subjects.shims.shim_process import lines_of
+from groupproof.protocol.trace import Recorder
 
-__all__ = ["Canary"]
+__all__ = ["Canary", "watch_lags"]
 
 PERIOD_S = 0.025
 # Smaller lags are told as well, so that whoever starts processes can hold back before the limit is reached.
@@ -84,3 +86,15 @@ class Canary:
             with trio.CancelScope(shield=True):
                 await child.wait()
                 await child.stdout.aclose()
+
+
+def watch_lags(canary: Canary | None, recorder: Recorder) -> Callable[[], None]:
+    """Record the canary's lags that matter; return the function that ends it."""
+    if canary is None:
+        return lambda: None
+
+    def record(source: str, lag_ms: float) -> None:
+        if lag_ms >= LAG_MS_MAX:
+            recorder.record("event", who="kit", body={"name": "lag", "source": source, "lag_ms": round(lag_ms, 1)})
+
+    return canary.listen(record)

@@ -73,22 +73,12 @@ class Observer:
             self._recorder.record("event", who="link", node=connection.node, connection=self._numbers[connection], body=body)
 
     def moved(self, node: int, move: Transition) -> None:
-        self._recorder.record(
-            "transition", node=node, group=move.group_id, generation=move.generation, rule=move.rule, detail=move.reason,
-            state_before=move.before.value if move.before else None, state_after=move.after.value, body={"reason": move.reason},
-        )  # fmt: skip
+        self._recorder.record("transition", node=node, **move.columns())
 
     def timer(self, node: int, applied: Applied) -> None:
         """Tell of a timer that went off; what follows from it is told by itself."""
         if applied.rule.partition("/")[0] in self._timers:
-            self._recorder.record(
-                "timer",
-                node=node,
-                group=applied.group_id,
-                member=applied.member_id or None,
-                rule=applied.rule,
-                body={"requirement": applied.requirement},
-            )
+            self._recorder.record("timer", node=node, **applied.timer_columns())
 
     def called(self, name: str, callback: Callback) -> None:
         told = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}

@@ -74,9 +74,7 @@ def test_what_cannot_be_read_is_never_struck() -> None:
 
 def test_code_0_keeps_what_was_said() -> None:
     taken = Taken()
-    kept = taken.striking.own_answer(
-        fault(Answer(error_code=0, body={"throttle_time_ms": 9})), taken.entry, {"error_code": 27, "throttle_time_ms": 0}
-    )
+    kept = taken.striking.answer(fault(Answer(error_code=0, body={"throttle_time_ms": 9})), taken.entry, {"error_code": 27, "throttle_time_ms": 0})
 
     assert kept == {"error_code": 27, "throttle_time_ms": 9}
 
@@ -84,7 +82,7 @@ def test_code_0_keeps_what_was_said() -> None:
 def test_an_answer_that_the_version_cannot_say_is_a_receipt_of_failure() -> None:
     taken = Taken()
 
-    assert taken.striking.own_answer(fault(Answer(error_code=27, body={"nonsense": 1})), taken.entry) is None
+    assert taken.striking.answer(fault(Answer(error_code=27, body={"nonsense": 1})), taken.entry) is None
     assert taken.stages() == ["failed"]
     assert "nonsense" in taken.recorder.trace[0].body["why"]
 

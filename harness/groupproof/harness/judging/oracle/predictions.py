@@ -201,10 +201,7 @@ def _upheld(walked: Walked) -> Iterator[Finding]:
 
 def _observed(group: str, walked: Walked) -> Iterator[Observation]:
     for at_ms, moved in walked.transitions:
-        yield Observation(
-            seq=0, at_ns=at_ms * 1_000_000, kind="transition", group=group, generation=moved.generation, rule=moved.rule, detail=moved.reason,
-            state_before=moved.before.value if moved.before else None, state_after=moved.after.value, body={"reason": moved.reason},
-        )  # fmt: skip
+        yield Observation(seq=0, at_ns=at_ms * 1_000_000, kind="transition", **{**moved.columns(), "group": group})
 
 
 def settings_of(settings: Mapping[str, Any], profile: str) -> Settings:

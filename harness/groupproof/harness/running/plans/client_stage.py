@@ -14,14 +14,13 @@ from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.case_result import Play
-from groupproof.harness.judging.lag import LAG_MS_MAX
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of, seed_of
 from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.model.case_names import NAMES, drawn
 from groupproof.harness.model.errors import Trouble
 from groupproof.harness.model.plan import Impair
-from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.plans.member_control import Actor
 from groupproof.harness.running.plans.plan_runner import Driver, Limits
 from groupproof.harness.running.plans.receipts import watch_receipts
@@ -32,7 +31,7 @@ from groupproof.harness.subjects.reference_control import DrivenReference
 from groupproof.harness.subjects.subject import Subject
 from groupproof.protocol.trace import Recorder, Trace
 
-__all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Stage", "record_origin", "watch_lags"]
+__all__ = ["COORDINATOR_DEFAULTS", "FLOOD", "Stage", "record_origin"]
 
 COORDINATOR_DEFAULTS: Mapping[str, Any] = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 """What every case's coordinator has, unless its plan says otherwise: real time is dear."""
@@ -160,15 +159,3 @@ def record_origin(case: Case, recorder: Recorder) -> None:
     """Record what the case is made of, where that is needed to judge the trace again."""
     if case.origin is not None:
         recorder.record("event", who="kit", body={"name": "origin", **case.origin})
-
-
-def watch_lags(canary: Canary | None, recorder: Recorder) -> Callable[[], None]:
-    """Record the canary's lags that matter; return the function that ends it."""
-    if canary is None:
-        return lambda: None
-
-    def record(source: str, lag_ms: float) -> None:
-        if lag_ms >= LAG_MS_MAX:
-            recorder.record("event", who="kit", body={"name": "lag", "source": source, "lag_ms": round(lag_ms, 1)})
-
-    return canary.listen(record)

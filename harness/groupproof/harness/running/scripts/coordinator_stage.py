@@ -10,7 +10,6 @@ from typing import Any
 import trio
 
 from groupproof.harness.judging.case_result import Play
-from groupproof.harness.judging.lag import LAG_MS_MAX
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import has_failed, judge_script_run
 from groupproof.harness.model.case import Case, script_of, seed_of
@@ -18,7 +17,7 @@ from groupproof.harness.model.common_versions import unspoken
 from groupproof.harness.model.errors import Trouble
 from groupproof.harness.model.prerequisites import needs_of
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, Names
-from groupproof.harness.running.canary import Canary
+from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.scripts.cluster_pool import Ground, GroundKeeper, World, opened, world_of, worlds_of
 from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
@@ -123,19 +122,9 @@ class BrokerStage:
 
     def _watch(self, recorder: Recorder) -> Callable[[], None]:
         """Record the canary's lags that matter, and how late the brokers are where the keeper feels their pulse; return the function that ends it."""
-        ends: list[Callable[[], None]] = []
-
-        def lagged(source: str, lag_ms: float) -> None:
-            if lag_ms >= LAG_MS_MAX:
-                _note(recorder, "lag", source=source, lag_ms=round(lag_ms, 1))
-
-        def slow(slow_ms: float) -> None:
-            _note(recorder, "slow", slow_ms=round(slow_ms, 1))
-
-        if self.canary is not None:
-            ends.append(self.canary.listen(lagged))
+        ends = [watch_lags(self.canary, recorder)]
         if self.keeper is not None and self.keeper.pulse is not None:
-            ends.append(self.keeper.pulse.listen(slow))
+            ends.append(self.keeper.pulse.listen(lambda slow_ms: _note(recorder, "slow", slow_ms=round(slow_ms, 1))))
 
         def end() -> None:
             for each in ends:

@@ -200,7 +200,7 @@ class TapLink:
     async def _strike_request(self, fault: Fault, entry: Entry) -> bool:
         """Perform a fault on a request; return whether it was answered here and goes no further."""
         if isinstance(fault.action, Answer):
-            entry.own = self._striking.own_answer(fault, entry)
+            entry.own = self._striking.answer(fault, entry)
             if entry.own is None:
                 return False
             self._ledger.ask(entry)
@@ -211,10 +211,10 @@ class TapLink:
             await self._ask(Entry(passing=entry.passing, columns=entry.columns, fault=fault, is_repeat=True))
             return True
         if isinstance(fault.action, Corrupt):
-            payload = self._striking.spoilt(fault, entry, entry.passing.payload, "request")
+            payload = self._striking.corrupted(fault, entry.passing.payload, "request", entry.columns)
             await self._ask(entry if payload is None else replace(entry, passing=replace(entry.passing, payload=payload)))
             if payload is not None:
-                self._striking.receipt(fault, "delivered", entry)
+                self._striking.delivered(fault, entry.columns)
             return True
         await self._perform(fault, entry)
         return isinstance(fault.action, Drop)
@@ -262,7 +262,7 @@ class TapLink:
             await self._send(payload)
             return
         if entry.is_repeat and entry.fault is not None:
-            self._striking.receipt(entry.fault, "delivered", entry)
+            self._striking.delivered(entry.fault, entry.columns)
         else:
             await self._bring(entry, payload)
         self._ledger.settled(entry)
@@ -303,7 +303,7 @@ class TapLink:
             own = await self._strike_answer(fault, struck, body)
             if isinstance(fault.action, Drop):
                 return
-            if isinstance(fault.action, Corrupt) and (spoilt := self._striking.spoilt(fault, struck, payload, "response")) is not None:
+            if isinstance(fault.action, Corrupt) and (spoilt := self._striking.corrupted(fault, payload, "response", struck.columns)) is not None:
                 payload = spoilt
                 given.append(fault)
             if own is not None:
@@ -327,12 +327,12 @@ class TapLink:
             raise
         self._striking.passed(entry, "response")
         for fault in given:
-            self._striking.receipt(fault, "delivered", entry)
+            self._striking.delivered(fault, entry.columns)
 
     async def _strike_answer(self, fault: Fault, struck: Entry, said: Mapping[str, Any]) -> dict[str, Any] | None:
         """Perform a fault on an answer; return the answer that it gives in place of what was said, None where that goes on."""
         if isinstance(fault.action, Answer):
-            return self._striking.own_answer(fault, struck, said)
+            return self._striking.answer(fault, struck, said)
         await self._perform(fault, struck)
         return None
 
@@ -342,7 +342,7 @@ class TapLink:
         if isinstance(action, Cut):
             reason = f"fault {fault.name} cut it"
             await self._close(reason, "fault", reset=action.reset)
-            self._striking.receipt(fault, "delivered", entry)
+            self._striking.delivered(fault, entry.columns)
             raise Ended(reason, "fault")
         if isinstance(action, Hold):
             with self._withheld():
@@ -357,9 +357,9 @@ class TapLink:
             with self._withheld():
                 await self._striking.move(fault, entry)
         elif isinstance(action, Drop):
-            self._striking.receipt(fault, "delivered", entry)
+            self._striking.delivered(fault, entry.columns)
         elif not isinstance(action, Corrupt):
-            self._striking.receipt(fault, "failed", entry, why=f"{action.kind} can't be done to this frame")
+            self._striking.failed(fault, entry.columns, f"{action.kind} can't be done to this frame")
 
     @contextlib.contextmanager
     def _withheld(self) -> Iterator[None]:
