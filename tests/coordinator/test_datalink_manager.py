@@ -12,7 +12,7 @@ from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Rep
 from groupproof.coordinator.machine.engine import Unreachable
 from groupproof.protocol.rules import STATES, On, State, profile
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
-from groupproof.protocol.wire.message_codec import message_of, read_request, write_request
+from groupproof.protocol.wire.message_codec import read_request, write_request
 from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinProtocol, SyncGroupRequest
 
 EMPTY, PREPARING, AWAITING, STABLE, DEAD = GroupState
@@ -145,10 +145,10 @@ def test_the_requests_are_those_of_kafka_0_10_1() -> None:
         "group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000, "member_id": "w-1", "protocol_type": "datalink",
         "protocols": ({"name": "default", "metadata": b"state"},),
     }  # fmt: skip
-    joined = message_of(read_request(write_request(Api.JOIN_GROUP, 1, 1, "w", body)))
-    synced = message_of(
-        read_request(write_request(Api.SYNC_GROUP, 0, 2, "w", {"group_id": "g", "generation_id": 1, "member_id": "w-1", "assignments": ()}))
-    )
+    joined = read_request(write_request(Api.JOIN_GROUP, 1, 1, "w", body)).message
+    synced = read_request(
+        write_request(Api.SYNC_GROUP, 0, 2, "w", {"group_id": "g", "generation_id": 1, "member_id": "w-1", "assignments": ()})
+    ).message
 
     assert isinstance(joined, JoinGroupRequest)
     assert isinstance(synced, SyncGroupRequest)

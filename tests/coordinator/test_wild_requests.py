@@ -16,10 +16,10 @@ from tests.coordinator.helpers import Client, Stage, staged, virtually
 
 from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire import message_codec
 from groupproof.protocol.wire.codec import Column, Shape
 from groupproof.protocol.wire.codec_source import writer_of
 from groupproof.protocol.wire.framing import frame
+from groupproof.protocol.wire.kafka_shapes import has_flexible_header, shape_of
 
 ACCEPTED = accepted("kafka-4.1")
 REQUESTS = 150
@@ -37,12 +37,11 @@ class Wild:
         """Return a frame's payload."""
         api = self.chance.choice(sorted(ACCEPTED))
         version = self.chance.randint(*ACCEPTED[api])
-        entity = message_codec._entity(api, version, "request")
-        shape = message_codec._shape(entity, api.title, message_codec._union(api, "request", version))
+        shape = shape_of(api, version, "request")
         body = self._struct(shape)
         self._tame(api, body)
         out = bytearray(struct.pack(">hhih", api, version, 1, -1))
-        out += b"\0" if entity.__header_schema__.__flexible__ else b""
+        out += b"\0" if has_flexible_header(api, version, "request") else b""
         writer_of(shape)(out, body)
         return bytes(out)
 

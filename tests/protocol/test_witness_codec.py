@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire.message_codec import VERSIONS, message_of, read_request, read_response, write_request, write_response
+from groupproof.protocol.wire.message_codec import VERSIONS, read_request, read_response, write_request, write_response
 from groupproof.protocol.wire.messages import JoinGroupRequest
 
 CODES = {
@@ -38,7 +38,7 @@ def _join(version: int) -> JoinGroupRequest:
         "group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000, "member_id": "m-1", "protocol_type": "consumer",
         "protocols": protocols,
     }  # fmt: skip
-    message = message_of(read_request(write_request(Api.JOIN_GROUP, version, 1, "c", body)))
+    message = read_request(write_request(Api.JOIN_GROUP, version, 1, "c", body)).message
     assert isinstance(message, JoinGroupRequest)
     return message
 

@@ -16,7 +16,6 @@ from groupproof.protocol.wire.message_codec import (
     UnsupportedVersion,
     WireError,
     WireRequest,
-    message_of,
     read_request,
     read_response,
     warm,
@@ -249,7 +248,7 @@ def test_every_version_holds_the_fields_of_all() -> None:
 
 
 def test_a_request_becomes_the_typed_message_of_its_api() -> None:
-    message = message_of(read_request(write_request(Api.HEARTBEAT, 4, 1, "m0", HEARTBEAT)))
+    message = read_request(write_request(Api.HEARTBEAT, 4, 1, "m0", HEARTBEAT)).message
 
     assert {name: getattr(message, name) for name in HEARTBEAT} == HEARTBEAT
 

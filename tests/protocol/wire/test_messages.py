@@ -8,7 +8,7 @@ import pytest
 
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import messages
-from groupproof.protocol.wire.message_codec import VERSIONS, message_of, read_request, read_response, write_request, write_response
+from groupproof.protocol.wire.message_codec import VERSIONS, read_request, read_response, write_request, write_response
 from groupproof.protocol.wire.message_conversion import response_of
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse, HeartbeatRequest, JoinGroupRequest, OffsetFetchRequest
 
@@ -52,4 +52,4 @@ def test_the_defaults_of_a_response_are_the_schemas_own(message: Any) -> None:
 
 
 def test_asking_for_no_group_at_all_is_an_empty_batch() -> None:
-    assert message_of(read_request(write_request(Api.OFFSET_FETCH, 9, 1, None, {}))) == OffsetFetchRequest(groups=())
+    assert read_request(write_request(Api.OFFSET_FETCH, 9, 1, None, {})).message == OffsetFetchRequest(groups=())

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import VERSIONS, message_of, read_request, read_response, write_request, write_response
+from groupproof.protocol.wire.message_codec import VERSIONS, read_request, read_response, write_request, write_response
 from groupproof.protocol.wire.messages import OffsetCommitRequest
 from groupproof.protocol.wire.old_schemas import ENTITIES, SAME_AS
 
@@ -40,7 +40,7 @@ def test_offset_commit_v1_is_read_in_the_newest_shape() -> None:
     newest = read_request(write_request(Api.OFFSET_COMMIT, 8, 7, "c", BODY))
 
     assert request.body == newest.body
-    message = message_of(request)
+    message = request.message
     assert isinstance(message, OffsetCommitRequest)
     assert message.topics[0].partitions[0].committed_offset == 5
 

@@ -33,7 +33,7 @@ from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.coordinator.machine.variant import Line
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import body_of, message_of
+from groupproof.protocol.wire.message_codec import body_of
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, GroupRequest, GroupResponse, LeaveGroupRequest, LeaveMember
 
@@ -122,7 +122,7 @@ class Broker:
         """
         api = arrived.wire.api
         if api in _COORDINATED:
-            return await self._coordinate(message_of(arrived.wire), arrived, peer, taken_up_twice)
+            return await self._coordinate(arrived.wire.message, arrived, peer, taken_up_twice)
         self.recorder.record("processed", **arrived.columns)
         if api is Api.FETCH:
             return await self._fetch(arrived.wire.body, peer)
@@ -149,7 +149,7 @@ class Broker:
         """Take up a request of `AT_ONCE` without waiting: return its answer, or where it is parked."""
         token = (peer.number, next(self._serials))
         ticket = self._ticket(arrived, peer)
-        self._submit(message_of(arrived.wire), arrived, peer, token, ticket)
+        self._submit(arrived.wire.message, arrived, peer, token, ticket)
         return Parked(ticket, token) if ticket.answer is None else body_of(ticket.answer)
 
     async def answer_of(self, parked: Parked, peer: Peer) -> Body:

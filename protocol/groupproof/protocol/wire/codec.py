@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 __all__ = [
-    "ENTRIES_MAX", "NUMBERS", "SIZES", "Column", "Malformed", "Reader", "Shape", "Writer", "absent_or_refused", "count_of", "read_tags", "read_uuid",
-    "read_uvarint", "refused", "refused_number", "unknown_field", "uuid_bytes", "uvarint", "write_tags",
+    "ENTRIES_MAX", "NUMBERS", "SIZES", "Column", "Malformed", "Reader", "Shape", "Writer", "read_tags", "read_uuid",
+    "read_uvarint", "refused", "refused_count", "refused_length", "refused_number", "unknown_field", "uuid_bytes", "uvarint", "write_tags",
 ]  # fmt: skip
 
 ENTRIES_MAX: Final = 100_000
@@ -48,12 +48,21 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """One version of a message or of a struct in it; `absent` holds the defaults of fields that only other versions have."""
+    """One version of a message or of a struct in it; `absent` holds the defaults of fields that only other versions have.
+
+    Its values are dictionaries, or instances of `message` where that is given: a class with some of these fields, and none of them tagged.
+    """
 
     title: str
     is_flexible: bool
     columns: tuple[Column, ...]
     absent: Mapping[str, Any] = field(default_factory=dict)
+    message: type[Any] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the fields in the order in which a dictionary has them that was read."""
+        return tuple(dict.fromkeys((*self.absent, *(each.name for each in self.columns))))
 
 
 NUMBERS: Final = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}
@@ -83,23 +92,18 @@ def read_tags(frame: bytes, at: int, left: list[int], tags: Mapping[int, tuple[s
     return at
 
 
-def count_of(name: str, count: int, size_min: int, bytes_left: int, left: list[int]) -> None:
-    """Raise `Malformed` unless an array may have `count` entries of at least `size_min` bytes each; take them off `left`."""
+def refused_count(name: str, count: int, size_min: int, bytes_left: int) -> Malformed:
+    """Return why an array cannot have `count` entries of at least `size_min` bytes each, or the message no more of them."""
     if count < 0:
-        raise Malformed(f"{name} is an array of {count} entries")
+        return Malformed(f"{name} is an array of {count} entries")
     if count * size_min > bytes_left:
-        raise Malformed(f"{name} is said to have {count} entries, but only {bytes_left} bytes are left")
-    left[0] -= count
-    if left[0] < 0:
-        raise Malformed(f"more than {ENTRIES_MAX} array entries; {name} has {count}")
+        return Malformed(f"{name} is said to have {count} entries, but only {bytes_left} bytes are left")
+    return Malformed(f"more than {ENTRIES_MAX} array entries; {name} has {count}")
 
 
-def absent_or_refused(name: str, size: int, bytes_left: int, *, is_nullable: bool) -> None:
-    """Return None for a null where null may be; raise `Malformed` for any other length that is negative or too long."""
-    if size >= 0:
-        raise Malformed(f"{name} is said to have {size} bytes, but only {bytes_left} are left")
-    if size != -1 or not is_nullable:
-        raise Malformed(f"{name} has a length of {size}")
+def refused_length(name: str, size: int, bytes_left: int) -> Malformed:
+    """Return why a text or bytes cannot be `size` bytes long."""
+    return Malformed(f"{name} has a length of {size}" if size < 0 else f"{name} is said to have {size} bytes, but only {bytes_left} are left")
 
 
 def read_uuid(frame: bytes, at: int) -> str | None:

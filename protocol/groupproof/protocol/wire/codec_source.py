@@ -8,9 +8,9 @@ structs in arrays are loops. A tree of closures, which this was before, took two
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import groupby
 from typing import Any, Final
 
@@ -131,7 +131,7 @@ def _read_struct(function: _Function, shape: Shape) -> str:
     for run in _runs(shape):
         items |= zip((column.name for column in run), _read_numbers(function, run) if _is_number(run[0]) else [_read(function, run[0])], strict=True)
     body = function.name()
-    function.line(f"{body} = {{{', '.join(f'{name!r}: {value}' for name, value in items.items())}}}")
+    function.line(f"{body} = {_made(function, shape, items)}")
     if shape.is_flexible:
         tags = function.value({column.tag: (column.name, _reader(column).compiled(column.name)) for column in tagged})
         with function.block("if frame[at]:"):
@@ -139,6 +139,19 @@ def _read_struct(function: _Function, shape: Shape) -> str:
         with function.block("else:"):
             function.line("at += 1")
     return body
+
+
+def _made(function: _Function, shape: Shape, items: Mapping[str, str]) -> str:
+    """Return the text that makes a value of `shape` out of its fields: a dictionary, or a message of the fields that its class has."""
+    if shape.message is None:
+        return f"{{{', '.join(f'{name!r}: {value}' for name, value in items.items())}}}"
+    assert not _tagged(shape), f"{shape.title}: a message is made before its tagged fields are read"
+    known = _fields(shape.message)
+    return f"{function.value(shape.message)}({', '.join(f'{name}={value}' for name, value in items.items() if name in known)})"
+
+
+def _fields(message: type[Any]) -> frozenset[str]:
+    return frozenset(each.name for each in fields(message))
 
 
 def _default(function: _Function, value: Any) -> str:
@@ -185,7 +198,10 @@ def _read_array(function: _Function, column: Column) -> str:
 
 
 def _read_entries(function: _Function, name: str, entry: Column, count: str) -> None:
-    function.line(f"count_of({entry.name!r}, {count}, {_size_min(entry)}, len(frame) - at, left)")
+    size_min = _size_min(entry)
+    with function.block(f"if {count} < 0 or {count} * {size_min} > len(frame) - at or {count} > left[0]:"):
+        function.line(f"raise refused_count({entry.name!r}, {count}, {size_min}, len(frame) - at)")
+    function.line(f"left[0] -= {count}")
     if _is_number(entry):
         function.values["unpack_from"] = struct.unpack_from
         function.line(f"{name} = unpack_from(f'>{{{count}}}{NUMBERS[entry.kind]}', frame, at)")
@@ -224,7 +240,11 @@ def _read_bytes(function: _Function, column: Column) -> str:
     size, end = _read_length(function, "h" if is_text else "i", is_flexible=column.is_flexible), function.name()
     function.line(f"{end} = at + {size}")
     with function.block(f"if {size} < 0 or {end} > len(frame):"):
-        function.line(f"{value} = absent_or_refused({column.name!r}, {size}, len(frame) - at, is_nullable={column.is_nullable})")
+        refusal = f"raise refused_length({column.name!r}, {size}, len(frame) - at)"
+        if column.is_nullable:
+            with function.block(f"if {size} != -1:"):
+                function.line(refusal)
+        function.line(f"{value} = None" if column.is_nullable else refusal)
     with function.block("else:"):
         function.line(f"{value} = frame[at:{end}]{'.decode()' if is_text else ''}")
         function.line(f"at = {end}")
@@ -258,13 +278,10 @@ def _writer(what: Shape | Column) -> _Function:
 
 
 def _write_struct(function: _Function, shape: Shape, body: str) -> None:
-    """Write how the struct whose dictionary is called `body` is appended to `out`; likewise in all that follow."""
-    known, get = function.value(frozenset(column.name for column in shape.columns) | shape.absent.keys()), function.name()
-    with function.block(f"if not {known}.issuperset({body}):"):
-        function.line(f"raise unknown_field({shape.title!r}, {body}, {known})")
-    function.line(f"{get} = {body}.get")
+    """Write how the struct whose value is called `body` is appended to `out`; likewise in all that follow."""
+    of_column = _getter(function, shape, body)
     for run in _runs(shape):
-        values = [f"{get}({column.name!r}, {function.value(column.default)})" for column in run]
+        values = [of_column(column) for column in run]
         if _is_number(run[0]):
             _write_numbers(function, run, values)
         else:
@@ -277,6 +294,19 @@ def _write_struct(function: _Function, shape: Shape, body: str) -> None:
         function.line(f"write_tags(out, {body}, {function.value(tags)})")
     elif shape.is_flexible:
         function.line("out.append(0)")
+
+
+def _getter(function: _Function, shape: Shape, body: str) -> Callable[[Column], str]:
+    """Return what gives the text of a column's value."""
+    if shape.message is not None:
+        assert not _tagged(shape), f"{shape.title}: a message has no tagged fields"
+        known = _fields(shape.message)
+        return lambda column: f"{body}.{column.name}" if column.name in known else function.value(column.default)
+    names, get = function.value(frozenset(shape.names)), function.name()
+    with function.block(f"if not {names}.issuperset({body}):"):
+        function.line(f"raise unknown_field({shape.title!r}, {body}, {names})")
+    function.line(f"{get} = {body}.get")
+    return lambda column: f"{get}({column.name!r}, {function.value(column.default)})"
 
 
 def _write_numbers(function: _Function, run: list[Column], values: list[str]) -> None:

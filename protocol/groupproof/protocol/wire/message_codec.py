@@ -1,10 +1,11 @@
 """Frames of Kafka's protocol as plain bodies, and back: every version of every API in `vocabulary.Api`.
 
-The schemas are kio's, generated from Kafka's own (this is the only module that imports kio), and the few that Kafka 4 dropped (`wire_old.py`); the bytes are read and written by
-`codec.py`, compiled from them. kio's native reader is not used on purpose: it aborts the process on an array that claims 2^31 entries,
-and refuses tagged fields and error codes that it does not know, which Kafka's clients and brokers must bear (KIP-482).
+The bytes are read and written by functions compiled from Kafka's schemas (`kafka_shapes.py`, `codec_source.py`). kio's native reader is not used on
+purpose: it aborts the process on an array that claims 2^31 entries, and refuses tagged fields and error codes that it does not know, which Kafka's
+clients and brokers must bear (KIP-482).
 
-Bodies hold the fields of all versions in the newest shape (`wire_shapes.py`), named as kio names them, with milliseconds under `x_ms`
+A message of the group APIs is read and written as it is, an instance of a class of `messages.py`; a body is made of it where a trace or a fault asks.
+Bodies hold the fields of all versions in the newest shape (`body_shapes.py`), named as kio names them, with milliseconds under `x_ms`
 for a duration or time `x`; error codes are ints, UUIDs strings (None for zero), lists tuples. A field that is missing on writing takes
 the schema's default: empty, zero, or null where null is allowed (a list is empty).
 """
@@ -12,35 +13,23 @@ the schema's default: empty, zero, or null where null is allowed (a list is empt
 from __future__ import annotations
 
 import struct
-import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from datetime import timedelta
 from functools import cache
-from typing import Any, Final, Literal
-
-from kio.index import load_request_schema, load_response_schema
-from kio.schema.index import api_key_map, schema_name_map
+from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.body_shapes import REWRITES
 from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, Malformed, Reader, Shape, Writer
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
-from groupproof.protocol.wire.message_conversion import body_of, request_of, response_of
-from groupproof.protocol.wire.messages import GroupRequest
-from groupproof.protocol.wire.old_schemas import ENTITIES, SAME_AS
+from groupproof.protocol.wire.framing import frame
+from groupproof.protocol.wire.kafka_shapes import VERSIONS, Side, field_names, has_flexible_header, shape_of
+from groupproof.protocol.wire.message_conversion import BodyMaker, body_maker, body_of, is_whole, message_shape, request_of, response_of
+from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = [
-    "VERSIONS", "UnsupportedVersion", "WireError", "WireRequest", "body_of", "message_of", "read_request", "read_response", "response_of",
-    "warm", "write_request", "write_response",
+    "VERSIONS", "UnsupportedVersion", "WireError", "WireRequest", "body_of", "read_request", "read_response", "response_of", "warm", "write_answer",
+    "write_request", "write_response",
 ]  # fmt: skip
-
-Side = Literal["request", "response"]
-
-_KNOWN: Final = {api: sorted(schema_name_map[api_key_map[api]]) for api in Api}
-_DROPPED: Final = {api: version for api, version, _ in ENTITIES}
-VERSIONS: Final[dict[Api, tuple[int, int]]] = {api: (_DROPPED.get(api, versions[0]), versions[-1]) for api, versions in _KNOWN.items()}
-"""The oldest and the newest version of each API that this wire reads and writes."""
 
 
 class WireError(Exception):
@@ -62,23 +51,62 @@ class UnsupportedVersion(WireError):
         self.correlation = correlation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WireRequest:
-    """One request as it came; `body` is in the newest shape whatever the version.
+    """One request as it came; `body` is in the newest shape whatever the version, `message` the same as a class of `messages.py`.
 
+    One of the two was read. The other is made of it when somebody asks: `message` raises `ValueError` for an API that has none.
     `surplus` counts bytes behind the body, which Apache Kafka bears: librdkafka 2.16 sends three when it asks for all topics.
     """
 
-    api: Api
-    version: int
-    correlation: int
-    client_id: str | None
+    __slots__ = ("api", "body", "client_id", "correlation", "message", "surplus", "version")
     body: dict[str, Any]
-    surplus: int = 0
+    message: GroupRequest
+
+    def __init__(
+        self,
+        *,
+        api: Api,
+        version: int,
+        correlation: int,
+        client_id: str | None,
+        body: dict[str, Any] | None = None,
+        message: Any = None,
+        surplus: int = 0,
+    ) -> None:
+        self.api, self.version, self.correlation, self.client_id, self.surplus = api, version, correlation, client_id, surplus
+        if body is not None:
+            self.body = body
+        if message is not None:
+            self.message = message
+
+    def __getattr__(self, name: str) -> Any:
+        """Make what is asked for the first time."""
+        if name == "message":
+            self.message = request_of(self.api, self.body)
+            return self.message
+        if name == "body":
+            body_of_message = _codec(self.api, self.version, "request").body_of_message
+            assert body_of_message is not None, "only such a request was read as a message"
+            self.body = body_of_message(self.message)
+            return self.body
+        raise AttributeError(name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WireRequest) and self._values == other._values
+
+    def __repr__(self) -> str:
+        return f"WireRequest({', '.join(map(repr, self._values))})"
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        return self.api, self.version, self.correlation, self.client_id, self.body, self.surplus
 
 
-def read_request(frame: bytes) -> WireRequest:
-    """Read a frame without its length prefix; raise `WireError`, for an unknown API or version `UnsupportedVersion`."""
+def read_request(frame: bytes, *, is_for_machine: bool = False) -> WireRequest:
+    """Read a frame without its length prefix; raise `WireError`, for an unknown API or version `UnsupportedVersion`.
+
+    What `is_for_machine` is read as a message where its version can be; everything else as a body.
+    """
     if len(frame) < _REQUEST_HEADER.size:
         raise WireError(f"a request of {len(frame)} bytes is shorter than its header")
     api_key, version, correlation = _REQUEST_HEADER.unpack_from(frame)
@@ -89,13 +117,17 @@ def read_request(frame: bytes) -> WireRequest:
     left = [ENTRIES_MAX]
     try:
         header, at = codec.read_header(frame, _REQUEST_HEADER.size, left)
-        body, at = codec.read(frame, at, left)
+        message, body = None, None
+        if is_for_machine and codec.read_message is not None:
+            message, at = codec.read_message(frame, at, left)
+        else:
+            body, at = codec.read(frame, at, left)
     except _UNREADABLE as error:
         raise WireError(f"{codec.title} cannot be read: {_why(error)}") from None
-    if codec.newest is not None:
+    if body is not None and codec.newest is not None:
         body = codec.newest(body, version)
-    surplus = len(frame) - at
-    return WireRequest(api=codec.api, version=version, correlation=correlation, client_id=header["client id"], body=body, surplus=surplus)
+    client_id, surplus = header["client id"], len(frame) - at
+    return WireRequest(api=codec.api, version=version, correlation=correlation, client_id=client_id, body=body, message=message, surplus=surplus)
 
 
 def write_request(api: Api, version: int, correlation: int, client_id: str | None, body: Mapping[str, Any]) -> bytes:
@@ -111,6 +143,20 @@ def write_response(api: Api, version: int, correlation: int, body: Mapping[str, 
     codec = _codec(api, version, "response")
     out = bytearray(_CORRELATION.pack(correlation) + codec.no_tags)
     return _written(codec, out, body)
+
+
+def write_answer(message: GroupResponse, version: int, correlation: int) -> bytes:
+    """Return a message as a response, behind its length; raise `ValueError` for what the version cannot say."""
+    codec = _codec(message.api, version, "response")
+    if codec.write_message is None:
+        return frame(write_response(message.api, version, correlation, body_of(message)))
+    out = bytearray(_LENGTH_AND_CORRELATION.pack(0, correlation) + codec.no_tags)
+    try:
+        codec.write_message(out, message)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{codec.title} cannot be written: {error}") from error
+    _LENGTH.pack_into(out, 0, len(out) - _LENGTH.size)
+    return bytes(out)
 
 
 def read_response(api: Api, version: int, frame: bytes) -> tuple[int, dict[str, Any]]:
@@ -144,15 +190,13 @@ def warm(apis: Iterable[Api] = Api) -> None:
             _codec(api, version, "response")
 
 
-def message_of(request: WireRequest) -> GroupRequest:
-    """Return the typed message of a request of the group APIs; raise `ValueError` for another API."""
-    return request_of(request.api, request.body)
-
-
 class _Codec:
     """Reader and writer of one version of one API's request or response."""
 
-    __slots__ = ("api", "known", "newest", "no_tags", "old", "read", "read_header", "title", "version", "write", "write_header")
+    __slots__ = (
+        "api", "body_of_message", "known", "newest", "no_tags", "old", "read", "read_header", "read_message", "title", "version", "write",
+        "write_header", "write_message",
+    )  # fmt: skip
 
     def __init__(self, api: Api, version: int, side: Side) -> None:
         rewrite = REWRITES.get((api, side))
@@ -160,14 +204,21 @@ class _Codec:
             rewrite = None
         self.newest = None if rewrite is None else rewrite.newest
         self.old = None if rewrite is None else rewrite.old
-        entity = _entity(api, version, side)
-        shape = _shape(entity, f"{api.title} v{version} {side}", _union(api, side, version))
+        shape, is_flexible = shape_of(api, version, side), has_flexible_header(api, version, side)
         self.api, self.version, self.title = api, version, shape.title
         self.read: Reader = reader_of(shape)
         self.write: Writer = writer_of(shape)
-        self.known = frozenset(_union(api, side, VERSIONS[api][1]))
-        self.read_header, self.write_header = _HEADERS[side, entity.__header_schema__.__flexible__]
-        self.no_tags = b"\0" if entity.__header_schema__.__flexible__ else b""
+        self.known = field_names(api, side)
+        self.read_header, self.write_header = _HEADERS[side, is_flexible]
+        self.read_message: Reader | None = None
+        self.write_message: Writer | None = None
+        self.body_of_message: BodyMaker | None = None
+        typed = message_shape(shape, api, side) if rewrite is None else None
+        if typed is not None and side == "response":
+            self.write_message = writer_of(typed)
+        elif typed is not None and is_whole(typed):
+            self.read_message, self.body_of_message = reader_of(typed), body_maker(typed)
+        self.no_tags = b"\0" if is_flexible else b""
 
 
 _REQUESTS: Final[dict[tuple[int, int], _Codec]] = {}
@@ -206,122 +257,11 @@ def _why(error: Exception) -> str:
     return str(error) if isinstance(error, Malformed) else "it ends early"
 
 
-# kio's schemas as shapes
-
-_Union = dict[str, tuple[Any, dict[str, Any]]]
-"""Name of a field in any version → its default, and the same of the struct it holds."""
-
-
-def _entity(api: Api, version: int, side: Side) -> Any:
-    if (api, version, side) in ENTITIES:
-        return ENTITIES[api, version, side]
-    version = SAME_AS.get((api, version, side), version)
-    return load_request_schema(api, version) if side == "request" else load_response_schema(api, version)
-
-
-@cache
-def _union(api: Api, side: Side, version: int) -> _Union:
-    """Return the fields of all versions that share `version`'s shape; where they differ in a default, the newest's holds."""
-    newest = VERSIONS[api][1]
-    rewrite = REWRITES.get((api, side))
-    if rewrite is not None and rewrite.is_other_shape and version <= rewrite.version_max:
-        return _merged([_entity(api, rewrite.version_max, side)])
-    return _merged(_entity(api, each, side) for each in (*_LAST_WITH.get(api, ()), newest))
-
-
-def _merged(entities: Iterable[Any]) -> _Union:
-    union: _Union = {}
-    for entity in entities:
-        for each in fields(entity):
-            nested = _nested(each.type)
-            known = union.get(_name(each), (None, {}))[1]
-            union[_name(each)] = (_default(each), _over(known, _merged([nested])) if nested is not None else {})
-    return union
-
-
-def _over(older: _Union, newer: _Union) -> _Union:
-    return {**older, **{name: (default, _over(older.get(name, (None, {}))[1], nested)) for name, (default, nested) in newer.items()}}
-
-
-def _shape(entity: Any, title: str, union: _Union) -> Shape:
-    columns = tuple(_column(entity, each, title, union[_name(each)][1]) for each in fields(entity))
-    own = {column.name for column in columns}
-    absent = {name: default for name, (default, _) in union.items() if name not in own}
-    return Shape(title=title, is_flexible=entity.__flexible__, columns=columns, absent=absent)
-
-
-def _column(entity: Any, each: Field[Any], title: str, union: _Union) -> Column:
-    nested = _nested(each.type)
-    name = _name(each)
-    tag = each.metadata.get("tag")
-    return Column(
-        name=name,
-        kind=_KINDS.get(each.metadata.get("kafka_type", "struct"), each.metadata.get("kafka_type", "struct")),
-        is_array=_is_array(each.type),
-        is_nullable=type(None) in typing.get_args(each.type),
-        is_flexible=entity.__flexible__,
-        tag=None if tag is None else int(tag),
-        default=_default(each),
-        shape=None if nested is None else _shape(nested, f"{title}, {name}", union),
-    )
-
-
-def _name(each: Field[Any]) -> str:
-    kind = each.metadata.get("kafka_type", "")
-    if each.name == "generation_id_or_member_epoch":
-        return "generation_id"
-    return f"{each.name}_ms" if kind.startswith(("timedelta", "datetime")) else each.name
-
-
-def _is_array(hint: Any) -> bool:
-    return typing.get_origin(hint) is tuple or any(typing.get_origin(part) is tuple for part in typing.get_args(hint))
-
-
-def _nested(hint: Any) -> Any:
-    """Return the entity within `X`, `X | None`, `tuple[X, ...]` or `tuple[X, ...] | None`; None for a plain value."""
-    if is_dataclass(hint):
-        return hint
-    return next((found for part in typing.get_args(hint) if (found := _nested(part)) is not None), None)
-
-
-def _default(each: Field[Any]) -> Any:
-    kind = each.metadata.get("kafka_type", "struct")
-    if kind == "datetime_i64":
-        return -1
-    if each.default is not MISSING:
-        return _plain(each.default)
-    is_nullable = type(None) in typing.get_args(each.type)
-    if _is_array(each.type):
-        return None if is_nullable and each.name in _NULL_LISTS else ()
-    if is_nullable:
-        return None
-    nested = _nested(each.type)
-    if nested is not None:
-        return {_name(inner): _default(inner) for inner in fields(nested)}
-    return _EMPTY.get(kind, 0)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, timedelta):
-        return value // timedelta(milliseconds=1)
-    if is_dataclass(value):
-        return {_name(each): _plain(getattr(value, each.name)) for each in fields(value)}
-    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-# The last versions to have a field that the newest lacks: with the newest, all that must be loaded to know every field.
-_LAST_WITH: Final = {
-    Api.PRODUCE: (12,), Api.FETCH: (12,), Api.METADATA: (10,), Api.OFFSET_COMMIT: (4, 9), Api.OFFSET_FETCH: (9,), Api.DELETE_TOPICS: (5,),
-}  # fmt: skip
-_KINDS: Final = {
-    "error_code": "int16", "timedelta_i32": "int32", "timedelta_i64": "int64", "datetime_i64": "int64", "records": "bytes",
-}  # fmt: skip
-# ConsumerGroupHeartbeatRequest.json says "default": "null" (unchanged since the last one); kio has no default here.
-_NULL_LISTS: Final = frozenset({"topic_partitions"})
-_EMPTY: Final[dict[str, Any]] = {"string": "", "bytes": b"", "bool": False}
 _APIS: Final = {int(api): api for api in Api}
 _REQUEST_HEADER: Final = struct.Struct(">hhi")
 _CORRELATION: Final = struct.Struct(">i")
+_LENGTH: Final = struct.Struct(">i")
+_LENGTH_AND_CORRELATION: Final = struct.Struct(">ii")
 _UNSUPPORTED: Final = b"\0\x23"
 _UNREADABLE: Final = (Malformed, IndexError, struct.error, UnicodeDecodeError)
 # The client id keeps the old string form in flexible headers too (Kafka's RequestHeader.json). Correlation id and what is before it are not here.

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import messages
+from groupproof.protocol.wire.codec import Shape
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
-__all__ = ["GROUP_APIS", "body_of", "request_of", "response_of"]
+__all__ = ["GROUP_APIS", "BodyMaker", "body_maker", "body_of", "is_whole", "message_shape", "request_of", "response_of"]
+
+Maker = Callable[[Mapping[str, Any]], Any]
+BodyMaker = Callable[[Any], dict[str, Any]]
 
 
 def request_of(api: Api, body: Mapping[str, Any]) -> GroupRequest:
@@ -32,11 +36,41 @@ def response_of(api: Api, body: Mapping[str, Any]) -> GroupResponse:
 
 def body_of(message: GroupRequest | GroupResponse) -> dict[str, Any]:
     """Return the message as a plain body."""
-    return _PLAINERS[type(message)](message)
+    return _BODY_MAKERS[type(message)](message)
 
 
-Maker = Callable[[Mapping[str, Any]], Any]
-Plainer = Callable[[Any], dict[str, Any]]
+def message_shape(shape: Shape, api: Api, side: str) -> Shape | None:
+    """Return the shape whose values are the API's typed messages, None where it has none or its class is of another form."""
+    message = (_REQUEST_CLASSES if side == "request" else _RESPONSE_CLASSES).get(api)
+    return None if message is None else _typed(shape, message)
+
+
+def _typed(shape: Shape, message: type[Any]) -> Shape | None:
+    entries = _nested(message)
+    if not entries.keys() <= set(shape.names) or any(each.tag is not None for each in shape.columns):
+        return None
+    columns = []
+    for column in shape.columns:
+        if column.shape is not None:
+            entry = entries.get(column.name)
+            typed = None if entry is None or not column.is_array else _typed(column.shape, entry)
+            if typed is None:
+                return None
+            column = replace(column, shape=typed)
+        columns.append(column)
+    return replace(shape, columns=tuple(columns), message=message)
+
+
+def is_whole(shape: Shape) -> bool:
+    """Tell whether the messages of a shape hold every field of its bodies."""
+    assert shape.message is not None, f"{shape.title} has no message class"
+    return _nested(shape.message).keys() == set(shape.names) and all(is_whole(each.shape) for each in shape.columns if each.shape is not None)
+
+
+def body_maker(shape: Shape) -> BodyMaker:
+    """Return what makes of a message the body that would have been read in its place."""
+    entries = {each.name: body_maker(each.shape) for each in shape.columns if each.shape is not None}
+    return _body_maker((name, entries.get(name)) for name in shape.names)
 
 
 def _nested(message: Any) -> dict[str, Any]:
@@ -67,8 +101,12 @@ def _maker(message: Any) -> Maker:
     return make
 
 
-def _plainer(message: Any) -> Plainer:
-    columns = tuple((name, None if entry is None else _plainer(entry)) for name, entry in _nested(message).items())
+def _body_maker_of(message: Any) -> BodyMaker:
+    return _body_maker((name, None if entry is None else _body_maker_of(entry)) for name, entry in _nested(message).items())
+
+
+def _body_maker(columns: Iterable[tuple[str, BodyMaker | None]]) -> BodyMaker:
+    columns = tuple(columns)
 
     def plain(made: Any) -> dict[str, Any]:
         body = {}
@@ -80,8 +118,12 @@ def _plainer(message: Any) -> Plainer:
     return plain
 
 
-_REQUESTS: Final[dict[Api, Maker]] = {message.api: _maker(message) for message in typing.get_args(GroupRequest)}
-_RESPONSES: Final[dict[Api, Maker]] = {message.api: _maker(message) for message in typing.get_args(GroupResponse)}
-_PLAINERS: Final[dict[type, Plainer]] = {message: _plainer(message) for message in (*typing.get_args(GroupRequest), *typing.get_args(GroupResponse))}
+_REQUEST_CLASSES: Final[dict[Api, Any]] = {message.api: message for message in typing.get_args(GroupRequest)}
+_RESPONSE_CLASSES: Final[dict[Api, Any]] = {message.api: message for message in typing.get_args(GroupResponse)}
+_REQUESTS: Final[dict[Api, Maker]] = {api: _maker(message) for api, message in _REQUEST_CLASSES.items()}
+_RESPONSES: Final[dict[Api, Maker]] = {api: _maker(message) for api, message in _RESPONSE_CLASSES.items()}
+_BODY_MAKERS: Final[dict[type, BodyMaker]] = {
+    message: _body_maker_of(message) for message in (*_REQUEST_CLASSES.values(), *_RESPONSE_CLASSES.values())
+}  # fmt: skip
 GROUP_APIS: Final[frozenset[Api]] = frozenset(_REQUESTS)
 """The APIs that have typed messages."""

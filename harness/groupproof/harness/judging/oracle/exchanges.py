@@ -15,7 +15,7 @@ from typing import Any, Final
 from groupproof.harness.judging.oracle.answer_diff import as_told
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, api_named
-from groupproof.protocol.wire.message_codec import WireError, message_of, read_request, write_request
+from groupproof.protocol.wire.message_codec import WireError, read_request, write_request
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 from groupproof.protocol.wire.messages import GroupRequest
 
@@ -210,7 +210,7 @@ def _message(request: Observation) -> GroupRequest | None:
         return None
     try:
         frame = write_request(api, request.version or 0, request.correlation or 0, request.client, request.body)
-        return message_of(read_request(frame))
+        return read_request(frame).message
     except (ValueError, WireError):
         return None
 

@@ -17,7 +17,7 @@ from groupproof.harness.model.script import Ask, Ref
 from groupproof.harness.model.script_bindings import Memory, Names
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import WireError, message_of, read_request, write_request
+from groupproof.protocol.wire.message_codec import WireError, read_request, write_request
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import JoinGroupResponse
 
@@ -114,7 +114,7 @@ class Outlook:
         version = self.version(ask)
         try:
             frame = write_request(ask.api, version, 0, ask.member, self.memory.resolved(ask.fields))
-            message = message_of(read_request(frame))
+            message = read_request(frame).message
         except (ValueError, WireError):
             return None
         connection = ask.over or ask.member
