@@ -137,11 +137,8 @@ class Recorder:
         self._now_ns = now_ns
         self._constant = constant
         self._listeners: list[Callable[[Observation], None]] = []
-
-    @property
-    def is_heard(self) -> bool:
-        """Tell whether anybody would know of an observation: where nobody does, what costs time need not be described."""
-        return self._keeps or bool(self._listeners)
+        self.is_heard = keeps
+        """Whether anybody would know of an observation: where nobody does, what costs time need not be described."""
 
     def record(self, kind: str, **columns: Any) -> Observation:
         """Append one observation at this instant and tell the listeners."""
@@ -156,7 +153,13 @@ class Recorder:
     def listen(self, listener: Callable[[Observation], None]) -> Callable[[], None]:
         """Call `listener` with every later observation; return the function that ends it."""
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        self.is_heard = True
+
+        def stop() -> None:
+            self._listeners.remove(listener)
+            self.is_heard = self._keeps or bool(self._listeners)
+
+        return stop
 
 
 def write_trace(trace: Iterable[Observation]) -> Iterator[str]:

@@ -81,7 +81,7 @@ async def test_processed_comes_before_what_follows_from_it() -> None:
 async def test_an_answer_that_nobody_waits_for_goes_nowhere() -> None:
     coordinators, _ = _made(group_initial_rebalance_delay_ms=3_000)
     ticket = _submit(coordinators, JOIN)
-    coordinators.abandon([1])
+    coordinators.abandon(ticket)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(coordinators.run)
         await trio.sleep(4)

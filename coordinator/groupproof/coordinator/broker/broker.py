@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import trio
@@ -37,17 +36,9 @@ from groupproof.protocol.wire.message_codec import body_of
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, GroupRequest, GroupResponse, LeaveGroupRequest, LeaveMember
 
-__all__ = ["AT_ONCE", "Broker", "Parked", "Peer", "Signal"]
+__all__ = ["AT_ONCE", "Broker", "Peer", "Signal"]
 
 Body = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Parked:
-    """A request that the coordinator has taken up and keeps; its answer comes to the ticket."""
-
-    ticket: Ticket
-    token: tuple[int, int]
 
 
 class Signal:
@@ -95,6 +86,7 @@ class Broker:
     ) -> None:
         self.machine = Machine()
         self.line = line or Line()
+        self.is_as_kafka = self.line == Line()
         self.peers: set[Peer] = set()
         self.turn = trio.Lock() if self.line.locks else None
         self.node_id = node_id
@@ -104,16 +96,9 @@ class Broker:
         self.recorder = recorder
         self.frame_bytes_max = frame_bytes_max
         self._appended = appended
-        self._accepted = accepted
+        self.accepted = accepted
+        """The versions of each API that the profile's release answers, the first and the last."""
         self._serials = itertools.count()
-
-    def accepts(self, api: Api, version: int) -> bool:
-        """Tell whether the profile's release answers this version of the API."""
-        low, high = self._accepted.get(api, (0, -1))
-        return low <= version <= high
-
-    def versions_of(self, api: Api) -> tuple[int, int] | None:
-        return self._accepted.get(api)
 
     async def process(self, arrived: IncomingRequest, peer: Peer, *, taken_up_twice: Callable[[], None] | None = None) -> Body | None:
         """Take the request up and return its answer, None where none is due (Produce with acks 0).
@@ -145,20 +130,28 @@ class Broker:
 
     # Groups
 
-    def take_up(self, arrived: IncomingRequest, peer: Peer) -> Body | Parked:
-        """Take up a request of `AT_ONCE` without waiting: return its answer, or where it is parked."""
-        token = (peer.number, next(self._serials))
-        ticket = self._ticket(arrived, peer)
-        self._submit(arrived.wire.message, arrived, peer, token, ticket)
-        return Parked(ticket, token) if ticket.answer is None else body_of(ticket.answer)
+    @property
+    def is_undisturbed(self) -> bool:
+        """Tell whether a request goes through as it comes: no fault is armed, no variant serves the connections, and the machine is whole."""
+        return self.interception.is_idle and self.is_as_kafka and self.machine.is_whole
 
-    async def answer_of(self, parked: Parked, peer: Peer) -> Body:
-        """Wait for the answer to what `take_up` parked."""
+    def take_up(self, arrived: IncomingRequest, peer: Peer) -> Ticket | None:
+        """Take up a request of `AT_ONCE` without waiting, and return where its answer is or will be; None where something may stand between."""
+        if arrived.wire.api not in AT_ONCE or not self.is_undisturbed:
+            return None
+        ticket = self._ticket(arrived, peer)
+        self._submit(arrived.wire.message, arrived, peer, ticket)
+        return ticket
+
+    async def answer_to(self, ticket: Ticket, peer: Peer) -> GroupResponse:
+        """Wait for the answer to what was taken up, if it is not there."""
         try:
+            if ticket.answer is not None:
+                return ticket.answer
             with peer.waits("coordinator"):
-                return body_of(await parked.ticket.wait())
+                return await ticket.wait()
         finally:
-            self.coordinators.abandon([parked.token])
+            self.coordinators.abandon(ticket)
 
     @staticmethod
     def _ticket(arrived: IncomingRequest, peer: Peer) -> Ticket:
@@ -182,21 +175,17 @@ class Broker:
     async def _ask(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
         """Ask the coordinator machine; wait while it keeps the request parked."""
         ticket = self._ticket(arrived, peer)
-        tokens = [(peer.number, next(self._serials)) for _ in range(2 if twice else 1)]
         try:
-            for token in tokens:
-                self._submit(message, arrived, peer, token, ticket)
+            self._submit(message, arrived, peer, ticket)
             if twice is not None:
+                self._submit(message, arrived, peer, ticket)
                 twice()
-            if ticket.answer is None:
-                with peer.waits("coordinator"):
-                    return await ticket.wait()
-            return ticket.answer
+            return await self.answer_to(ticket, peer)
         finally:
-            self.coordinators.abandon(tokens)
+            self.coordinators.abandon(ticket)
 
-    def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, token: tuple[int, int], ticket: Ticket) -> None:
-        wire = arrived.wire
+    def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, ticket: Ticket) -> None:
+        wire, token = arrived.wire, (peer.number, next(self._serials))
         arrival = Arrival(token=token, api_version=wire.version, client_id=wire.client_id or "", client_host=f"/{peer.host}")
         self.coordinators.submit(self.node_id, message, arrival, arrived.columns, ticket)
 

@@ -24,12 +24,9 @@ class Machine:
         self.is_up = True
         self._stands_still = False
         self._has_slow_disk = False
+        self.is_whole = True
         self._changed = trio.Event()
         self._disk = trio.Lock()
-
-    @property
-    def is_whole(self) -> bool:
-        return self.is_up and not self._stands_still and not self._has_slow_disk
 
     @property
     def runs(self) -> bool:
@@ -46,7 +43,7 @@ class Machine:
 
     def slow_down(self) -> None:
         """Let each append take `WRITE_S`, one after the other."""
-        self._has_slow_disk = True
+        self._has_slow_disk, self.is_whole = True, False
 
     def mend(self) -> None:
         """Make it whole again."""
@@ -54,6 +51,7 @@ class Machine:
         self._change()
 
     def _change(self) -> None:
+        self.is_whole = self.runs and not self._has_slow_disk
         self._changed.set()
         self._changed = trio.Event()
 

@@ -20,15 +20,16 @@ from typing import Any
 
 import trio
 
-from groupproof.coordinator.broker.broker import AT_ONCE, Broker, Parked
+from groupproof.coordinator.broker.broker import Broker
 from groupproof.coordinator.broker.frame_faults import Severed, Strikes, Struck
+from groupproof.coordinator.broker.group_coordinators import Ticket
 from groupproof.coordinator.broker.request_queue import Inbox
 from groupproof.coordinator.broker.sockets import Socket, has_all
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
-from groupproof.coordinator.machine.variant import Line
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.framing import Framer, FramingError, frame
-from groupproof.protocol.wire.message_codec import UnsupportedVersion, WireError, WireRequest, read_request, write_response
+from groupproof.protocol.wire.message_codec import UnsupportedVersion, WireError, WireRequest, body_of, read_request, write_answer, write_response
+from groupproof.protocol.wire.messages import GroupResponse
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
 __all__ = ["SEND_S_MAX", "Connection", "Ended"]
@@ -39,7 +40,6 @@ SEND_S_MAX = 30.0  # seconds within which a client must take an answer
 
 _READ_BYTES = 65536
 _AT_ONCE_MAX = 64  # of the requests that came together, so that one client does not keep the others waiting
-_AS_KAFKA = Line()
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() sends RST
 
 _log = logging.getLogger(__name__)
@@ -64,10 +64,10 @@ class _Left:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A request that was taken up where it was read, and what is left to do: wait for its answer, or send the rest of it."""
+    """A request that was taken up where it was read, and what is left to do: wait for the answer to its `ticket`, or send the rest of it."""
 
     arrived: IncomingRequest
-    parked: Parked | None = None
+    ticket: Ticket | None = None
     rest: bytes = b""
 
 
@@ -86,7 +86,7 @@ class Connection:
         self._waiting_for: str | None = None
         self._is_open = True
         self._socket = stream if isinstance(stream, Socket) else None
-        self._is_plain = self._socket is not None and broker.line == _AS_KAFKA
+        self._is_plain = self._socket is not None and broker.is_as_kafka
         self._members: dict[tuple[str, str], None] = {}  # whom a variant takes to have left when the connection ends
         self._farewell = "the client closed it"
 
@@ -208,12 +208,13 @@ class Connection:
 
     def _arrived(self, payload: bytes) -> IncomingRequest:
         try:
-            wire, refused = read_request(payload), None
+            wire, refused = read_request(payload, is_for_machine=True), None
         except UnsupportedVersion as error:
             if error.api is not Api.API_VERSIONS:
                 raise
             wire, refused = WireRequest(api=error.api, version=0, correlation=error.correlation, client_id=None, body={}), error.version
-        if refused is None and not self.broker.accepts(wire.api, wire.version):
+        low, high = self.broker.accepted.get(wire.api, (0, -1))
+        if refused is None and not low <= wire.version <= high:
             refused = self._refused_version(wire)
         return self._recorded(wire, refused)
 
@@ -221,7 +222,7 @@ class Connection:
         """Kafka ends the connection over a version that it does not answer; ApiVersions alone is told so (KIP-511)."""
         if wire.api is Api.API_VERSIONS:
             return wire.version
-        served = self.broker.versions_of(wire.api)
+        served = self.broker.accepted.get(wire.api)
         known = f"this broker answers v{served[0]} to v{served[1]}" if served else "this broker does not serve it"
         raise WireError(f"{wire.api.title} v{wire.version}: {known}")
 
@@ -266,46 +267,43 @@ class Connection:
     # At once
 
     def _at_once(self, arrived: IncomingRequest) -> bool:
-        """Take the request up here and answer it, where nothing stands in the way; what is left to wait for is the other task's."""
-        nothing_between = self._inbox.is_awaited and self.broker.interception.is_idle and self.broker.machine.is_whole
-        if not (self._is_plain and arrived.wire.api in AT_ONCE and nothing_between):
+        """Take the request up here and answer it, where nobody waits before it; what is left to wait for is the other task's."""
+        if self._socket is None or not self._inbox.is_awaited or (ticket := self.broker.take_up(arrived, self)) is None:
             return False
-        answer = self.broker.take_up(arrived, self)
-        if isinstance(answer, Parked):
-            self._inbox.put_first(_Begun(arrived, parked=answer))
-        elif self._is_open and (rest := self._answer_at_once(arrived, answer)):
+        if ticket.answer is None:
+            self._inbox.put_first(_Begun(arrived, ticket))
+        elif self._is_open and (rest := self._answer_at_once(self._socket, arrived, ticket.answer)):
             self._inbox.put_first(_Begun(arrived, rest=rest))
         return True
 
-    def _answer_at_once(self, arrived: IncomingRequest, body: Body) -> bytes:
+    def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse) -> bytes:
         """Send what can be sent of the answer, and return the rest.
 
         No other task runs between this and the record of the answer, so that what the client does next is never recorded before it.
         """
-        assert self._socket is not None, "only on a socket is anything taken up at once"
-        heard, api = self.broker.recorder.is_heard, arrived.wire.api
-        if heard:
-            self.broker.recorder.record("response", **{**arrived.columns, **response_columns(api, arrived.wire.body, body)})
+        wire, recorder = arrived.wire, self.broker.recorder
+        if recorder.is_heard:
+            recorder.record("response", **{**arrived.columns, **response_columns(wire.api, wire.body, body_of(answer))})
         try:
-            return self._socket.send_now(frame(write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
+            return to.send_now(write_answer(answer, wire.version, wire.correlation))
         except trio.BrokenResourceError:
-            if heard:
+            if recorder.is_heard:
                 self._tell_unsent(arrived)
             raise
 
     async def _go_on(self, begun: _Begun) -> None:
         """Do what is left of a request that was taken up at once."""
-        rest, api = begun.rest, begun.arrived.wire.api
-        if begun.parked is not None:
-            body = await self.broker.answer_of(begun.parked, self)
+        arrived, rest = begun.arrived, begun.rest
+        if begun.ticket is not None:
+            answer = await self.broker.answer_to(begun.ticket, self)
             if not self._is_open:
                 return
-            if not self.broker.interception.is_idle:
-                await self._answer(self._described(begun.arrived), body, None)
+            if self._socket is None or not self.broker.interception.is_idle:
+                await self._answer(self._described(arrived), body_of(answer), None)
                 return
-            rest = self._answer_at_once(begun.arrived, body)
+            rest = self._answer_at_once(self._socket, arrived, answer)
         if rest:
-            await self._send_rest(rest, api)
+            await self._send_rest(rest, arrived.wire.api)
 
     # One request at a time
 

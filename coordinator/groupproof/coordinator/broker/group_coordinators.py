@@ -28,12 +28,16 @@ __all__ = ["Coordinators", "Ticket"]
 
 
 class Ticket:
-    """The place of one request's answer; `on_dropped` is called when a move of the coordinator drops the request instead."""
+    """The place of one request's answer; `on_dropped` is called when a move of the coordinator drops the request instead.
 
-    __slots__ = ("_ready", "answer", "on_dropped")
+    `tokens` name the request to the machine: one for each time that it was taken up.
+    """
+
+    __slots__ = ("_ready", "answer", "on_dropped", "tokens")
 
     def __init__(self, on_dropped: Callable[[], None]) -> None:
         self.on_dropped = on_dropped
+        self.tokens: tuple[Hashable, ...] = ()
         self.answer: GroupResponse | None = None
         self._ready: trio.Event | None = None
 
@@ -171,13 +175,14 @@ class Coordinators:
         Records `processed` with the rule that was applied, unless there are no `columns`, then what follows from it.
         """
         self._tickets[arrival.token] = ticket
+        ticket.tokens += (arrival.token,)
         outputs = self._machines[node].handle(message, arrival, self.now_ms())
         self._perform(node, outputs, arrival.token, columns)
         self._look_at_timers(node)
 
-    def abandon(self, tokens: Iterable[Hashable]) -> None:
-        """Nobody waits for these answers any more: the members stay as they are (Kafka), the answers go nowhere."""
-        for token in tokens:
+    def abandon(self, ticket: Ticket) -> None:
+        """Nobody waits for the answer any more: the members stay as they are (Kafka), what the machine says goes nowhere."""
+        for token in ticket.tokens:
             self._tickets.pop(token, None)
 
     def _perform(self, node: int, outputs: Iterable[Output], token: Hashable = None, columns: Mapping[str, Any] | None = None) -> None:
@@ -187,6 +192,8 @@ class Coordinators:
                 ticket = self._tickets.pop(output.token, None)
                 if ticket is not None:
                     ticket.give(output.message)
+            elif not self._recorder.is_heard:
+                continue
             elif isinstance(output, Transition):
                 self._recorder.record("transition", node=node, **output.columns())
             elif output.token is None:

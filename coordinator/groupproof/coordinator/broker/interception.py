@@ -47,11 +47,8 @@ class Interception:
         self._silences: dict[str, _Hold] = {}
         self._reorders: dict[str, _Hold] = {}
         self._given_back: set[str] = set()
-
-    @property
-    def is_idle(self) -> bool:
-        """Tell whether no fault is armed at all."""
-        return not self._armed
+        self.is_idle = True
+        """Whether no fault is armed at all."""
 
     def wants(self, api: str, direction: str) -> bool:
         """Tell whether any fault looks at such frames: without one nobody needs to describe them."""
@@ -60,6 +57,7 @@ class Interception:
     def arm(self, fault: Fault) -> None:
         self._filter.arm(fault)
         self._armed[fault.name] = fault
+        self.is_idle = False
         self.receipt(fault, "armed")
 
     def release(self, name: str) -> None:
@@ -71,6 +69,7 @@ class Interception:
     def heal(self, name: str) -> None:
         """Disarm `name` and let go what it holds; healing twice is no error."""
         fault = self._armed.pop(name, None)
+        self.is_idle = not self._armed
         self._filter.disarm(name)
         held = sum(self._open(gates, name) for gates in (self._holds, self._silences, self._reorders))
         if fault is not None:

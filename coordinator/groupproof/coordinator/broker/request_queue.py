@@ -26,7 +26,8 @@ class Inbox(Generic[Item]):
         self._items: deque[tuple[Item, int]] = deque()
         self._bytes = 0
         self._closed = False
-        self._is_read = False
+        self.is_awaited = False
+        """Whether the reader waits, and for nothing that is there already: what came before is done with."""
         self._waiting = trio.lowlevel.ParkingLot()
 
     @property
@@ -36,11 +37,6 @@ class Inbox(Generic[Item]):
     @property
     def holds_any(self) -> bool:
         return bool(self._items)
-
-    @property
-    def is_awaited(self) -> bool:
-        """Tell whether the reader waits, and for nothing that is there already: what came before is done with."""
-        return self._is_read and not self._items and not self._closed
 
     async def put(self, item: Item, size: int) -> None:
         """Append `item` of `size` bytes; wait while the inbox is full."""
@@ -52,6 +48,7 @@ class Inbox(Generic[Item]):
         """Append `item` to an inbox that is empty."""
         self._items.append((item, size))
         self._bytes += size
+        self.is_awaited = False
         self._waiting.unpark_all()
 
     async def get(self) -> Item | None:
@@ -59,9 +56,9 @@ class Inbox(Generic[Item]):
         while not self._items:
             if self._closed:
                 return None
-            self._is_read = True
+            self.is_awaited = True
             await self._waiting.park()
-        self._is_read = False
+        self.is_awaited = False
         item, size = self._items.popleft()
         self._bytes -= size
         self._waiting.unpark_all()
@@ -69,5 +66,5 @@ class Inbox(Generic[Item]):
 
     def close(self) -> None:
         """Take nothing more; what is there can still be had."""
-        self._closed = True
+        self._closed, self.is_awaited = True, False
         self._waiting.unpark_all()
