@@ -21,11 +21,9 @@ def case_id(area: str, dialect: Dialect, name: str) -> str:
 
 
 def dialect_of_case(id: str) -> str:
-    """Return the name of the dialect that a case's id names; an id without one is no case's: raise `ValueError`."""
+    """Return the name of the dialect that a case's id names, "" where it names none: then it is no case's."""
     parts = id.split("/")
-    if len(parts) != 3:
-        raise ValueError(f"{id!r} names no dialect: a case is called area/dialect/name")
-    return parts[1]
+    return parts[1] if len(parts) == 3 else ""
 
 
 def dialect_of_apis(apis: Iterable[str | None]) -> Dialect:

@@ -135,3 +135,11 @@ def test_the_catalogue_that_judged_is_named_by_its_digest() -> None:
 def test_a_subject_without_a_release_is_called_by_its_name_alone() -> None:
 
     assert SubjectInfo(name="mine", version=None, language=None, capabilities=(), spec=["./mine"]).title == "mine"
+
+
+def test_the_dialects_of_a_run_are_those_of_its_cases() -> None:
+    both = summary_of(a_result(), a_result(case=a_case("join/consumer/example")))
+
+    assert both.dialect == "classic, consumer"
+    assert both.to_json()["suite"]["dialect"] == both.dialect
+    assert summary_of().dialect == "classic", "the first that the profile speaks"

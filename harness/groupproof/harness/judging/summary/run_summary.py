@@ -178,7 +178,7 @@ class RunSummary:
     def dialect(self) -> str:
         """Return the dialects of the cases that were looked at; of none, the one that the profile speaks first."""
         spoken = dict.fromkeys(dialect_of_case(result.case.id) for result in self.results)
-        return ", ".join(spoken) or profile(self.suite.profile).table.dialect.name
+        return ", ".join(filter(None, spoken)) or profile(self.suite.profile).table.dialect.name
 
     @property
     def totals(self) -> dict[str, int]:
