@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from tests.harness.running.virtual import judged, played
 
@@ -57,7 +58,7 @@ WRITTEN = {"g", "t", "u"}
 
 
 def names_of(trace: Trace) -> CaseNames:
-    return CaseNames.from_json(next(seen.body for seen in trace if seen.body.get("name") == NAMES))
+    return msgspec.convert(next(seen.body for seen in trace if seen.body.get("name") == NAMES), CaseNames, strict=False)
 
 
 def shows(judgement: Judgement) -> tuple[Any, ...]:
@@ -79,7 +80,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 def renamed(body: dict[str, Any], who: str = "coordinator", **columns: Any) -> Observation:
     """Return what a judge reads where a run saw `body`."""
-    seen = Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": NAMES, **NAMED.to_json()})
+    seen = Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": NAMES, **msgspec.to_builtins(NAMED, str_keys=True)})
     return as_written([seen, Observation(seq=1, at_ns=1, kind="event", who=who, body=body, **columns)])[1]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from groupproof.harness.commands.simulate import seeds_of
 
@@ -50,7 +51,7 @@ def command(*, names: tuple[str, ...], seeds: range, assignor: str, hand_over: H
             )
             click.echo(f"{'BROKEN' if found.broken else 'OK':6} {scenario.name} seed {seed}: {told}", err=as_json)
     if as_json:
-        click.echo(json.dumps([each.to_json() for each in verdicts], indent=1))
+        click.echo(json.dumps(msgspec.to_builtins(verdicts), indent=1))
     return _BROKEN if any(each.broken for each in verdicts) else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from groupproof.clients.relatives.datalink.worker_settings import HandOver
 from groupproof.harness.relatives.datalink.churn import Event
@@ -28,12 +28,6 @@ class Verdict:
     lost_ms: int
     overlap_ms: int
     longest_overlap_ms: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "scenario": self.scenario, "seed": self.seed, "broken": list(self.broken), "lost_ms": self.lost_ms, "overlap_ms": self.overlap_ms,
-            "longest_overlap_ms": self.longest_overlap_ms,
-        }  # fmt: skip
 
 
 Played = Callable[[str, int, str, HandOver], Verdict]

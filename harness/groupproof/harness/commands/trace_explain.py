@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from groupproof.harness.commands.trace_import import PORT_OPTION
 
@@ -38,7 +39,7 @@ def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | Non
     for trace in read_any(files, ports=ports):
         found = [each for each in rebalances_of(trace) if not groups or each.group in groups]
         waves = [each for each in waves_of(trace) if not groups or each.group in groups]
-        documents.append(explanation_to_json(found, epoch_ms_of(trace)) | ({"watched": [each.to_json() for each in waves]} if waves else {}))
+        documents.append(explanation_to_json(found, epoch_ms_of(trace)) | ({"watched": msgspec.to_builtins(waves)} if waves else {}))
         if not as_json and waves:
             click.echo("\n".join(tell_waves(waves)))
         if not as_json and (found or not waves):

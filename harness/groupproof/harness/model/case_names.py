@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import msgspec
+
 from groupproof.harness.model.plan import DEFAULT_NAMES, Append, Arm, Await, Command, Grow, Member, Plan, Seen, Settled, Step
 from groupproof.protocol.faults import Action, Answer, Fault
 from groupproof.protocol.java_hash import java_hash
@@ -49,16 +51,6 @@ class CaseNames:
     topics: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[int, int] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the names as the head of a trace has them."""
-        codes = {str(written): code for written, code in self.codes.items()}
-        return {"group": dict(self.group), "topics": dict(self.topics), "codes": codes}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> CaseNames:
-        codes = {int(written): int(code) for written, code in value["codes"].items()}
-        return cls(group=dict(value["group"]), topics=dict(value["topics"]), codes=codes)
-
     def plan(self, plan: Plan) -> Plan:
         """Return the plan with the drawn names in place of those that it is written with."""
         put = _Words({**self.group, **self.topics}, self.codes).value
@@ -90,7 +82,7 @@ def drawn(plan: Plan, seed: int) -> CaseNames:
 def as_written(trace: Trace) -> Trace:
     """Return a case's trace with the names that the case is written with: as it is where none were drawn."""
     told = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == NAMES), None)
-    return trace if told is None else CaseNames.from_json(told).written(trace)
+    return trace if told is None else msgspec.convert(told, CaseNames, strict=False).written(trace)
 
 
 # What a plan names.

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from tests.chaos.spark.checkers.test_group_watch import checked, verdicts
 from tests.harness.judging.checkers.fleets import planted_fleet
@@ -30,7 +31,7 @@ def append(file: Path, trace: Trace) -> None:
 
 def test_an_alert_is_written_and_told_once_though_spark_does_its_batch_again(tmp_path: Path) -> None:
     told: list[Alert] = []
-    alert = row("alert", json.dumps(ALERT.to_json()))
+    alert = row("alert", msgspec.json.encode(ALERT).decode())
     first = Watcher(tmp_path / ALERTS, told.append)
     first.take([alert], 4)
     first.take([alert], 4)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import json
 import pickle
 
+import msgspec
 from tests.chaos.spark.loads import order
 
 from groupproof.chaos.spark.members.churn_plan import Action, Deed
@@ -23,7 +23,7 @@ def test_members_are_dealt_to_tasks_in_blocks_and_to_groups_in_turn() -> None:
 
 
 def test_an_order_survives_json() -> None:
-    assert LoadOrder.from_json(json.loads(json.dumps(order(faults=("Heartbeat,drop",)).to_json()))) == order(faults=("Heartbeat,drop",))
+    assert msgspec.json.decode(msgspec.json.encode(order(faults=("Heartbeat,drop",))), type=LoadOrder) == order(faults=("Heartbeat,drop",))
 
 
 def test_who_was_up_is_started_at_once_and_who_was_gone_is_not() -> None:

@@ -75,4 +75,4 @@ def test_a_rebalance_without_a_known_cause_and_without_an_end_is_told_as_such() 
     told = tell_waves(waves_of(story.trace))
     assert told[0].endswith("watches fired: a member's session ended, or a topic changed")
     assert told[1].endswith("not over at the end of the trace")
-    assert waves_of(story.trace)[0].to_json()["ended_ms"] is None
+    assert waves_of(story.trace)[0].ended_ms is None

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from groupproof.harness.relatives.zookeeper_comparison.comparison import COORDINATOR, ZOOKEEPER, Comparison, Row, Split
@@ -37,7 +38,7 @@ def test_what_is_no_comparison_is_refused() -> None:
 
 
 def test_curves_go_by_design_engine_and_churn_in_the_order_of_sizes() -> None:
-    bigger = Row.from_json({**ROW.to_json(), "members": 16})
+    bigger = msgspec.convert({**ROW.to_json(), "members": 16}, Row)
     comparison = Comparison(seed=7, parts={}, rows=(bigger, ROW), splits=(SPLIT,))
 
     assert comparison.of(ZOOKEEPER, "real", "join") == [ROW, bigger]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 from tests.harness.relatives.zookeeper_comparison.test_comparison import ROW, SPLIT
 
 from groupproof.harness.relatives.zookeeper_comparison.comparison import Comparison, Row
@@ -7,7 +8,7 @@ from groupproof.harness.relatives.zookeeper_comparison.comparison_page import pa
 
 
 def test_the_page_holds_the_picture_every_row_and_every_run_and_fetches_nothing() -> None:
-    never = Row.from_json({**ROW.to_json(), "stable_ms": None})
+    never = msgspec.convert({**ROW.to_json(), "stable_ms": None}, Row)
     html = page(Comparison(seed=7, parts={"zookeeper": "maven <3.9>"}, rows=(ROW, never), splits=(SPLIT,), notes=("A note.",)))
 
     assert "<svg" in html
@@ -20,5 +21,7 @@ def test_the_page_holds_the_picture_every_row_and_every_run_and_fetches_nothing(
 
 
 def test_the_table_is_by_churn_size_engine_and_design() -> None:
-    rows = tuple(Row.from_json({**ROW.to_json(), "churn": churn, "members": members}) for churn, members in (("leave", 4), ("join", 16), ("join", 4)))
+    rows = tuple(
+        msgspec.convert({**ROW.to_json(), "churn": churn, "members": members}, Row) for churn, members in (("leave", 4), ("join", 16), ("join", 4))
+    )
     assert [each[:2] for each in table(Comparison(seed=1, parts={}, rows=rows))] == [("join", 4), ("join", 16), ("leave", 4)]

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
+import msgspec
 from tests.harness.relatives.zookeeper_comparison.test_comparison import ROW, SPLIT
 
 from groupproof.harness.relatives.zookeeper_comparison.comparison import COORDINATOR, ZOOKEEPER, Comparison, Row
@@ -11,7 +13,7 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def _row(**other: object) -> Row:
-    return Row.from_json({**ROW.to_json(), "churn": "leave", **other})
+    return msgspec.convert({**ROW.to_json(), "churn": "leave", **other}, Row)
 
 
 def _hints(svg: str) -> list[str]:
@@ -38,7 +40,7 @@ def test_a_group_that_did_not_become_stable_has_no_point_for_its_time() -> None:
 
 
 def test_each_seed_is_a_bar_of_each_design() -> None:
-    late = SPLIT.from_json({**SPLIT.to_json(), "fault": "late", "design": ZOOKEEPER, "unowned": 2})
+    late = replace(SPLIT, fault="late", design=ZOOKEEPER, unowned=2)
     hints = _hints(drawn(Comparison(seed=1, parts={}, splits=(SPLIT, late))))
     assert hints == ["seed 1, coordinator: 0 ms; struck m0", "seed 1, zookeeper: 2; struck m0"]
 

@@ -11,7 +11,7 @@ import heapq
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from zlib import crc32
 
 from groupproof.harness.judging.checkers.fleet import Fleet, touches_all, touches_connection
@@ -45,9 +45,6 @@ class Alert:
     expected: str
     observed: str
     is_proof: bool
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ group must fit in memory. What comes back is small: one row a run, one a group.
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,7 +24,7 @@ from groupproof.chaos.spark.traces.trace_rows import frame_of, readable
 from groupproof.harness.cases.catalogue import CASES
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupFold, told_from_json, told_to_json
+from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupFold, GroupTold
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.judging.script_judgement import judge_either
@@ -123,7 +123,9 @@ def _known() -> dict[str, Case]:
 def judge_fleets(frame: DataFrame, places: Mapping[str, int] | None = None) -> tuple[list[CaseResult], int]:
     """Return the results of each group that a member spoke of, in the order of files and of appearance, and how many observations were there twice."""
     rows = fleets_of(frame).mapInArrow(_folded, "told string, first long, file string").collect()
-    found = [told_from_json(json.loads(row["told"])) for row in sorted(rows, key=lambda row: ((places or {}).get(row["file"], 0), row["first"]))]
+    found = [
+        msgspec.json.decode(row["told"], type=GroupTold) for row in sorted(rows, key=lambda row: ((places or {}).get(row["file"], 0), row["first"]))
+    ]
     return [result for told in found for result in results_of(told)], sum(told.duplicates for told in found)
 
 
@@ -164,5 +166,5 @@ class _Group:
         self.fold = GroupFold(*key[1:])
 
     def told(self) -> Iterator[pa.RecordBatch]:
-        text = json.dumps(told_to_json(self.fold.told()))
+        text = msgspec.json.encode(self.fold.told()).decode()
         yield pa.RecordBatch.from_pydict({"told": [text], "first": [self._first], "file": [self.key[0]]})

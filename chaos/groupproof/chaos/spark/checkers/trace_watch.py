@@ -15,13 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import pandas as pd
 import pyarrow as pa
 
 from groupproof.chaos.spark.checkers.group_watch import Alert, Watched, buckets_of
 from groupproof.chaos.spark.traces.datasource import FORMAT, register
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.live_group import told_from_json, told_to_json
+from groupproof.harness.judging.checkers.live_group import GroupTold
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.protocol.trace_columns import from_batch
 
@@ -65,7 +66,7 @@ class Watcher:
     last_batch: int = -1
     _pulses: dict[tuple[str, str, int], Mapping[str, int]] = field(default_factory=dict)
     _rested: dict[tuple[str, str, int], int] = field(default_factory=dict)
-    _groups: dict[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
+    _groups: dict[tuple[str, str, str], GroupTold] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.file.is_file():
@@ -81,8 +82,8 @@ class Watcher:
             if row["what"] == _REST:
                 self._rested[key] = row["taken"]
             if row["what"] == _GROUP:
-                told = json.loads(row["text"])
-                self._groups[told["run"], told["case"], told["group"]] = told
+                told = msgspec.json.decode(row["text"], type=GroupTold)
+                self._groups[told.run, told.case, told.group] = told
         found = [json.loads(row["text"]) for row in rows if row["what"] == _ALERT]
         if found and batch > self.last_batch:
             self.last_batch = batch
@@ -103,7 +104,7 @@ class Watcher:
 
     def results(self) -> list[CaseResult]:
         """Return the verdicts on the groups as they stand, as `groupproof trace check` has them."""
-        return [result for _, told in sorted(self._groups.items()) for result in results_of(told_from_json(told))]
+        return [result for _, told in sorted(self._groups.items()) for result in results_of(told)]
 
 
 def started(spark: SparkSession, watch: Watch, watcher: Watcher, checkpoint: Path) -> StreamingQuery:
@@ -152,8 +153,12 @@ def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame
         alerts, groups = [alert for frame in frames for alert in watched.take(pickle.loads(seen) for seen in frame["seen"])], []
     state.update((pickle.dumps(watched),))
     state.setTimeoutDuration(round(watch.idle_s * 1_000))  # again after a silence too: who goes on with this state later asks what its groups came to
-    told = [(_ALERT, json.dumps(alert.to_json())) for alert in alerts] + [(_GROUP, json.dumps(told_to_json(group))) for group in groups]
+    told = [(_ALERT, _text(alert)) for alert in alerts] + [(_GROUP, _text(group)) for group in groups]
     told.append((_REST if state.hasTimedOut else _PULSE, ""))
     yield pd.DataFrame(
         [(*key, what, text, watched.taken, watched.rows, watched.late, watched.waiting) for what, text in told], columns=list(_COLUMNS)
     )
+
+
+def _text(told: Alert | GroupTold) -> str:
+    return msgspec.json.encode(told).decode()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import trio
 
 from groupproof.chaos.spark.load.task_channel import Lines
@@ -65,13 +66,6 @@ class BackstageOrder:
     seal_s: float = _SEAL_S
     bind: str = "127.0.0.1"
     advertise: str | None = None
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> BackstageOrder:
-        strikes = tuple(Strike(**each) for each in value["strikes"])
-        return cls(
-            **{**value, "strikes": strikes, "upstream": tuple((host, port) for host, port in value["upstream"]), "faults": tuple(value["faults"])}
-        )
 
 
 def is_kept(seen: Observation) -> bool:
@@ -245,7 +239,7 @@ async def _main() -> None:
     over = trio.Event()
     async with trio.lowlevel.FdStream(0) as stream:
         lines = Lines(stream)
-        backstage = Backstage(BackstageOrder.from_json(await lines.next() or {}), _say)
+        backstage = Backstage(msgspec.convert(await lines.next() or {}, BackstageOrder), _say)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_minded, backstage, lines, over)
             await backstage.run(over)

@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+import msgspec
+
 from groupproof.chaos.spark.load.load_run import Loaded
 from groupproof.chaos.spark.load.rebalance_counts import Comparison, compared, formed_by_coordinator, formed_by_members
 from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, SUMMARY, TAP
@@ -32,11 +34,11 @@ def summed_up(output: Path | Place, order: LoadOrder, loaded: Loaded) -> dict[st
     members, comparison = both_sides(folder)
     return {
         "schema": "groupproof.load-summary/1",
-        "order": order.to_json(),
+        "order": msgspec.json.decode(msgspec.json.encode(order)),
         "end": loaded.end,
         "figures": loaded.last.to_json(),
         "observations": {name: _size(folder / name) for name in (MEMBERS, TAP, COORDINATOR) if (folder / name).is_folder()},
-        "rebalances": {"members": members, "compared": None if comparison is None else comparison.to_json()},
+        "rebalances": {"members": members, "compared": None if comparison is None else msgspec.json.decode(msgspec.json.encode(comparison))},
     }
 
 

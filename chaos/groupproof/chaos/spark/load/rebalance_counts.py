@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, GroupState
@@ -68,14 +67,6 @@ class Comparison:
     def is_same(self) -> bool:
         """Whether both sides have exactly the same rebalances."""
         return not self.members_only and not self.coordinator_only
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "both": self.both,
-            "members_only": [list(each) for each in self.members_only],
-            "coordinator_only": [list(each) for each in self.coordinator_only],
-            "counted_apart": [list(each) for each in self.counted_apart],
-        }
 
 
 def compared(members: Mapping[tuple[str, str, int], Formed], coordinator: Mapping[tuple[str, str, int], Formed]) -> Comparison:

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from groupproof.chaos.spark.members.load_order import LoadOrder
 from groupproof.chaos.spark.traces.trace_storage import Place
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
@@ -89,14 +91,14 @@ class Sitting:
 def _begun(folder: Place, order: LoadOrder) -> dict[str, Any]:
     if not folder.is_empty():
         raise WrongUsage(f"{folder.shown} is not empty and holds no load; choose another --output")
-    return {"schema": SCHEMA, "order": order.to_json(), "sittings": []}
+    return {"schema": SCHEMA, "order": msgspec.json.decode(msgspec.json.encode(order)), "sittings": []}
 
 
 def _resumed(folder: Place, value: Mapping[str, Any], order: LoadOrder) -> float:
     """Return how much of the plan is over; raise `WrongUsage` where this load can't be gone on with."""
     if value.get("schema") != SCHEMA:
         raise WrongUsage(f"{(folder / FILE).shown} is of {value.get('schema')!r}, not {SCHEMA}; choose another --output")
-    there, here = value["order"], json.loads(json.dumps(order.to_json()))
+    there, here = value["order"], msgspec.json.decode(msgspec.json.encode(order))
     if differing := [name for name in here if there.get(name) != here[name]]:
         told = ", ".join(f"{name} {there.get(name)} there and {here[name]} here" for name in differing)
         raise WrongUsage(f"{folder.shown} holds another load ({told}); choose another --output, or say the same to go on with it")

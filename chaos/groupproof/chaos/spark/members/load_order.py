@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from groupproof.chaos.spark.members.churn_plan import Action, Deed
@@ -30,13 +30,6 @@ class LoadOrder:
     group_prefix: str = "load"
     settings: Mapping[str, Any] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "topics": dict(self.topics), "settings": dict(self.settings), "faults": list(self.faults)}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> LoadOrder:
-        return cls(**{**value, "faults": tuple(value["faults"])})
 
     def group_of(self, member: int) -> str:
         """Return the group of a member by its number: they go round, so that every task has members of every group."""

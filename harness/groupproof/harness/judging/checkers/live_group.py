@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Fold
 from groupproof.harness.judging.checkers.invariants import GroupLaws
 from groupproof.harness.judging.checkers.process_names import Naming
 from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
 from groupproof.harness.model.requirement_levels import capped
-from groupproof.harness.model.verdicts import Finding, Goodbye, Proof, Verdict
+from groupproof.harness.model.verdicts import Finding, Goodbye
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["EXAMPLES_MAX", "MEMBERSHIP", "GroupFold", "GroupTold", "Partings", "Sighting", "told_from_json", "told_to_json"]
+__all__ = ["EXAMPLES_MAX", "MEMBERSHIP", "GroupFold", "GroupTold", "Partings", "Sighting"]
 
 MEMBERSHIP: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
 EXAMPLES_MAX: Final = 3
@@ -156,41 +156,3 @@ def _noted(sightings: dict[tuple[str, str, str], Sighting], found: Finding) -> F
     if len(sighting.examples) < EXAMPLES_MAX:
         sighting.examples.append(found)
     return found
-
-
-def told_to_json(told: GroupTold) -> dict[str, Any]:
-    """Return what a group showed in JSON types, as it comes back from elsewhere."""
-    plain = {name: getattr(told, name) for name in _PLAIN}
-    return {**plain, "clients": list(told.clients), "goodbye": told.goodbye.value, "members": _listed(told.members), "laws": _listed(told.laws)}
-
-
-_PLAIN: Final = (
-    "run", "case", "group", "observations", "duplicates", "requests", "joined", "is_virtual", "goodbye_reason", "duration_s",
-)  # fmt: skip
-
-
-def _listed(sightings: Iterable[Sighting]) -> list[dict[str, Any]]:
-    return [{"count": each.count, "examples": [_finding_to_json(finding) for finding in each.examples]} for each in sightings]
-
-
-def _finding_to_json(finding: Finding) -> dict[str, Any]:
-    return {
-        "verdict": finding.verdict.value, "requirement": finding.requirement, "expected": finding.expected, "observed": finding.observed,
-        "proof": finding.proof.value, "seq": finding.seq, "detail": finding.detail,
-    }  # fmt: skip
-
-
-def told_from_json(value: Mapping[str, Any]) -> GroupTold:
-    """Return what `told_to_json` was given."""
-    return GroupTold(
-        **{name: value[name] for name in _PLAIN}, clients=tuple(value["clients"]), goodbye=Goodbye(value["goodbye"]),
-        members=_sightings(value["members"]), laws=_sightings(value["laws"]),
-    )  # fmt: skip
-
-
-def _sightings(listed: Iterable[Mapping[str, Any]]) -> tuple[Sighting, ...]:
-    return tuple(Sighting([_finding(finding) for finding in each["examples"]], each["count"]) for each in listed)
-
-
-def _finding(value: Mapping[str, Any]) -> Finding:
-    return Finding(**{**value, "verdict": Verdict(value["verdict"]), "proof": Proof(value["proof"])})

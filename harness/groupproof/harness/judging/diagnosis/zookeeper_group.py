@@ -7,8 +7,8 @@ ended, and whether all partitions have an owner then, no member knows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from groupproof.protocol.trace import Observation, Trace
 
@@ -34,9 +34,6 @@ class Wave:
     conflicts: int = 0
     failures: list[str] = field(default_factory=list)
     unowned: list[str] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class _Group:

@@ -9,8 +9,10 @@ Everything is counted from the churn (one member more, or one less) until the gr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 __all__ = ["Figures"]
 
@@ -43,8 +45,4 @@ class Figures:
         return sum(self.operations.values())
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "operations": dict(self.operations), "requests": self.requests}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Figures:
-        return cls(**{name: value[name] for name in cls.__slots__})
+        return {**msgspec.to_builtins(self), "requests": self.requests}

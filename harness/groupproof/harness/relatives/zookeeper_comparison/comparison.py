@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Figures
 
@@ -40,11 +42,7 @@ class Row:
         return sum(self.requests.values())
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "requests": dict(sorted(self.requests.items())), "total": self.total}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Row:
-        return cls(**{name: value[name] for name in cls.__slots__})
+        return {**msgspec.to_builtins(self), "requests": dict(sorted(self.requests.items())), "total": self.total}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +62,6 @@ class Split:
     failures: int
     unowned: int
     refused: int
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"members": list(self.members), "struck": list(self.struck)}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Split:
-        given = {name: value[name] for name in cls.__slots__}
-        tuples = {name: tuple(given[name]) for name in ("members", "struck")}
-        return cls(**{**given, **tuples, "figures": Figures(**given["figures"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,21 +85,12 @@ class Comparison:
         return sorted({each.members for each in self.rows})
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "schema": SCHEMA, "seed": self.seed, "parts": dict(self.parts), "notes": list(self.notes),
-            "rows": [each.to_json() for each in self.rows], "splits": [each.to_json() for each in self.splits],
-        }  # fmt: skip
+        head = {"schema": SCHEMA, "seed": self.seed, "parts": dict(self.parts), "notes": list(self.notes)}
+        return {**head, "rows": [each.to_json() for each in self.rows], "splits": msgspec.json.decode(msgspec.json.encode(self.splits))}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Comparison:
         """Raise `ValueError` for another format; what is of this one is as the schema `comparison` says."""
         if value.get("schema") != SCHEMA:
             raise ValueError(f"this is no {SCHEMA}")
-        return cls(
-            seed=value["seed"], parts=value["parts"], notes=tuple(value["notes"]), rows=_rows(value["rows"]),
-            splits=tuple(Split.from_json(each) for each in value["splits"]),
-        )  # fmt: skip
-
-
-def _rows(values: Iterable[Mapping[str, Any]]) -> tuple[Row, ...]:
-    return tuple(Row.from_json(each) for each in values)
+        return msgspec.convert(value, cls)

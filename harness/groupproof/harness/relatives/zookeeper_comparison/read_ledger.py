@@ -7,9 +7,8 @@ its own was accepted. Under a coordinator a member that was thrown out may read 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 from groupproof.protocol.vocabulary import TopicPartition
 
@@ -47,9 +46,6 @@ class Figures:
     none_longest_ms: int
     offsets_back: int
     read_twice: int
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Ledger:

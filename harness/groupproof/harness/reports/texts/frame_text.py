@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from groupproof.harness.model.case_names import NAMES, CaseNames
 from groupproof.harness.reports.pictures.timeline import listed
 from groupproof.protocol.trace import Observation
@@ -176,7 +178,7 @@ def _exit(seen: Observation) -> tuple[str, str]:
 
 
 def _names(seen: Observation) -> tuple[str, str]:
-    names = CaseNames.from_json(seen.body)
+    names = msgspec.convert(seen.body, CaseNames, strict=False)
     kinds = (("group", names.group), ("topic", names.topics), ("error", names.codes))
     told = [f"{kind} {written} is {name}" for kind, each in kinds for written, name in each.items()]
     return f"names of the case in this run: {', '.join(told)}", "soft"

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import msgspec
 import trio
 
 from groupproof.coordinator.broker.cluster import Cluster
@@ -116,7 +117,7 @@ class Stage:
         if not self.draws_names:
             return case
         names = drawn(plan_of(case), seed_of(self.seed, case.id))
-        recorder.record("event", who="kit", body={"name": NAMES, **names.to_json()})
+        recorder.record("event", who="kit", body={"name": NAMES, **msgspec.to_builtins(names, str_keys=True)})
         return replace(case, plan=names.plan(plan_of(case)))
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
