@@ -36,16 +36,23 @@ EXPLAINED: Final = ROOT / "tests/power/survivors.toml"
 COMPONENTS: Final = ("protocol", "coordinator", "clients", "harness", "chaos")
 KILLED_MIN: Final = 0.95
 SELECTION: Final = ("-m", "not slow and not java and not network", "--ignore-glob=*/test_misbehaviours_*", "tests/coordinator", "tests/clients")
-MACHINES: Final[Mapping[str, tuple[str, ...]]] = {
-    "coordinator": (
-        "answers", "choices", "commits", "coordinator", "describing", "effects", "effects_join", "group", "guards", "members", "offset_effects",
-        "offsets", "storage", "subscriptions", "timers",
-    ),
-    "clients": (
-        "assignors", "core", "errands", "fetching", "finder", "handover", "heartbeats", "joining", "leading", "leaving", "member", "reading",
-        "requests", "sticky", "sticky_general",
-    ),
-}  # fmt: skip
+MACHINES: Final[tuple[str, ...]] = tuple(
+    f"groupproof.{room}.{module}"
+    for room, modules in {
+        "coordinator.machine": (
+            "answers", "choices", "coordinator", "effects", "group", "group_descriptions", "guards", "join_effects", "members", "offset_effects", "offsets",
+            "readable_subscriptions", "storage", "timers",
+        ),
+        "coordinator.broker": ("unknown_partitions",),
+        "clients.assignors": ("range_and_roundrobin", "sticky", "sticky_general"),
+        "clients.consumer": ("fetch_positions", "record_reader"),
+        "clients.member": (
+            "coordinator_lookup", "group_leader", "heartbeats", "leave_group", "member", "member_core", "offset_requests", "partition_handover",
+            "pending_requests", "rebalance",
+        ),
+    }.items()
+    for module in modules
+)  # fmt: skip
 """The modules that decide: no I/O, no clock, no randomness of their own."""
 
 
@@ -178,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="how many to try side by side (2)")
     wanted = parser.parse_args(arguments)
     _lay_out()
-    modules = [f"groupproof.{component}.{module}" for component, names in MACHINES.items() for module in names]
+    modules = list(MACHINES)
     with ProcessPoolExecutor(wanted.jobs) as pool:
         mutants = {each.name: each for made in pool.map(_mutate, modules) for each in made}
     names = [name for name in mutants if name.startswith(wanted.only)]

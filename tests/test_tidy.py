@@ -27,8 +27,10 @@ UNTESTED = {
     "chaos/groupproof/chaos/spark/analysis/*_queries.py": "queries as data; test_queries.py asks each of planted groups and holds its answers against DuckDB's",
     "chaos/groupproof/chaos/spark/members/member_api.py": "protocols without behaviour",
     "coordinator/groupproof/coordinator/machine/any_group.py": "a protocol without behaviour",
+    "clients/groupproof/clients/relatives/*_outputs.py": "dataclasses without behaviour",
     "coordinator/groupproof/coordinator/machine/effect_context.py": "a protocol without behaviour",
     "harness/groupproof/harness/subjects/brokers/cluster.py": "protocols without behaviour",
+    "harness/groupproof/harness/subjects/brokers/programs/*.py": "programs that run in an environment of their own; tests/harness/subjects/brokers starts them",
     "harness/groupproof/harness/model/case.py": "a dataclass without behaviour",
     "harness/groupproof/harness/running/fuzzing/choice_source.py": "a protocol without behaviour",
     "harness/groupproof/harness/cases/coordinator/*.py": "cases as data; tests/harness/cases/test_coordinator.py reads every one and runs it against the kit's own cluster",
@@ -198,7 +200,8 @@ def _words(identifier: str) -> list[str]:
 @cache
 def _is_virtual(folder: Path) -> bool:
     """Whether a helper of that folder runs its tests in virtual time."""
-    return any("MockClock" in _text(name) for name in TESTS if Path(name).parent == folder)
+    above = {f"{parent.as_posix()}/conftest.py" for parent in folder.parents}
+    return any("MockClock" in _text(name) for name in TESTS if Path(name).parent == folder or name in above)
 
 
 @pytest.mark.parametrize("name", [name for name in TESTS if not Path(name).name.startswith("fake_")])  # those are programs of their own

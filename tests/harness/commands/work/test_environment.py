@@ -1,0 +1,62 @@
+"""What `groupproof doctor` looks at, part by part."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from groupproof.harness.commands.work import environment
+from groupproof.harness.commands.work.environment import Part
+
+
+def test_containers_of_killed_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "_answer", lambda argv: None)
+    monkeypatch.setattr(environment, "left", lambda: ["groupproof-1", "groupproof-2"])
+    told = next(part.found for part in environment.examine() if part.name == "leftovers")
+
+    assert told == "groupproof-1, groupproof-2; the next run with containers removes them"
+
+
+def test_a_toxiproxy_is_found_as_a_run_would_take_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    there: dict[str, str] = {}
+    monkeypatch.setattr(environment, "_answer", lambda argv: there.get(argv[0]))
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: there.get(name))
+    monkeypatch.setenv("GROUPPROOF_CACHE", str(tmp_path))
+
+    def found() -> str | None:
+        return next(part.found for part in environment.examine() if part.name == "toxiproxy")
+
+    told = [found()]
+    there["go"] = "/usr/bin/go"
+    told.append(found())
+    server = tmp_path / "go" / "toxiproxy-2.12.0" / "server"
+    server.parent.mkdir(parents=True)
+    server.touch()
+    told.append(found())
+    there["toxiproxy-server"] = "toxiproxy-server version 2.12.0, /usr/bin/toxiproxy-server"
+    told.append(found())
+    there["docker"] = "sha256:1, /usr/bin/docker"
+    told.append(found())
+
+    by_go = f"built by Go, {server}"
+    assert told == [None, "built by Go when it is first needed", by_go, there["toxiproxy-server"], "image ghcr.io/shopify/toxiproxy:2.12.0"]
+
+
+def test_a_cache_that_cannot_be_made_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
+    monkeypatch.setenv("GROUPPROOF_CACHE", "/proc/groupproof")
+
+    cache: Part = next(part for part in environment.examine() if part.name == "cache")
+
+    assert cache.found is None
+    assert "set GROUPPROOF_CACHE to a folder that is" in cache.remedy
+
+
+@pytest.mark.parametrize(("status", "said", "found"), [(0, "go 1.26\nmore", "go 1.26, /bin/go"), (1, "broken", None), (0, "", None)])
+def test_a_program_counts_when_it_answers(status: int, said: str, found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: f"/bin/{name}")
+
+    assert environment._answer(("go", "version"), lambda *_, **__: subprocess.CompletedProcess([], status, said, "")) == found

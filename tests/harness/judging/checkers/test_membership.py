@@ -1,0 +1,53 @@
+"""Which memberships and assignments the answers gave, as far as checkers remember."""
+
+from __future__ import annotations
+
+from tests.harness.judging.case_checkers.story import Story
+
+from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT, Assigned, Joined, Lives, joins_of
+from groupproof.protocol.vocabulary import Api
+
+
+def _join(story: Story, generation: int, *, member: str = "m0-1", client: str = "m0") -> None:
+    asked = story.request(Api.JOIN_GROUP, client, member=member)
+    story.answer(asked, member=member, generation=generation, body={"member_id": member, "generation_id": generation, "leader": member})
+
+
+def test_a_sync_follows_the_answer_of_its_member_and_generation() -> None:
+    story, joined = Story(), Joined()
+    for generation in (1, 2):
+        _join(story, generation)
+    for seen in story.trace:
+        if (given := joins_of(seen)) is not None:
+            joined.follow(given)
+
+    origin = joined.origin(story.request(Api.SYNC_GROUP, "m0", member="m0-1", generation=1))
+    assert origin is not None
+    assert origin.generation == 1
+    assert joined.origin(story.request(Api.SYNC_GROUP, "m0", member="m0-1", generation=3)) is None
+
+
+def test_an_assignment_is_known_in_its_generation_until_it_is_forgotten() -> None:
+    story, assigned = Story(), Assigned()
+    for generation in range(1, GENERATIONS_KEPT + 2):
+        asked = story.request(Api.SYNC_GROUP, "m0", member="m0-1", generation=generation)
+        assigned.follow(story.answer(asked, generation=generation, partitions=(("t", generation),)))
+
+    newest = story.request(Api.OFFSET_COMMIT, "m0", generation=GENERATIONS_KEPT + 1)
+    oldest = story.request(Api.OFFSET_COMMIT, "m0", generation=1)
+    assert assigned.at(newest, 0) == frozenset({("t", GENERATIONS_KEPT + 1)})
+    assert assigned.at(oldest, 0) is None, "forgotten: nobody is judged by it"
+
+
+def test_a_group_that_was_made_anew_has_no_old_generations() -> None:
+    story, lives = Story(), Lives()
+    _join(story, 3)
+    for seen in story.trace:
+        lives.follow(seen)
+    assert lives.was_in("m0", 3)
+
+    _join(story, 1)
+    for seen in story.trace[2:]:
+        lives.follow(seen)
+    assert not lives.was_in("m0", 3)
+    assert lives.was_in("m0", 1)
