@@ -31,7 +31,7 @@ def figures() -> Mapping[str, int]:
         r"\bThere are (\d+) coordinator cases": told["coordinator"],
         r"\b(\d+) of them are required for a grade": required,
         r"\b(\d+) rules, each with its source": len(requirements()),
-        r"\b(\d+) of them are judged in a subject by name": len({*judged()["client"], *judged()["coordinator"]}),
+        r"\b(\d+) of them are judged by name in a client or a coordinator": len({*judged()["client"], *judged()["coordinator"]}),
     }
 
 

@@ -1,8 +1,8 @@
 """The container engine of this machine, which builds images. The only importer of docker.
 
-Brokers, Toxiproxy and clients in containers are run by the docker program, under a guard of the kit's (harness/brokers/guard.py) that pauses, kills,
+Brokers, Toxiproxy and clients in containers are run by the docker program, under a guard of the kit's (`subjects/processes/guard.py`) that pauses, kills,
 starts again and removes them, even when the kit itself was killed. What outlives a guard that was killed as well is removed by the next run that
-uses containers (`sweep` of harness/brokers/images.py).
+uses containers (`sweep` of `subjects/processes/images.py`).
 """
 
 from __future__ import annotations

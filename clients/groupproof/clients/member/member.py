@@ -2,7 +2,7 @@
 
 Time comes in as `now_ms`, answers as messages, chance as `draw`; what is to be done comes out as `Output`s. The driver performs them in
 order, feeds back what happens, calls `tick` when `next_deadline_ms` is reached, and `poll` when the application polls. What an answer
-means is looked up in `protocol/spec/classic_member.py`, as `Policy` bends it.
+means is looked up in `rules/classic/member_reactions.py`, as `Policy` bends it.
 
     member = Member(MemberSettings(group="g", topics=("t",)))
     for output in member.poll(now_ms=0):

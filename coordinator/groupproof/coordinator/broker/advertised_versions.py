@@ -1,6 +1,6 @@
 """Which API versions the brokers of a profile advertise here, and where that is less than the release's own range.
 
-The range of the release (protocol/spec) is narrowed to what the wire can read and to the APIs that are served; nothing is advertised
+The range of the release (`rules/api_versions.py`) is narrowed to what the wire can read and to the APIs that are served; nothing is advertised
 that would not be answered, except Produce from v0, which Kafka 4 advertises and refuses too (KAFKA-18659).
 """
 

@@ -23,7 +23,7 @@ class Case:
     """One conformance test; `id` is `area/dialect/name`, `requirements` the catalogue ids it judges.
 
     `plan` is a plan for cases of the client side, a script for those of the coordinator side, whose answers the oracle judges beside the
-    judges named here. `needs` are shim capabilities, or of a coordinator what its ApiVersions must say (`needs.py`), without
+    judges named here. `needs` are shim capabilities, or of a coordinator what its ApiVersions must say (`prerequisites.py`), without
     which it is UNIMPLEMENTED; `isolated` asks for a process of each member's own (kill, freeze);
     `level` is the gravest level of its judges; `required` puts it on its level's list, without which the grade is PARTIAL.
     `origin` is what its judges are made of, where no catalogue has it, as JSON: it stands at the head of its trace, which can so be judged again.

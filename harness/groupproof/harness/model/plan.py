@@ -1,6 +1,6 @@
 """A plan: members, settings and steps of one case, as data.
 
-The driver (`driver.py`) carries a plan out against a subject and records a trace; judges then read the trace alone. A plan is a
+The runner (`plan_runner.py`) carries a plan out against a subject and records a trace; judges then read the trace alone. A plan is a
 schedule file when written as JSON, and `groupproof replay` runs it again. Times are milliseconds.
 """
 

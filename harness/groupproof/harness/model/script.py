@@ -1,6 +1,6 @@
 """A script: who sends what to a broker, when, and on which connection, as data; the plan of one coordinator case.
 
-The driver (`scripted.py`) carries a script out against any broker and records a trace; the oracle (`oracle.py`) then says of every answer
+The runner (`script_runner.py`) carries a script out against any broker and records a trace; the oracle (`judging/oracle/`) then says of every answer
 whether the release's profile gives it. A script is a schedule file when written as JSON. Times are milliseconds.
 
 Bodies are in the newest shape of the API, as the wire takes them. A value that is known only in the run is written as a `Ref` (what a

@@ -2,7 +2,7 @@
 
 A delta names the release that brought today's rule (`since`) and says what was there instead: other rows of a cell (`was`), another order
 of the checks before the group, words of the table that meant others everywhere (`effects`, `guards`), fields of answers, cells that could
-not come up. `releases` applies them newest first; a stale one fails where it is applied.
+not come up. `dialect.py` applies them newest first; a stale one fails where it is applied.
 """
 
 from __future__ import annotations

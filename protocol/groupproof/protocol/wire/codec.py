@@ -1,7 +1,7 @@
 """Kafka's message encoding: plain dictionaries to bytes and back, by functions made from shapes, safe on any bytes a peer may send.
 
-A `Shape` is one version of one message as data (`wire.py` takes them from kio's copy of Kafka's schemas). Reader and writer of a shape are
-each one Python function, whose text `codec_text.py` writes down, field after field, as a person would who wrote it by hand; what a message
+A `Shape` is one version of one message as data (`kafka_shapes.py` takes them from kio's copy of Kafka's schemas). Reader and writer of a shape are
+each one Python function, whose text `codec_source.py` writes down, field after field, as a person would who wrote it by hand; what a message
 rarely needs (lengths of several bytes, tagged fields, refusals) is called from there and stands here.
 
 Nothing trusts a length: it is compared with what is left of the frame before anything is allocated, and a message may hold `ENTRIES_MAX` array

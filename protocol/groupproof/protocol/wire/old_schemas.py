@@ -1,4 +1,4 @@
-"""Messages that Kafka 4 dropped and old brokers still speak, in the form of the schemas that `wire.py` compiles.
+"""Messages that Kafka 4 dropped and old brokers still speak, in the form of the schemas that `kafka_shapes.py` compiles.
 
 Only what a group's members send: OffsetCommit v1, which gives each partition a time of its own (read in 1.1.0's `OffsetCommitRequest`);
 the answers are those of v2. Not here: OffsetCommit v0 and OffsetFetch v0, whose offsets brokers before 4.0 keep in ZooKeeper.

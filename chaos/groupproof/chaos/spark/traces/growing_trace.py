@@ -1,7 +1,7 @@
 """A trace that may still be written: how far it stands, and what it holds between two such places, in pieces that tasks read on their own.
 
 A file of lines stands at the end of its last whole line. A folder of Parquet stands, for each writer, at the number of its newest segment: segments are
-numbered in the order in which they are sealed (`sealing.py`), each there whole or not at all. What is between two places never changes, so that it can be read again.
+numbered in the order in which they are sealed (`trace_segments.py`), each there whole or not at all. What is between two places never changes, so that it can be read again.
 """
 
 from __future__ import annotations

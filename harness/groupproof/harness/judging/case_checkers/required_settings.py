@@ -14,7 +14,7 @@ from groupproof.protocol.trace import Observation
 __all__ = ["SCALED", "insists_on"]
 
 SCALED: Final = frozenset({"session_timeout_ms", "heartbeat_interval_ms", "poll_timeout_ms"})
-"""Settings by which judges and waits are scaled: what the client keeps to instead is read from the wire (`terms.py`)."""
+"""Settings by which judges and waits are scaled: what the client keeps to instead is read from the wire (`client_timeouts.py`)."""
 
 
 def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, str] = MappingProxyType({})) -> Judge:

@@ -1,4 +1,4 @@
-"""The course of one group: its rebalances one after the other, with their phases and who was waited for. Told by transitions, or by `wire_course.py`. Pure."""
+"""The course of one group: its rebalances one after the other, with their phases and who was waited for. Told by transitions, or by `wire_history.py`. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A run held against an earlier one: what moved off OK or came to fail, what vanished, what is new and what improved. Pure.
 
-What the baseline has already fails nothing: only the difference counts (docs/decisions/0012). A failure of another kind is no old one (0013).
+What the baseline has already fails nothing: only the difference counts (docs/decisions/0012-only-the-difference-counts-against-a-baseline.md). A failure of another kind is no old one (0013).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Describing, listing and deleting groups: a part of the table of `classic_group`, as Apache Kafka 4.1 has it.
+"""Describing, listing and deleting groups: a part of the table of `group_table.py`, as Apache Kafka 4.1 has it.
 
 The catalogue says little of these APIs, so that a row cites the sentence which its answer would break, and its note names where the rule
 was read.

@@ -1,7 +1,7 @@
 """The classic group as the newest release keeps it (Apache Kafka 4.1, the coordinator in Java): every input, every state, every answer.
 
 A cell is an ordered list of rows; the first whose guard holds is the rule. A cell ends in an unconditional row, or stands in
-`UNREACHABLE` with the reason. `releases` says what older brokers did otherwise. Where a broker was measured and the catalogue says
+`UNREACHABLE` with the reason. `releases.py` says what older brokers did otherwise. Where a broker was measured and the catalogue says
 otherwise, the row follows the broker and its note says so.
 """
 

@@ -1,4 +1,4 @@
-"""What the coordinator in Java did otherwise while it was an option of brokers whose default was the one in Scala: deltas as in `releases`.
+"""What the coordinator in Java did otherwise while it was an option of brokers whose default was the one in Scala: deltas as in `releases.py`.
 
 Read in `GroupCoordinatorService`, `GroupMetadataManager` and `OffsetMetadataManager` of 3.7.2, against 3.8. What the tables do not hold: 3.7 expires
 a stored offset also while a transaction holds a newer one of its partition.

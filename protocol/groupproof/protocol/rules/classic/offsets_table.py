@@ -1,4 +1,4 @@
-"""What else happens to committed offsets: deletion, commits within a transaction and its end, retention. A part of the table of `classic_group`.
+"""What else happens to committed offsets: deletion, commits within a transaction and its end, retention. A part of the table of `group_table.py`.
 
 Read in Apache Kafka 4.1's `OffsetMetadataManager` and `ClassicGroup`. A transactional commit is pending until the marker of its
 transaction comes (KIP-98); while it is, OffsetFetch that requires stable offsets is answered 88 for the partition (KIP-447).

@@ -1,4 +1,4 @@
-"""The classic group's timers, and the inputs that follow from other inputs: the second half of the table of `classic_group`."""
+"""The classic group's timers, and the inputs that follow from other inputs: the second half of the table of `group_table.py`."""
 
 from __future__ import annotations
 

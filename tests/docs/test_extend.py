@@ -1,0 +1,115 @@
+"""Each recipe of `docs/extend.md` is followed in a copy of the repository, and does what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.docs.recipes import PAGE, Copy
+
+CASE = "heartbeat/classic/illegal-generation-twice"
+SCRIPT = "heartbeat/classic/after-leaving"
+SNAPSHOTS = "protocol/groupproof/protocol/rules/snapshots"
+OF_THE_NEWEST = (
+    "tests/protocol/rules/classic/test_group_table.py",
+    "tests/protocol/rules/classic/test_releases.py",
+    "tests/protocol/rules/test_profiles.py",
+)
+
+TOTAL = """
+from groupproof.protocol.rules.dialect import missing_cells
+from groupproof.protocol.rules.profiles import known_profiles, profile
+for name in known_profiles():
+    made = profile(name)
+    for table in made.tables.values():
+        print(name, table.dialect.name, missing_cells(table, tuple(each for each in made.dialects if each is not table.dialect)))
+"""
+
+LAUNCH = """
+import sys
+from pathlib import Path
+from groupproof.clients.registry import provision
+from groupproof.clients.registry.registered_clients import resolve
+provision.install_wheels = lambda requires, folder: print(*requires)
+print(provision.provision(resolve("my-client@1.0.0"), Path(sys.argv[1]), print).argv[-1])
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_case_of_either_side_is_in_the_catalogue_and_is_failed_by_its_bug(copy: Copy) -> None:
+    files = {*copy.follow("A case"), *copy.follow("A case for coordinators")}
+
+    assert len(files) == 6
+    failed = copy.tests(
+        "tests/harness/cases/test_client.py", "tests/harness/cases/test_coordinator.py", "tests/power",
+        "-k", "illegal-generation-twice or ends-on-heartbeat-22 or after-leaving or test_every_misbehaviour_is or test_every_bug_is or test_every_case_can_be_failed",
+    )  # fmt: skip
+    assert failed == ""
+
+
+@pytest.mark.slow
+def test_a_case_without_its_bug_does_not_pass_the_gate(copy: Copy) -> None:
+    copy.follow("A case")
+    caught = copy.folder / "tests/power/caught.toml"
+    caught.write_text(caught.read_text().replace(f'"{CASE}" = "ends-on-heartbeat-22"\n', ""))
+
+    assert "test_every_case_can_be_failed" in copy.tests("tests/power/test_power.py", "-k", "test_every_case_can_be_failed")
+
+
+@pytest.mark.slow
+def test_a_client_is_listed_and_installed_by_its_name(copy: Copy, tmp_path: Path) -> None:
+    copy.follow("A client")
+
+    assert re.search(r"^my-client +client +1\.1\.0", copy.groupproof("list", "subjects").stdout, re.MULTILINE)
+    launched = copy.python("-c", LAUNCH, str(tmp_path / "cache")).stdout.split("\n")
+    assert launched[1] == "my-client==1.0.0"
+    assert launched[2] == str(copy.folder / "clients/groupproof/clients/shims/python/my_client_shim.py")
+
+
+@pytest.mark.slow
+def test_the_data_of_a_client_and_of_a_new_release_are_in_order(copy: Copy) -> None:
+    assert len(copy.follow("A client")) == 3
+    assert len(copy.follow("A release of a client")) == 1
+
+    assert copy.tests("tests/clients/registry/test_registered_clients.py", "-k", "my-client or aiokafka or in_order") == ""
+
+
+@pytest.mark.slow
+def test_a_release_changes_no_older_one_and_every_table_stays_total(copy: Copy) -> None:
+    before = {path.name: path.read_text() for path in (copy.folder / SNAPSHOTS).iterdir()}
+    assert len(copy.follow("A release of Kafka")) == 3
+
+    written = copy.python("-m", "groupproof.protocol.rules")
+    after = {path.name: path.read_text() for path in (copy.folder / SNAPSHOTS).iterdir()}
+
+    assert (written.returncode, written.stderr) == (0, "")
+    assert after.keys() - before.keys() == {"kafka-4.2.txt"}
+    assert {name for name, text in before.items() if after[name] != text} == set()
+    lines = copy.python("-c", TOTAL).stdout.splitlines()
+    assert "kafka-4.2 classic []" in lines
+    assert [line for line in lines if not line.endswith(" []")] == []
+
+
+@pytest.mark.slow
+def test_a_cell_of_the_new_release_is_printed_beside_that_of_the_old_one(copy: Copy) -> None:
+    copy.follow("A release of Kafka")
+    new, old = (copy.groupproof("explain", "Heartbeat/CompletingRebalance", "--profile", f"kafka-4.{minor}").stdout for minor in (2, 1))
+
+    assert "27" in new
+    assert "27" not in old
+
+
+@pytest.mark.slow
+def test_the_tests_that_a_release_concerns_are_those_that_the_page_names(copy: Copy) -> None:
+    copy.follow("A release of Kafka")
+    copy.python("-m", "groupproof.protocol.rules")
+
+    failed = set(re.findall(r"^FAILED (\S+?)::", copy.tests("tests/protocol/rules"), re.MULTILINE))
+    assert failed == set(OF_THE_NEWEST)
+    assert all(f"`{name}`" in PAGE.read_text() for name in OF_THE_NEWEST)
