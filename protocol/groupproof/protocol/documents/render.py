@@ -45,6 +45,16 @@ Kafka's source at that release, `[DL]` DataLink's. Where they contradict each ot
 number is an error code (`ERR-01` and following).
 """
 
+_OF_A_RELEASE = """\
+The tables here are those of the newest release. For another one:
+
+| to see | look at |
+| --- | --- |
+| one cell | `groupproof explain SyncGroup/PreparingRebalance --profile kafka-2.4` |
+| the whole table | `protocol/groupproof/protocol/rules/snapshots/kafka-2.4.txt`, one file a release |
+| what differs between two releases | `groupproof explain --profile kafka-2.4 --against kafka-4.1` |
+"""
+
 _CONTENTS = {
     "requirements.md": "every requirement, its level and the reason for it",
     "coverage.md": "how many of them have a witness among the tests, and what is missing and why",
@@ -80,7 +90,16 @@ def stale(folder: Path) -> list[str]:
 def _contents() -> str:
     rows = ((f"[{name}]({name})", what) for name, what in _CONTENTS.items())
     return (
-        "\n".join([generated("spec/"), "", "# The classic group protocol, from the tables", "", *table(("page", "what is there"), rows)]).rstrip()
+        "\n".join(
+            [
+                generated("protocol/…/rules/"),
+                "",
+                "# The classic group protocol, from the tables",
+                "",
+                *table(("page", "what is there"), rows),
+                _OF_A_RELEASE,
+            ]
+        ).rstrip()
         + "\n"
     )
 

@@ -22,7 +22,7 @@ neighbours stands below, the newest pair first: what came, then every difference
 
 def releases_markdown() -> str:
     """Return the list of the releases, then what each pair of neighbours does differently."""
-    lines = [generated("the tables in spec/"), "", _HEAD, *table(("profile", "release", "state"), map(_profile, reversed(profiles())))]
+    lines = [generated("the tables in protocol/…/rules/"), "", _HEAD, *table(("profile", "release", "state"), map(_profile, reversed(profiles())))]
     for older, newer in ((profile(one), profile(other)) for one, other in reversed(neighbours())):
         lines += [f"## {older.name} to {newer.name}", "", *_came(older, newer), *_differences(contrast(older, newer))]
     return "\n".join(lines).rstrip() + "\n"

@@ -50,7 +50,7 @@ def moves(profile: Profile) -> dict[tuple[State, StrEnum], list[str]]:
 def states_markdown(profile: Profile) -> str:
     """Return the states, the transitions between them, and which input can come up in which state."""
     found = moves(profile)
-    lines = [generated("spec/classic_group.py"), "", _HEAD.format(name=profile.name)]
+    lines = [generated("protocol/…/rules/classic/group_table.py"), "", _HEAD.format(name=profile.name)]
     lines += ["## States", "", *table(("state", "what it is"), ((state_name(state), says) for state, says in _SAYS.items()))]
     rows = ((state_name(before), after.value, ", ".join(rules)) for (before, after), rules in found.items())
     lines += ["## Transitions", "", *table(("from", "to", "by"), rows)]

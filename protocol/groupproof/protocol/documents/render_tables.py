@@ -19,9 +19,10 @@ _COLUMNS: Final = ("state", "rule", "when", "answer", "does", "then", "requireme
 _GROUP_HEAD = """\
 # The classic group, as {name} keeps it
 
-One table is the coordinator. For each input and state, rows are asked in order; the first whose condition holds is the rule: it gives the answer, has the effects, and moves the group to the state under *then* (empty:
-it stays). A *parked* request is answered later, by the effect of another row. `none` is the state without a group. The [states](states.md) are drawn elsewhere, with what cannot come up in them; what older releases did
-otherwise stands under [releases](releases.md).
+One table is the coordinator. Each event kind has a cell in each state, and a cell has rows in an order. The first row whose condition holds is the rule. It gives the answer, has the effects, and moves the group to the state
+under *then*; where that is empty, the group stays. A *parked* request is answered later, by the effect of another row. `none` is the state without a group. [States](states.md) shows the states as a drawing, and which cells cannot come up.
+
+One cell of another release: `groupproof explain SyncGroup/PreparingRebalance --profile kafka-2.4`. What older releases did otherwise: [releases](releases.md).
 """
 
 _MEMBER_HEAD = """\
@@ -34,7 +35,7 @@ What a client does with each answer, by API and code; the newest Java client's w
 
 def group_markdown(profile: Profile) -> str:
     """Return the table of `profile`."""
-    lines = [generated("spec/classic_group.py"), "", _GROUP_HEAD.format(name=profile.name)]
+    lines = [generated("protocol/…/rules/classic/group_table.py"), "", _GROUP_HEAD.format(name=profile.name)]
     lines += ["## Before the group is looked at", "", *_before_group(profile.table.before_group)]
     for on, states in profile.table.cells.items():
         is_request = on in profile.table.dialect.requests
@@ -82,7 +83,7 @@ def _code(code: int) -> str:
 
 def member_markdown() -> str:
     """Return what the reference member does with every answer."""
-    lines = [generated("spec/classic_member.py"), "", _MEMBER_HEAD]
+    lines = [generated("protocol/…/rules/classic/member_reactions.py"), "", _MEMBER_HEAD]
     for api, reactions in REACTIONS.items():
         lines += [f"## {api.title}", "", *table(("answer", "phase", "does", "requirements"), _reactions(reactions))]
     lines += ["## What cannot come up", "", *table(("answer to", "phase", "because"), _unreachable())]
