@@ -153,3 +153,16 @@ def test_lines_may_be_late_until_one_was_in_time(late: float | None, may: bool) 
         story.at(late).partitions("assigned", T0)
 
     assert tracked(story).may_be_late("m0") is may
+
+
+@pytest.mark.requirement("EMIG-05")
+def test_a_generation_that_was_not_stored_is_counted_again_elsewhere() -> None:
+    story = Story().member(gets=[T0])
+    story.join(member=ID, generation=2)
+    story.sync(generation=2, gets=[T0])
+    before = tracked(story)
+    story.see("transition", group="g", state_before="Stable", state_after="PreparingRebalance", generation=1)
+    after = tracked(story)
+
+    assert (before.epoch, before.lives.was_in("m0", 2), before.others_in(2, T0, "m1")) == (0, True, {"m0"})
+    assert (after.epoch, after.lives.was_in("m0", 2), after.others_in(2, T0, "m1")) == (1, False, set())

@@ -10,7 +10,8 @@ Frames come first. What an application says is kept beside them (`hands`), for a
 * A client's own state is that of Kafka's `AbstractCoordinator`: its JoinGroup begins a rebalance, one that fails leaves it UNJOINED (CLIENT-64).
 * By the wire a client owns what SyncGroup gave it, until an eager one joins again (CLIENT-62), or the membership ends. Nobody tells a member whose
   session expired: until it hears, it believes.
-* A group that is made anew counts its generations from 1 again: what was assigned before says nothing any more (INV-04).
+* A group that is made anew counts its generations from 1 again: what was assigned before says nothing any more (INV-04). One that goes on elsewhere
+  from before a generation that was not stored counts that one's number again (EMIG-05).
 """
 
 from __future__ import annotations
@@ -88,7 +89,6 @@ class GroupTracker:
 
     def follow(self, seen: Observation) -> tuple[list[Holding], list[Holding]]:
         """Take the next observation; return the holdings that begin with it, and those that end, by the callbacks."""
-        self.lives.follow(seen)
         if seen.kind == "transition":
             self._moved(seen)
         elif seen.client is None:
@@ -102,7 +102,8 @@ class GroupTracker:
         return self.hands.follow(seen)
 
     def _moved(self, seen: Observation) -> None:
-        if seen.state_before is None:
+        falls = seen.generation is not None and seen.generation < self._newest_generation
+        if seen.state_before is None or falls:
             self._begin_anew()
         self.state = seen.state_after
         self.generation = max(self.generation, -1 if seen.generation is None else seen.generation)
@@ -131,6 +132,7 @@ class GroupTracker:
             return
         mine = mine or self.members.setdefault(client, Membership())
         if seen.api == _JOIN:
+            self.lives.asks(seen, client)
             mine.state = MemberState.PREPARING_REBALANCE
             mine.owned = mine.owned if mine.is_cooperative else frozenset()
         elif seen.api == _SYNC and seen.generation == mine.generation:
@@ -158,6 +160,7 @@ class GroupTracker:
                 self._begin_anew()  # behind a tap nobody tells that the group was made anew
             self._newest_generation = max(given.generation, self._newest_generation)
             self.generation = max(given.generation, self.generation)
+            self.lives.enters(client, given.generation)
             self._join(given, client, mine)
         elif seen.api == _SYNC and not error:
             self._assign(seen, client, mine)
@@ -187,6 +190,7 @@ class GroupTracker:
 
     def _begin_anew(self) -> None:
         self.epoch += 1
+        self.lives.begin_anew()
         self._owners = Newest(GENERATIONS_KEPT)
         self.generation = self._newest_generation = -1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from groupproof.harness.judging.checkers.checker import Newest, Numbers
-from groupproof.harness.judging.checkers.frame_facts import Given, error_of, given_by, gives, instance_of
+from groupproof.harness.judging.checkers.frame_facts import Given, given_by, gives, instance_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
@@ -79,32 +79,17 @@ class Lives:
 
     instances: dict[str, set[str]] = field(default_factory=dict)
     _generations: dict[str, Numbers] = field(default_factory=dict)
-    _newest: int = -1
 
-    def follow(self, seen: Observation) -> None:
-        if seen.kind == "transition":
-            self._moved(seen)
-        elif seen.api != _JOIN or seen.client is None:
-            return
-        elif seen.kind == "request":
-            if (instance := instance_of(seen)) is not None:
-                self.instances.setdefault(seen.client, set()).add(instance)
-        elif seen.kind == "response":
-            self._answered(seen, seen.client)
+    def asks(self, join: Observation, client: str) -> None:
+        if (instance := instance_of(join)) is not None:
+            self.instances.setdefault(client, set()).add(instance)
 
-    def _moved(self, seen: Observation) -> None:
-        """Forget generations when the group is made anew, or goes on elsewhere from before one that was not stored: their numbers come again."""
-        if seen.state_before is None or (seen.generation is not None and seen.generation < self._newest):
-            self._generations.clear()
-            self._newest = -1 if seen.generation is None else seen.generation
+    def enters(self, client: str, generation: int) -> None:
+        self._generations.setdefault(client, Numbers()).add(generation)
 
-    def _answered(self, seen: Observation, client: str) -> None:
-        if not error_of(seen) and seen.generation is not None:
-            if seen.generation < self._newest:
-                self._generations.clear()  # behind a tap nobody tells that the group was made anew
-            self._newest = seen.generation
-        if gives(seen):
-            self._generations.setdefault(client, Numbers()).add(given_by(seen).generation)
+    def begin_anew(self) -> None:
+        """Forget the generations: their numbers come again."""
+        self._generations.clear()
 
     def was_in(self, client: str, generation: int | None) -> bool:
         return generation in self._generations.get(client, ())
