@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.harness.judging.case_checkers.story import Story
 
-from groupproof.harness.model.client_timeouts import REACT_MS, Terms, TermsReader, stall_ms
+from groupproof.harness.model.client_timeouts import REACT_MS, Terms, TermsReader
 from groupproof.protocol.vocabulary import Api
 
 WISHED = {"session_timeout_ms": 3_000, "heartbeat_interval_ms": 300, "max_poll_interval_ms": 20_000}
@@ -69,11 +69,3 @@ def test_a_rhythm_that_was_measured_stretches_what_is_due_and_never_shrinks_it()
     quick.see("event", who="kit", body={"name": "rhythm", "react_ms": 100})
 
     assert [reader_of(each).stretch for each in (slow, quick, Story())] == [2.5, 1.0, 1.0]
-
-
-def test_a_stall_of_the_machine_is_counted_once() -> None:
-    story = Story()
-    loop = story.see("event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": 400})
-    child = story.see("event", who="kit", body={"name": "lag", "source": "child", "lag_ms": 380.5})
-
-    assert stall_ms(loop) + stall_ms(child) == 380.5

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from groupproof.harness.model.client_timeouts import REACT_MS, stall_ms
+from groupproof.harness.judging.lag import lags_in, lost_ms
+from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -78,15 +79,14 @@ def _commits_nothing(client: str, settings: dict[str, Any], life: Life, stretch:
     if any(seen.kind == "request" and seen.api == _COMMIT for seen in life):
         return
     since: Observation | None = None
-    lost_ms = longest_ms = 0.0
+    lags, longest_ms = lags_in(life), 0.0
     for seen in life:
         if (seen.kind == "request" and seen.api == _JOIN) or _is_command(seen):
             since = None  # what is paused does not poll, and a rebalance and a close have rules of their own
         elif since is None and _is_line(seen, "records_consumed") and seen.body.get("count"):
-            since, lost_ms = seen, 0.0
+            since = seen
         elif since is not None and seen.kind == "response" and seen.api == _BEAT and not seen.error:
-            longest_ms = max(longest_ms, seen.at_ms - since.at_ms - lost_ms)
-        lost_ms += stall_ms(seen)
+            longest_ms = max(longest_ms, seen.at_ms - since.at_ms - lost_ms(lags, since.at_ms, seen.at_ms))
     if longest_ms >= due_ms:
         yield f"the shim claims auto-commit, yet {client} sent no OffsetCommit at all, {longest_ms / 1000:.0f} s after its records and a member still"
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["REACT_MS", "Terms", "TermsReader", "stall_ms"]
+__all__ = ["REACT_MS", "Terms", "TermsReader"]
 
 REACT_MS: Final = 6_000.0
 """Within which a client has reacted, unless its own rhythm was measured and is slower."""
@@ -95,12 +95,3 @@ class TermsReader:
         """Return by how much the session of some client is longer than the plan wished: so much longer a ghost keeps its place."""
         wished = ((each.session_ms, each.settings.get("session_timeout_ms")) for each in self._terms.values() if each.join is not None)
         return max((max(0.0, on_the_wire - float(plan)) for on_the_wire, plan in wished if plan), default=0.0)
-
-
-def stall_ms(seen: Observation) -> float:
-    """Return how much time (ms) the machine lost by what an observation tells: a wait that it fell into was so much shorter for the client.
-
-    The kit's loop and its child process both tell of one stall; the child's word is taken, for it has nothing else to do.
-    """
-    is_lag = seen.who == "kit" and seen.body.get("name") == "lag" and seen.body.get("source") == "child"
-    return float(seen.body["lag_ms"]) if is_lag else 0.0

@@ -39,15 +39,21 @@ def test_an_assignment_is_known_in_its_generation_until_it_is_forgotten() -> Non
     assert assigned.at(oldest, 0) is None, "forgotten: nobody is judged by it"
 
 
-def test_a_group_that_was_made_anew_has_no_old_generations() -> None:
-    story, lives = Story(), Lives()
-    _join(story, 3)
-    for seen in story.trace:
-        lives.follow(seen)
-    assert lives.was_in("m0", 3)
+def test_who_was_in_which_generation_is_known_until_the_group_begins_anew() -> None:
+    lives = Lives()
+    lives.enters("m0", 3)
+    assert [lives.was_in("m0", each) for each in (3, 2, None)] == [True, False, False]
+    assert not lives.was_in("m1", 3)
 
-    _join(story, 1)
-    for seen in story.trace[2:]:
-        lives.follow(seen)
+    lives.begin_anew()
     assert not lives.was_in("m0", 3)
-    assert lives.was_in("m0", 1)
+
+
+def test_clients_that_joined_by_one_instance_id_are_twins() -> None:
+    story, lives = Story(), Lives()
+    for client, instance in (("m0", "i0"), ("m1", "i0"), ("m2", "i2"), ("m3", None)):
+        lives.asks(story.join(client, instance=instance), client)
+
+    assert lives.are_twins("m0", "m1")
+    assert not lives.are_twins("m0", "m2")
+    assert not lives.are_twins("m3", "m3")
