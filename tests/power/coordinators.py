@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import trio
 
-from groupproof.coordinator.machine.variant import REFERENCE
+from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
@@ -24,7 +24,7 @@ PROFILE = "kafka-4.1"
 TASK_STEPS_MAX = 2_000_000
 
 
-def judgements(variant: str, cases: Iterable[Case], *, profile: str = PROFILE, seed: int = 1) -> dict[str, Judgement]:
+def judgements(variant: str | Variant | None, cases: Iterable[Case], *, profile: str = PROFILE, seed: int = 1) -> dict[str, Judgement]:
     """Return what each case says to the variant, by the case's id. Raise `Stuck`, or the trouble of a case that could not be carried out."""
     chosen = list(cases)
     plays = played(variant, chosen, seed, profile)
@@ -32,11 +32,11 @@ def judgements(variant: str, cases: Iterable[Case], *, profile: str = PROFILE, s
 
 
 def played(
-    variant: str | None, cases: Sequence[Case], seed: int = 1, profile: str = PROFILE, *, own: Mapping[str, int] | None = None
+    variant: str | Variant | None, cases: Sequence[Case], seed: int = 1, profile: str = PROFILE, *, own: Mapping[str, int] | None = None
 ) -> dict[str, Play]:
     """Carry the cases out on a variant, or on the reference as it is, with settings of its `own`; return the plays by the cases' ids. Raise as `judgements`."""
     plays: dict[str, Play] = {}
-    subject = ReferenceBrokers(profile=profile, seed=seed, variant=REFERENCE if variant is None else variant_named(variant), own=own or {})
+    subject = ReferenceBrokers(profile=profile, seed=seed, variant=_variant(variant), own=own or {})
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
@@ -46,6 +46,10 @@ def played(
     with _quiet():
         run_virtually(main, seed=seed, steps_max=TASK_STEPS_MAX + 20_000 * len(cases))
     return plays
+
+
+def _variant(variant: str | Variant | None) -> Variant:
+    return REFERENCE if variant is None else variant if isinstance(variant, Variant) else variant_named(variant)
 
 
 async def _play_world(subject: ReferenceBrokers, world: World, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:

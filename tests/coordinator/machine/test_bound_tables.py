@@ -6,7 +6,6 @@ import pytest
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
-from groupproof.coordinator.machine.datalink_functions import DATALINK_FUNCTIONS
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.rules import Guard, On, known_profiles, profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
@@ -26,11 +25,6 @@ def test_every_cell_of_every_dialect_is_bound_under_its_rules_names(name: str) -
         assert cells.keys() == {(event, state) for event, states in table.cells.items() for state in states}
         assert {rule.row for rules in cells.values() for rule in rules} == {row for _, _, row in table.rules()}
     assert bound.none == {place: rules for cells in bound.cells.values() for place, rules in cells.items() if place[1] is None}
-
-
-def test_a_group_without_members_is_of_the_first_dialect() -> None:
-    assert bound_tables(profile(), REFERENCE).first is CLASSIC_FUNCTIONS
-    assert bound_tables(profile("datalink"), REFERENCE).first is DATALINK_FUNCTIONS
 
 
 def test_an_event_kind_is_at_home_in_its_dialect() -> None:

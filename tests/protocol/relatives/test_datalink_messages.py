@@ -1,64 +1,84 @@
-"""The tables of DataLink's Manager: total, closed in themselves, and different from Kafka's only in what they say."""
+"""The blobs of DataLink's workers: what is written is read again, and no bytes break the reader."""
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from groupproof.protocol.rules import REQUESTS, STATES, Guard, On, known_profiles, profile, profiles, relatives, rows, state_name
-from groupproof.protocol.rules.release_contrast import contrast
-from groupproof.protocol.rules.requirements import requirements
-from groupproof.protocol.rules.verification import standing
+from groupproof.protocol.relatives.datalink_messages import (
+    CONFIG_MISMATCH,
+    Assigned,
+    BlobError,
+    WorkerStatus,
+    decode_assigned,
+    decode_status,
+    encode_assigned,
+    encode_status,
+)
 
-
-def test_the_relatives_are_profiles_but_no_releases_of_kafka() -> None:
-    assert relatives() == ("datalink", "datalink-dead")
-    assert known_profiles() == (*profiles(), *relatives())
-    assert not set(relatives()) & set(profiles())
-
-
-@pytest.mark.parametrize("name", relatives())
-def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str) -> None:
-    table = profile(name)
-    cells = {(on, state) for on, states in table.table.cells.items() for state in states}
-
-    assert cells | set(table.table.unreachable) == set(product(On, STATES))
-    assert not cells & set(table.table.unreachable)
-    assert set(table.table.before_group) == set(REQUESTS)
-
-
-@pytest.mark.parametrize("name", relatives())
-def test_every_cell_ends_in_its_only_unconditional_row_and_cites_the_catalogue(name: str) -> None:
-    catalogue = {requirement.id for requirement in requirements()}
-    for on, states in profile(name).table.cells.items():
-        for state, cell in states.items():
-            assert [row.guard is Guard.ALWAYS for row in cell] == [False] * (len(cell) - 1) + [True], f"{on.value}/{state_name(state)}"
-    assert {row.requirement for _, _, row in rows(name)} <= catalogue
+NAMES = st.lists(st.text(max_size=8), max_size=5).map(tuple)
+AMOUNTS = st.dictionaries(st.text(max_size=8), st.integers(0, 10**6).map(lambda milli: milli / 1_000), max_size=4)
+STATUSES = st.builds(
+    WorkerStatus, url=st.text(max_size=20), config_version=st.integers(0, 2**62), generation=st.integers(-1, 2**31 - 1), held=NAMES, running=NAMES,
+    capacity=st.integers(1, 10**6).map(lambda milli: milli / 1_000), resources=AMOUNTS, traffic=AMOUNTS, version=st.just(1),
+)  # fmt: skip
 
 
-@pytest.mark.requirement("TIMER-27", "TIMER-31")
-@pytest.mark.parametrize("name", relatives())
-def test_versions_and_bounds_are_those_of_kafka_0_10_1(name: str) -> None:
-    table = profile(name)
-
-    assert table.release == (0, 10, 1)
-    assert {api.title: versions for api, versions in table.api_versions.items()} == {
-        "Metadata": (0, 2), "FindCoordinator": (0, 0), "JoinGroup": (0, 1), "Heartbeat": (0, 0), "LeaveGroup": (0, 0), "SyncGroup": (0, 0),
-        "ApiVersions": (0, 0),
-    }  # fmt: skip
-    assert (table.defaults["group.min.session.timeout.ms"], table.defaults["group.max.session.timeout.ms"]) == (6_000, 300_000)
+@settings(max_examples=40)
+@given(STATUSES)
+def test_a_worker_s_state_is_read_as_it_was_written(status: WorkerStatus) -> None:
+    assert decode_status(encode_status(status)) == status
 
 
-def test_what_differs_from_the_oldest_kafka_can_be_told() -> None:
-    found = contrast(profile("datalink"), profile("kafka-1.1"))
+@settings(max_examples=40)
+@given(STATUSES)
+def test_a_leader_that_knows_the_old_form_alone_reads_the_beginning_of_the_new_one(status: WorkerStatus) -> None:
+    old = encode_status(WorkerStatus(url=status.url, config_version=status.config_version))
 
-    told = " ".join(rule for each in found.behaviour for rule in each.rules)
-    assert "JoinGroup in none: first-member" in told
-    assert any("SyncGroup" in line for line in found.versions)
+    assert encode_status(status)[2 : len(old)] == old[2:]
 
 
-@pytest.mark.requirement("MGR-32")
-def test_each_says_what_it_rests_on_and_how_dead_stands() -> None:
-    assert "No group is ever Dead" in standing("datalink")
-    assert "as planned" in standing("datalink-dead")
+@settings(max_examples=40)
+@given(
+    st.builds(
+        Assigned,
+        leader=st.text(max_size=8),
+        config_version=st.integers(0, 2**62),
+        tasks=NAMES,
+        error=st.sampled_from([0, 1]),
+        is_partial=st.booleans(),
+        leader_url=st.text(max_size=8),
+    )
+)
+def test_an_assignment_is_read_as_it_was_written(assigned: Assigned) -> None:
+    assert decode_assigned(encode_assigned(assigned)) == assigned
+    assert assigned.has_failed is (assigned.error == CONFIG_MISMATCH)
+
+
+@settings(max_examples=40)
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(blob: bytes) -> None:
+    for decode in (decode_status, decode_assigned):
+        try:
+            decode(blob)
+        except BlobError as error:
+            assert str(error).startswith("worker ")
+
+
+@pytest.mark.requirement("MGR-13")
+def test_version_0_is_datalink_s_to_the_byte() -> None:
+    assert encode_status(WorkerStatus(url="http://w", config_version=7)) == b"\0\0" + b"\0\x08http://w" + b"\0\0\0\0\0\0\0\x07"
+    assigned = Assigned(leader="m", leader_url="u", config_version=7, tasks=("12", "34"))
+    assert encode_assigned(assigned) == b"\0\0" + b"\0\0" + b"\0\x01m" + b"\0\x01u" + b"\0\0\0\0\0\0\0\x07" + b"\0\0\0\x02\0\x0212\0\x0234"
+
+
+@pytest.mark.parametrize("blob", [b"", b"\0", b"\0\1\0\1u\0\0\0\0\0\0\0\1", b"\xff\xff\0\1u\0\0\0\0\0\0\0\1"])
+def test_what_is_no_state_is_said(blob: bytes) -> None:
+    with pytest.raises(BlobError, match="worker state"):
+        decode_status(blob)
+
+
+def test_a_worker_that_can_bear_nothing_is_refused() -> None:
+    with pytest.raises(BlobError, match="capacity"):
+        decode_status(encode_status(WorkerStatus(url="w", config_version=1, capacity=0, version=1)))

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import assume, given
@@ -14,7 +14,16 @@ from groupproof.protocol.wire import messages
 from groupproof.protocol.wire.framing import frame
 from groupproof.protocol.wire.kafka_shapes import shape_of
 from groupproof.protocol.wire.message_codec import VERSIONS, WireError, read_request, read_response, write_answer, write_request, write_response
-from groupproof.protocol.wire.message_conversion import GROUP_APIS, body_maker, body_of, is_whole, message_shape, request_of, response_of
+from groupproof.protocol.wire.message_conversion import (
+    GROUP_APIS,
+    body_maker,
+    body_of,
+    is_whole,
+    message_shape,
+    registered_messages,
+    request_of,
+    response_of,
+)
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse, JoinGroupRequest, JoinProtocol, OffsetFetchRequest
 
 
@@ -133,3 +142,30 @@ def test_an_api_without_typed_messages_is_refused(make: Any) -> None:
     with pytest.raises(ValueError, match="Metadata has no typed message"):
         make(Api.METADATA, {})
     assert Api.METADATA not in GROUP_APIS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ping:
+    api: ClassVar[Api] = Api.CONSUMER_GROUP_HEARTBEAT
+    group_id: str = ""
+    member_epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pong:
+    api: ClassVar[Api] = Api.CONSUMER_GROUP_HEARTBEAT
+    error_code: int = 0
+
+
+def test_classes_that_are_registered_stand_for_their_api_meanwhile() -> None:
+    body = {"group_id": "g", "member_epoch": 3, "rack_id": None}
+    with registered_messages([(_Ping, _Pong)]):
+        assert Api.CONSUMER_GROUP_HEARTBEAT in GROUP_APIS
+        ping: Any = request_of(Api.CONSUMER_GROUP_HEARTBEAT, body)
+        assert ping == _Ping(group_id="g", member_epoch=3)
+        assert body_of(ping) == {"group_id": "g", "member_epoch": 3}
+        pong: Any = response_of(Api.CONSUMER_GROUP_HEARTBEAT, {"error_code": 25})
+        assert pong == _Pong(error_code=25)
+    assert Api.CONSUMER_GROUP_HEARTBEAT not in GROUP_APIS
+    with pytest.raises(ValueError, match="has no typed message"):
+        request_of(Api.CONSUMER_GROUP_HEARTBEAT, body)

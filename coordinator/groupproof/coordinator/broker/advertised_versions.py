@@ -7,6 +7,7 @@ that would not be answered, except Produce from v0, which Kafka 4 advertises and
 from __future__ import annotations
 
 from groupproof.protocol.rules import api_versions
+from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS
 
@@ -23,7 +24,8 @@ Ranges = dict[Api, tuple[int, int]]
 
 def accepted(profile: str) -> Ranges:
     """Return the versions that are answered; raise `UnknownProfile`."""
-    return {api: both for api, own in api_versions(profile).items() if api in SERVED and (both := _intersection(own, VERSIONS[api]))}
+    served = SERVED | {request.api for dialect in profile_named(profile).dialects for request, _ in dialect.messages}
+    return {api: both for api, own in api_versions(profile).items() if api in served and (both := _intersection(own, VERSIONS[api]))}
 
 
 def advertised(profile: str) -> Ranges:

@@ -106,7 +106,7 @@ class Broker:
         With `taken_up_twice` it is taken up twice, before that is called; the second answer is dropped.
         """
         api = arrived.wire.api
-        if api in _COORDINATED:
+        if api in GROUP_APIS and api is not Api.FIND_COORDINATOR:
             return await self._coordinate(arrived.wire.message, arrived, peer, taken_up_twice)
         self.recorder.record("processed", **arrived.columns)
         if api is Api.FETCH:
@@ -209,8 +209,6 @@ class Broker:
                 fetched = fetch(self.world, self.node_id, body)
         return fetched.body
 
-
-_COORDINATED = GROUP_APIS - {Api.FIND_COORDINATOR}
 
 AT_ONCE = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP})
 """What the coordinator machine is asked alone, so that nothing waits but what it parks."""

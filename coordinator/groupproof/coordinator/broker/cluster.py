@@ -63,7 +63,7 @@ class Cluster:
         self._world = World(
             nodes=[Node(node_id) for node_id in range(brokers)], topics=self._topics, owners=self._coordinators.owners,
             epochs=self._coordinators.epochs, owner_of=self._owner_told(variant, brokers), versions=advertised(profile) | dict(variant.versions),
-            fields={**profile_named(profile).table.fields, **variant.fields},
+            fields={**profile_named(profile).fields, **variant.fields},
         )  # fmt: skip
         appended, answered = Signal(), accepted(profile) | dict(variant.answered)
         self._brokers = [

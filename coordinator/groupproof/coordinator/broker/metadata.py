@@ -66,7 +66,7 @@ class World:
     cluster_id: str = "groupproof-cluster-id0"
     offsets_topic_seen: bool = False
     producer_ids: int = 0
-    fields: Mapping[str, int] = field(default_factory=lambda: profile().table.fields)
+    fields: Mapping[str, int] = field(default_factory=lambda: profile().fields)
 
     @property
     def controller(self) -> int:

@@ -61,11 +61,6 @@ class BoundTables:
     fields: Mapping[str, int]
     appends: Mapping[EventKind, Mapping[int, int]]
 
-    @property
-    def first(self) -> DialectFunctions:
-        """Return the functions of the dialect that a group belongs to when nobody but its offsets says so."""
-        return self.functions[self.profile.table.dialect]
-
 
 @lru_cache(maxsize=64)
 def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
@@ -74,7 +69,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     tables = tuple(profile.tables.values())
     functions = {table.dialect: functions_of(table.dialect) for table in tables}
     home = _home(tables, functions)
-    fields = {name: value for table in tables for name, value in table.fields.items()}
+    fields = profile.fields
     binder = _Binder(variant, tuple(functions.values()), home, fields)
     cells = {table.dialect: binder.cells(table) for table in tables}
     before = {on: binder.rules(on, "before", cell, functions[table.dialect]) for table in tables for on, cell in table.before_group.items()}

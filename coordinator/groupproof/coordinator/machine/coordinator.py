@@ -158,7 +158,7 @@ class Coordinator:
             self._engine.adopt(record.restore())
         for group_id in state.offsets:
             if group_id not in self._engine.groups:
-                self._engine.adopt(self._engine.tables.first.group(group_id, now_ms))  # commits without members
+                self._engine.adopt(self._engine.tables.home[On.OFFSET_COMMIT].group(group_id, now_ms))  # commits without members
         for group_id in self._of(partition):
             self._engine.apply(self._input(On.LOADED, group_id))
         self._watch_retention()

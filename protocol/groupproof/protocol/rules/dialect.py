@@ -14,6 +14,7 @@ from groupproof.protocol.rules.api_versions import Range
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, Cell, Cells, EffectName, EventKind, GuardName, Place, Row, State, rule_name
 from groupproof.protocol.rules.deltas import Delta, Line, Release, applied, place, with_effects, with_guards
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_conversion import MessagePair
 
 __all__ = ["Dialect", "Relative", "Table", "missing_cells", "newer_deltas", "table_of", "undone"]
 
@@ -44,6 +45,8 @@ class Dialect:
     `timers` those that a trace tells. `cells`, `before_group`, `unreachable`, `fields` and `appends` are those of the newest release; `deltas` are what
     older ones did. `otherwise` is the guard that always holds, with which every cell ends. `valid_previous_states` says from which states a group comes into each (INV-01). `group_says` is what documents call a group of it.
 
+    `messages` are the classes of requests and responses that `groupproof.protocol.wire` does not have; their fields are named as the bodies'.
+
     `since` is the first release of Kafka that speaks it, None where none does; `relatives` are others who speak it. `elsewhere` are the cells that its
     requests bring to the groups of other dialects, by the dialect's name: a broker that speaks both needs them.
     """
@@ -65,6 +68,7 @@ class Dialect:
     fields: Mapping[str, int] = field(default_factory=dict)
     appends: Mapping[EventKind, Mapping[int, int]] = field(default_factory=dict)
     deltas: tuple[Delta, ...] = ()
+    messages: tuple[MessagePair, ...] = ()
     since: Release | None = None
     relatives: tuple[Relative, ...] = ()
     elsewhere: Mapping[str, Cells] = field(default_factory=dict)

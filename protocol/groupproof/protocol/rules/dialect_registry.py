@@ -9,6 +9,7 @@ from typing import Final
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
 from groupproof.protocol.rules.dialect import Dialect, Relative
+from groupproof.protocol.wire.message_codec import read_as_messages
 
 __all__ = ["dialect_named", "dialects", "on_change", "registered", "relative_named"]
 
@@ -41,13 +42,14 @@ def registered(dialect: Dialect) -> Iterator[None]:
     for name in (dialect.name, *(relative.name for relative in dialect.relatives)):
         if name in names:
             raise ValueError(f"a dialect or profile is called {name!r} already")
-    _DIALECTS.append(dialect)
-    _changed()
-    try:
-        yield
-    finally:
-        _DIALECTS.remove(dialect)
+    with read_as_messages(dialect.messages):
+        _DIALECTS.append(dialect)
         _changed()
+        try:
+            yield
+        finally:
+            _DIALECTS.remove(dialect)
+            _changed()
 
 
 def on_change(listener: Callable[[], None]) -> Callable[[], None]:

@@ -53,6 +53,11 @@ class Profile:
         return tuple(table.dialect for table in self.tables.values())
 
     @property
+    def fields(self) -> Mapping[str, int]:
+        """Return the values of answers that differ by release, of all its dialects."""
+        return {name: value for table in self.tables.values() for name, value in table.fields.items()}
+
+    @property
     def timers(self) -> frozenset[str]:
         """Return the names of the timers that a trace tells, of all its dialects."""
         return frozenset(timer.value for dialect in self.dialects for timer in dialect.timers)

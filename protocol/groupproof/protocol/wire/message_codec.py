@@ -13,7 +13,8 @@ the schema's default: empty, zero, or null where null is allowed (a list is empt
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
@@ -23,11 +24,21 @@ from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, Malformed, Reade
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
 from groupproof.protocol.wire.framing import frame
 from groupproof.protocol.wire.kafka_shapes import VERSIONS, Side, field_names, has_flexible_header, shape_of
-from groupproof.protocol.wire.message_conversion import BodyMaker, body_maker, body_of, is_whole, message_shape, request_of, response_of
+from groupproof.protocol.wire.message_conversion import (
+    BodyMaker,
+    MessagePair,
+    body_maker,
+    body_of,
+    is_whole,
+    message_shape,
+    registered_messages,
+    request_of,
+    response_of,
+)
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = [
-    "VERSIONS", "UnsupportedVersion", "WireError", "WireRequest", "body_of", "read_request", "read_response", "response_of", "warm", "write_answer",
+    "VERSIONS", "UnsupportedVersion", "WireError", "WireRequest", "body_of", "read_as_messages", "read_request", "read_response", "response_of", "warm", "write_answer",
     "write_request", "write_response",
 ]  # fmt: skip
 
@@ -180,6 +191,21 @@ def read_response(api: Api, version: int, frame: bytes) -> tuple[int, dict[str, 
     if codec.newest is not None:
         body = codec.newest(body, version)
     return correlation, body
+
+
+@contextmanager
+def read_as_messages(classes: Iterable[MessagePair]) -> Iterator[None]:
+    """Let the machine be given messages of these classes meanwhile; what was compiled for their APIs is forgotten before and after."""
+    added = tuple(classes)
+    with registered_messages(added):
+        _forget_compiled()
+        yield
+    _forget_compiled()
+
+
+def _forget_compiled() -> None:
+    _codec.cache_clear()
+    _REQUESTS.clear()
 
 
 def warm(apis: Iterable[Api] = Api) -> None:

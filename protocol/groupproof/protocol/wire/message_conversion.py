@@ -1,9 +1,12 @@
-"""Typed messages out of plain bodies and back: the classes of `messages.py` by the names of their fields."""
+"""Typed messages out of plain bodies and back: the classes of `messages.py` by the names of their fields, and those that a dialect brings along."""
 
 from __future__ import annotations
 
+import sys
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
@@ -12,7 +15,21 @@ from groupproof.protocol.wire import messages
 from groupproof.protocol.wire.codec import Shape
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
-__all__ = ["GROUP_APIS", "BodyMaker", "body_maker", "body_of", "is_whole", "message_shape", "request_of", "response_of"]
+__all__ = [
+    "GROUP_APIS",
+    "BodyMaker",
+    "MessagePair",
+    "body_maker",
+    "body_of",
+    "is_whole",
+    "message_shape",
+    "registered_messages",
+    "request_of",
+    "response_of",
+]
+
+MessagePair = tuple[type[Any], type[Any]]
+"""The classes of an API's request and response."""
 
 Maker = Callable[[Mapping[str, Any]], Any]
 BodyMaker = Callable[[Any], dict[str, Any]]
@@ -75,7 +92,7 @@ def body_maker(shape: Shape) -> BodyMaker:
 
 def _nested(message: Any) -> dict[str, Any]:
     """Return each field's name with the message class of its entries, None for a plain value."""
-    hints = typing.get_type_hints(message, vars(messages))
+    hints = typing.get_type_hints(message, {**vars(messages), **vars(sys.modules[message.__module__])})
     return {each.name: _entry(hints[each.name]) for each in fields(message)}
 
 
@@ -125,5 +142,23 @@ _RESPONSES: Final[dict[Api, Maker]] = {api: _maker(message) for api, message in 
 _BODY_MAKERS: Final[dict[type, BodyMaker]] = {
     message: _body_maker_of(message) for message in (*_REQUEST_CLASSES.values(), *_RESPONSE_CLASSES.values())
 }  # fmt: skip
-GROUP_APIS: Final[frozenset[Api]] = frozenset(_REQUESTS)
-"""The APIs that have typed messages."""
+GROUP_APIS: Final[AbstractSet[Api]] = _REQUESTS.keys()
+"""The APIs that have typed messages, those that are registered meanwhile too."""
+
+
+@contextmanager
+def registered_messages(classes: Iterable[MessagePair]) -> Iterator[None]:
+    """Let bodies of the classes' APIs be made messages of theirs meanwhile, whoever had them before."""
+    added = tuple(classes)
+    tables: tuple[dict[Any, Any], ...] = (_REQUEST_CLASSES, _RESPONSE_CLASSES, _REQUESTS, _RESPONSES, _BODY_MAKERS)
+    before = [dict(table) for table in tables]
+    for request, response in added:
+        _REQUEST_CLASSES[request.api], _RESPONSE_CLASSES[response.api] = request, response
+        _REQUESTS[request.api], _RESPONSES[response.api] = _maker(request), _maker(response)
+        _BODY_MAKERS.update((message, _body_maker_of(message)) for message in (request, response))
+    try:
+        yield
+    finally:
+        for table, entries in zip(tables, before, strict=True):
+            table.clear()
+            table.update(entries)

@@ -1,13 +1,69 @@
-"""DataLink's Manager keeps a dialect of its own: classic groups without offsets, with an operator who can force a rebalance."""
+"""The tables of DataLink's Manager: total, closed in themselves, and different from Kafka's only in what they say."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules import REQUESTS, STATES, Guard, On, known_profiles, profile, profiles, relatives, rows, state_name
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, DEFAULTS, VERSIONS
-from groupproof.protocol.rules.profiles import profile
+from groupproof.protocol.rules.release_contrast import contrast
+from groupproof.protocol.rules.requirements import requirements
+from groupproof.protocol.rules.verification import standing
 from groupproof.protocol.vocabulary import Api, GroupState
+
+
+def test_the_relatives_are_profiles_but_no_releases_of_kafka() -> None:
+    assert relatives() == ("datalink", "datalink-dead")
+    assert known_profiles() == (*profiles(), *relatives())
+    assert not set(relatives()) & set(profiles())
+
+
+@pytest.mark.parametrize("name", relatives())
+def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str) -> None:
+    table = profile(name)
+    cells = {(on, state) for on, states in table.table.cells.items() for state in states}
+
+    assert cells | set(table.table.unreachable) == set(product(On, STATES))
+    assert not cells & set(table.table.unreachable)
+    assert set(table.table.before_group) == set(REQUESTS)
+
+
+@pytest.mark.parametrize("name", relatives())
+def test_every_cell_ends_in_its_only_unconditional_row_and_cites_the_catalogue(name: str) -> None:
+    catalogue = {requirement.id for requirement in requirements()}
+    for on, states in profile(name).table.cells.items():
+        for state, cell in states.items():
+            assert [row.guard is Guard.ALWAYS for row in cell] == [False] * (len(cell) - 1) + [True], f"{on.value}/{state_name(state)}"
+    assert {row.requirement for _, _, row in rows(name)} <= catalogue
+
+
+@pytest.mark.requirement("TIMER-27", "TIMER-31")
+@pytest.mark.parametrize("name", relatives())
+def test_versions_and_bounds_are_those_of_kafka_0_10_1(name: str) -> None:
+    table = profile(name)
+
+    assert table.release == (0, 10, 1)
+    assert {api.title: versions for api, versions in table.api_versions.items()} == {
+        "Metadata": (0, 2), "FindCoordinator": (0, 0), "JoinGroup": (0, 1), "Heartbeat": (0, 0), "LeaveGroup": (0, 0), "SyncGroup": (0, 0),
+        "ApiVersions": (0, 0),
+    }  # fmt: skip
+    assert (table.defaults["group.min.session.timeout.ms"], table.defaults["group.max.session.timeout.ms"]) == (6_000, 300_000)
+
+
+def test_what_differs_from_the_oldest_kafka_can_be_told() -> None:
+    found = contrast(profile("datalink"), profile("kafka-1.1"))
+
+    told = " ".join(rule for each in found.behaviour for rule in each.rules)
+    assert "JoinGroup in none: first-member" in told
+    assert any("SyncGroup" in line for line in found.versions)
+
+
+@pytest.mark.requirement("MGR-32")
+def test_each_says_what_it_rests_on_and_how_dead_stands() -> None:
+    assert "No group is ever Dead" in standing("datalink")
+    assert "as planned" in standing("datalink-dead")
 
 
 @pytest.mark.parametrize("event", [On.OFFSET_COMMIT, On.OFFSET_FETCH, On.DESCRIBE_GROUPS, On.DELETE_GROUPS, On.LIST_GROUPS])

@@ -327,7 +327,7 @@ class Walk:
     def _perform(self, outputs: list[Output], at_ms: int, cause: Exchange | None) -> None:
         last: Applied | None = None
         replies = [(each.message, self._parked.get(int(str(each.token)))) for each in outputs if isinstance(each, Reply)]
-        self._is_broken_off |= any(step is not None and breaks_off(message, step.exchange, self._profile.table.fields) for message, step in replies)
+        self._is_broken_off |= any(step is not None and breaks_off(message, step.exchange, self._profile.fields) for message, step in replies)
         for output in outputs:
             if isinstance(output, Applied):
                 last = output
@@ -349,15 +349,13 @@ class Walk:
     def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
         exchange, asked = step.exchange, step.exchange.message
         if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
-            message = with_unknown(
-                asked, message, known=self._known(asked), repeats_topics=bool(self._profile.table.fields["deletions_repeat_topics"])
-            )
+            message = with_unknown(asked, message, known=self._known(asked), repeats_topics=bool(self._profile.fields["deletions_repeat_topics"]))
         self._answered(step, as_told(exchange.api, exchange.version, body_of(message)), at_ms, cause)
 
     def _known(self, message: OffsetRequest) -> OffsetRequest:
         """Return what a request asks of partitions that there are."""
         assert self._topics is not None
-        return known_part(message, self._topics, by_partition=bool(self._profile.table.fields["commits_check_partitions"]))
+        return known_part(message, self._topics, by_partition=bool(self._profile.fields["commits_check_partitions"]))
 
     def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
         """Hold the answer that is due now against the one that came."""

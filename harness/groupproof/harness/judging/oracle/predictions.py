@@ -183,8 +183,11 @@ def _bearing(table: Table, asked: Collection[str]) -> tuple[object, ...]:
 
 
 def _speaks(release: str, history: History) -> bool:
-    """Tell whether the release answers these versions at all: it has no rules for others."""
+    """Tell whether the release speaks the requests' dialects, and answers these versions at all: it has no rules for others."""
     ranges = api_versions(release)
+    requests = {request.value for dialect in profile_named(release).dialects for request in dialect.requests}
+    if any(exchange.api.title not in requests for exchange in history.exchanges):
+        return False
     return all(each.api in ranges and ranges[each.api][0] <= each.version <= ranges[each.api][1] for each in history.exchanges)
 
 

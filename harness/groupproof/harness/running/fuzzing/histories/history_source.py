@@ -76,7 +76,7 @@ class _Author:
             actor.others = [each for each in self.actors if each is not actor]
         if len(self.actors) > 1 and drawer.chance(6):
             self.actors[-1].instance = self.actors[0].instance
-        since = profile(kind.profile).table.fields["join_lists_instances_since"]
+        since = profile(kind.profile).fields["join_lists_instances_since"]
         self.oldest_join = since if any(actor.instance for actor in self.actors) else 0
         self.is_dynamic = bool(since) and not self.oldest_join
 
