@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story, findings, verdict
+from tests.traces import Story, findings, verdict
 
 from groupproof.chaos.scenarios.scenario import Expectation
 from groupproof.chaos.scenarios.scenario_expectations import SIGHTS, faults_left_receipts, is_met, meets

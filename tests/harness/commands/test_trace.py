@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.commands.calling import Call
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.protocol.trace import write_trace
 from groupproof.protocol.trace_columns import write_parquet

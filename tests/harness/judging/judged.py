@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.ruling import Judgement

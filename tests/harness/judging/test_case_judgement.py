@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.judged import FAILED, OK, finding, judged, says
 from tests.harness.running import virtual
+from tests.traces import Story
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.case_judgement import FLOOD_WORDS

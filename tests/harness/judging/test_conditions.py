@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.conditions import Watcher, describe, marks_of, watch
 from groupproof.harness.model.plan import Condition, Seen, Stable

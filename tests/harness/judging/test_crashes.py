@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.judged import OK, judged, says
+from tests.traces import Story
 
 from groupproof.harness.judging.crashes import has_crashed_closing
 from groupproof.harness.judging.ruling import Judgement

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.judged import OK, finding, judged, says
+from tests.traces import Story
 
 from groupproof.harness.judging.lag import LAG_MS_MAX, LOST_MS_MAX, lost_ms, most_lag_ms
 from groupproof.harness.model.evidence import Evidence, NotReached

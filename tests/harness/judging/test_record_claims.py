@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.harness.judging.case_checkers.story import ID, Story
+from tests.traces import ID, Story
 
 from groupproof.harness.judging.record_claims import refuted_records
 from groupproof.protocol.vocabulary import Api

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.setting_claims import refuted_settings
 from groupproof.harness.running.plans.member_control import DEFAULTS

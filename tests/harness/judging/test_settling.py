@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.settling import Settling
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.shim_claims import broken_claims, unattributed
 from groupproof.harness.running.plans.member_control import DEFAULTS

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.shim_word import word_of
 from groupproof.harness.model.verdicts import Finding, Verdict, Wait

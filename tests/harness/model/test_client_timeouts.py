@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.model.client_timeouts import REACT_MS, Terms, TermsReader
 from groupproof.protocol.vocabulary import Api

@@ -3,36 +3,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.traces import Written
 
-from groupproof.harness.model.evidence import Evidence, NotReached
-from groupproof.protocol.trace import Recorder
+from groupproof.harness.model.evidence import NotReached
 from groupproof.protocol.vocabulary import Api
 
 
-class Story:
-    """A trace written line by line; each method returns the observation's `seq`."""
-
-    def __init__(self) -> None:
-        self.recorder = Recorder(lambda: 0)
+class Story(Written):
+    """A trace written line by line; these return the observation's `seq`."""
 
     def frame(self, kind: str, api: str, correlation: int, **columns: Any) -> int:
-        return self.recorder.record(kind, api=api, connection=1, correlation=correlation, client="m0", **columns).seq
-
-    def kit(self, name: str, **body: Any) -> int:
-        return self.recorder.record("event", who="kit", body={"name": name, **body}).seq
+        return self.see(kind, api=api, connection=1, correlation=correlation, client="m0", **columns).seq
 
     def fault(self, name: str, stage: str) -> int:
-        return self.recorder.record("fault", fault=name, detail=stage).seq
+        return self.see("fault", fault=name, detail=stage).seq
 
     def link(self, name: str, correlation: int) -> int:
-        return self.recorder.record("event", who="link", connection=1, correlation=correlation, body={"name": name}).seq
-
-    def shim(self, name: str, client: str) -> int:
-        return self.recorder.record("event", who="shim", client=client, body={"name": name}).seq
-
-    @property
-    def evidence(self) -> Evidence:
-        return Evidence(self.recorder.trace)
+        return self.see("event", who="link", connection=1, correlation=correlation, body={"name": name}).seq
 
 
 def test_a_request_its_taking_up_and_its_answer_are_joined_by_connection_and_correlation() -> None:
@@ -63,7 +50,7 @@ def test_an_answer_that_never_left_is_none() -> None:
 
 def test_an_instant_is_a_mark_or_the_trigger_that_led_to_the_first_delivery() -> None:
     story = Story()
-    mark = story.kit("mark", mark="paused")
+    mark = story.kit("mark", mark="paused").seq
     story.fault("lost", "armed")
     trigger = story.fault("lost", "triggered")
     story.fault("lost", "delivered")
@@ -99,8 +86,8 @@ def test_between_two_instants_means_without_them() -> None:
 
 def test_events_are_the_shims_by_name_and_member() -> None:
     story = Story()
-    mine = story.shim("partitions_assigned", "m0")
-    story.shim("partitions_assigned", "m1")
+    mine = story.tell("partitions_assigned", "m0").seq
+    story.tell("partitions_assigned", "m1")
     story.kit("partitions_assigned")
 
     assert [seen.seq for seen in story.evidence.events("partitions_assigned", "m0")] == [mine]
@@ -111,7 +98,7 @@ def test_the_goodbye_begins_where_the_driver_ends_the_plan_or_never() -> None:
     story.frame("request", "Heartbeat", 1)
     assert story.evidence.closing == 1
 
-    assert story.kit("end") == story.evidence.closing
+    assert story.kit("end").seq == story.evidence.closing
 
 
 def test_member_ids_are_told_in_order_without_repeats() -> None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.running.virtual import judged
+from tests.traces import Story
 
 from groupproof.harness.cases.drawn_case import drawn_case, with_healing
 from groupproof.harness.judging.case_checkers import UNIVERSAL

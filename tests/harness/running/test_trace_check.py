@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.checkers.fleets import planted_fleet
 from tests.harness.judging.checkers.stories import keeping
 from tests.harness.running.test_rejudge import CASE, traced
+from tests.traces import Story
 
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.model.verdicts import Verdict

@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.trace_files import need_columns, stream, traces_in

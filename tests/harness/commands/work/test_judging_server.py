@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 import trio
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.coordinator.broker.serve import Serving
 from groupproof.harness.commands.work import judging_server

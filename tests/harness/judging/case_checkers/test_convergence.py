@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story, findings, verdict
+from tests.traces import Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.convergence import settles
 from groupproof.harness.model.evidence import NotReached

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story, verdict
+from tests.traces import ID, Story, verdict
 
 from groupproof.harness.judging.case_checkers.discovery import (
     finds_by_its_group,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story, findings, verdict
+from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.fields import (
     commits_carry_membership,

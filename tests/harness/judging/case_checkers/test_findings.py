@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms

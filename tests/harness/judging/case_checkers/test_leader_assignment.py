@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story, findings, verdict
+from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.leader_assignment import (
     assigns_at_once,

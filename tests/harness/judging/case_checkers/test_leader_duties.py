@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story, findings, verdict
+from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.leader_duties import hands_over_in_two_steps, leaves_nobody_out, or_left, syncs_as_leader
 from groupproof.harness.model.evidence import NotReached

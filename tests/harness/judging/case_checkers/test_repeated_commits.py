@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story, findings, verdict
+from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.repeated_commits import (
     commits_never_go_back,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story, findings
+from tests.traces import Story, findings
 
 from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on
 from groupproof.harness.model.evidence import CaseNotOffered

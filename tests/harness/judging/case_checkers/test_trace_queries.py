@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story
+from tests.traces import ID, Story
 
 from groupproof.harness.judging.case_checkers import trace_queries
 from groupproof.harness.judging.checkers import frame_facts

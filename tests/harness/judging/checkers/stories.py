@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api

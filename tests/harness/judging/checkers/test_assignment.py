@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story
+from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judging.checkers.checker import findings_of

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.checkers.stories import PLANTED, ROOMY, Group, keeping
+from tests.traces import Story
 
 from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.invariants import GroupLaws

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Sequence
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story
+from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.fetches import UNSHOWN_MS, FetchesStayWithOwners

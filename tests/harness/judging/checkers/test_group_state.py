@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.checkers.stories import ROOMY, Group
+from tests.traces import Story
 
 from groupproof.harness.judging.checkers.group_state import Standing
 from groupproof.harness.judging.checkers.invariants import GroupLaws

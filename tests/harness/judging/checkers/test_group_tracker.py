@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import ID, Story
+from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, GroupTracker
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.checkers.stories import PLANTED, keeping
 from tests.harness.running.virtual import played
+from tests.traces import Story
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.checkers.checker import findings_of

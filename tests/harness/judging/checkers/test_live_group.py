@@ -4,8 +4,8 @@ import pickle
 from dataclasses import replace
 
 import msgspec
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.judging.checkers.stories import PLANTED, busy_group, keeping
+from tests.traces import Story
 
 from groupproof.harness.judging.checkers.live_group import EXAMPLES_MAX, GroupFold, GroupTold
 from groupproof.harness.judging.observed.observed_group import judge_live

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT, Assigned, Joined, Lives, joins_of
 from groupproof.protocol.vocabulary import Api

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.checkers.ownership_tracker import Hands, Holding, told_of
 from groupproof.protocol.trace import Observation

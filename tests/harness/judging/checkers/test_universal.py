@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pickle
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.checkers.checker import findings_of

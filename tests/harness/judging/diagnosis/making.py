@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.protocol.trace import Observation, Trace
+from tests.traces import Written
+
+from groupproof.protocol.trace import Observation
 from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
 __all__ = ["Story"]
 
 
-class Story:
+class Story(Written):
     """A trace of group `g` in the making; every entry is at the given millisecond."""
 
-    def __init__(self) -> None:
-        self.trace: Trace = []
-        self._asked = 0
-
     def add(self, ms: float, kind: str, **columns: Any) -> Observation:
-        seen = Observation(seq=len(self.trace), at_ns=round(ms * 1e6), kind=kind, **{"group": "g", **columns})
-        self.trace.append(seen)
-        return seen
+        self._now_ms = ms
+        return self.see(kind, **{"group": "g", **columns})
 
     def ask(self, ms: float, api: str, client: str, **columns: Any) -> Observation:
-        self._asked += 1
-        return self.add(ms, "request", api=api, client=client, **{"connection": int(client[1:]), "correlation": self._asked, "version": 9, **columns})
+        self._correlation += 1
+        asked = {"connection": int(client[1:]), "correlation": self._correlation, "version": 9}
+        return self.add(ms, "request", api=api, client=client, **{**asked, **columns})
 
     def answer(self, ms: float, asked: Observation, **columns: Any) -> Observation:
         where = {

@@ -2,29 +2,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.traces import Written
+
 from groupproof.harness.judging.diagnosis.zookeeper_group import WATCHED, tell_waves, waves_of
-from groupproof.protocol.trace import Recorder, Trace
 
 P, Q = ("t", 0), ("t", 1)
 
 
-class Story:
+class Story(Written):
     """Members of group g, one event each ten milliseconds."""
 
-    def __init__(self) -> None:
-        self._at = 0
-        self._recorder = Recorder(self._now)
-
-    def _now(self) -> int:
-        self._at += 10_000_000
-        return self._at
-
     def __call__(self, client: str, what: str, partitions: tuple[tuple[str, int], ...] = (), **body: Any) -> None:
-        self._recorder.record("event", who="member", client=client, group="g", partitions=partitions, body={"name": WATCHED, "what": what, **body})
-
-    @property
-    def trace(self) -> Trace:
-        return self._recorder.trace
+        told = {"name": WATCHED, "what": what, **body}
+        self.at(self._now_ms + 10).see("event", who="member", client=client, group="g", partitions=partitions, body=told)
 
 
 def test_what_overlaps_is_one_rebalance_of_the_group_and_names_who_caused_it() -> None:

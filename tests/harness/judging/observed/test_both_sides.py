@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.observed.both_sides import judge_sides, upstream_of
 from groupproof.harness.judging.observed.limits import Unjudged

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.client_side import judge_clients

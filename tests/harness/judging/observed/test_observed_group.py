@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.observed_group import judge_live

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.harness.judging.case_checkers.story import Story
+from tests.traces import Story
 
 from groupproof.harness.running.plans.receipts import TellTale, names_code, watch_receipts
 from groupproof.protocol.trace import Observation, Recorder

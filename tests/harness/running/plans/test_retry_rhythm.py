@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.harness.judging.case_checkers.story import Story
 from tests.harness.running.virtual import rhythm
+from tests.traces import Story
 
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.running.plans.retry_rhythm import Rhythm, rhythm_of

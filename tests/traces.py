@@ -17,7 +17,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
-__all__ = ["ID", "Story", "findings", "verdict"]
+__all__ = ["ID", "Story", "Written", "findings", "verdict"]
 
 ID = "m0-1"
 
@@ -32,8 +32,8 @@ def verdict(judge: Judge | type[Fold], story: Story) -> Verdict:
     return worst([Verdict.OK, *(each.verdict for each in findings(judge, story))])
 
 
-class Story:
-    """Tells of clients of one group; `m0` is meant where no client is named."""
+class Written:
+    """A trace written line by line: every call appends an observation at the present, which `at` moves on."""
 
     def __init__(self) -> None:
         self.trace: list[Observation] = []
@@ -50,6 +50,21 @@ class Story:
         seen = Observation(seq=len(self.trace), at_ns=round(self._now_ms * 1e6), kind=kind, **columns)
         self.trace.append(seen)
         return seen
+
+    def kit(self, name: str, client: str | None = None, **body: Any) -> Observation:
+        return self.see("event", who="kit", client=client, body={"name": name, **body})
+
+    def tell(self, name: str, client: str = "m0", **body: Any) -> Observation:
+        """Tell of a shim's event."""
+        return self.see("event", who="shim", client=client, body={"name": name, **body})
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(self.trace)
+
+
+class Story(Written):
+    """Tells of clients of one group; `m0` is meant where no client is named."""
 
     def request(self, api: Api, client: str = "m0", *, member: str = "", generation: int | None = None, **columns: Any) -> Observation:
         """Tell of a request that is not answered yet; `node` is 0 unless said."""
@@ -144,10 +159,6 @@ class Story:
         self.sync(client, member=member, gets=gets)
         return self
 
-    def tell(self, name: str, client: str = "m0", **body: Any) -> Observation:
-        """Tell of a shim's event."""
-        return self.see("event", who="shim", client=client, body={"name": name, **body})
-
     def partitions(self, name: str, *partitions: TopicPartition, client: str = "m0") -> Observation:
         """Tell of a callback: `assigned`, `revoked` or `lost`."""
         return self.tell(f"partitions_{name}", client, partitions=[{"topic": topic, "partition": number} for topic, number in partitions])
@@ -160,9 +171,6 @@ class Story:
     def committed(self, *offsets: tuple[str, int, int], client: str = "m0", success: bool = True) -> Observation:
         each = [{"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in offsets]
         return self.tell("offsets_committed", client, offsets=each, success=success)
-
-    def kit(self, name: str, client: str | None = None, **body: Any) -> Observation:
-        return self.see("event", who="kit", client=client, body={"name": name, **body})
 
     def mark(self, name: str) -> Story:
         self.kit("mark", mark=name)
