@@ -11,6 +11,7 @@ from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply
 from groupproof.coordinator.machine.engine import Unreachable
 from groupproof.protocol.rules import STATES, On, State, profile
+from groupproof.protocol.rules.datalink.datalink_dialect import ManagerKind
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 from groupproof.protocol.wire.message_codec import read_request, write_request
 from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinProtocol, SyncGroupRequest
@@ -43,7 +44,7 @@ def test_an_operator_forces_a_rebalance_of_which_workers_learn_by_heartbeat() ->
     manager = Manager()
     leader, follower = manager.settled(2)
 
-    manager.take(manager.coordinator.force_rebalance("g", manager.now_ms))
+    manager.take(manager.coordinator.operate(ManagerKind.FORCED, "g", manager.now_ms))
 
     assert manager.state() is PREPARING
     assert manager.transitions[-1].reason == "forced by the operator"
@@ -57,12 +58,12 @@ def test_a_forced_rebalance_aborts_parked_syncs_and_does_nothing_to_one_that_run
     manager = Manager()
     leader, follower = manager.formed(2)
     parked = manager.sync(follower, 2, version=0)
-    manager.take(manager.coordinator.force_rebalance("g", 0))
+    manager.take(manager.coordinator.operate(ManagerKind.FORCED, "g", 0))
     assert parked.error is ErrorCode.REBALANCE_IN_PROGRESS
 
     before = manager.path()
-    manager.take(manager.coordinator.force_rebalance("g", 0))
-    manager.take(manager.coordinator.force_rebalance("nobody's", 0))
+    manager.take(manager.coordinator.operate(ManagerKind.FORCED, "g", 0))
+    manager.take(manager.coordinator.operate(ManagerKind.FORCED, "nobody's", 0))
 
     assert manager.path() == before
     assert manager.join(leader).is_parked
@@ -72,14 +73,14 @@ def test_a_group_without_workers_that_is_forced_is_empty_again_at_once() -> None
     manager = Manager()
     manager.leave(*manager.settled(1), version=0)
 
-    manager.take(manager.coordinator.force_rebalance("g", 0))
+    manager.take(manager.coordinator.operate(ManagerKind.FORCED, "g", 0))
 
     assert (manager.state(), manager.generation()) == (EMPTY, 3)
 
 
 def test_nobody_can_force_a_rebalance_of_kafka_s_coordinator() -> None:
     with pytest.raises(Unreachable, match="Forced"):
-        Coordinator(random=random.Random(1)).force_rebalance("g", 0)
+        Coordinator(random=random.Random(1)).operate(ManagerKind.FORCED, "g", 0)
 
 
 @pytest.mark.requirement("MGR-01", "MGR-14")
@@ -100,7 +101,7 @@ def test_a_rebalance_of_one_group_leaves_the_other_as_it_is() -> None:
     manager.settled(2, "h")
     other = manager.view("h")
 
-    manager.take(manager.coordinator.force_rebalance("g", 0))
+    manager.take(manager.coordinator.operate(ManagerKind.FORCED, "g", 0))
     manager.join(group="g")
 
     assert manager.state("g") is PREPARING

@@ -7,7 +7,7 @@ import pytest
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
 from groupproof.coordinator.machine.datalink_functions import DATALINK_FUNCTIONS, WorkerGroup
 from groupproof.coordinator.machine.group import IllegalTransition
-from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
+from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, ManagerEffect
 from groupproof.protocol.vocabulary import GroupState
 
 
@@ -27,5 +27,9 @@ def test_it_moves_as_a_classic_group_does() -> None:
     assert made.state is GroupState.PREPARING_REBALANCE
 
 
-def test_its_words_do_what_the_classic_ones_do() -> None:
-    assert (DATALINK_FUNCTIONS.guards, DATALINK_FUNCTIONS.effects) == (CLASSIC_FUNCTIONS.guards, CLASSIC_FUNCTIONS.effects)
+def test_its_words_do_what_the_classic_ones_do_but_for_the_manager_s_own() -> None:
+    own = {word for word in DATALINK_FUNCTIONS.effects if word not in CLASSIC_FUNCTIONS.effects}
+
+    assert own == {ManagerEffect.KEEP_ASSIGNMENT}
+    assert all(CLASSIC_FUNCTIONS.effects[word] is effect for word, effect in DATALINK_FUNCTIONS.effects.items() if word not in own)
+    assert DATALINK_FUNCTIONS.guards.items() < CLASSIC_FUNCTIONS.guards.items()

@@ -6,6 +6,7 @@ import pytest
 from tests.coordinator.managers import Manager
 
 from groupproof.coordinator.planted.variants import READINGS, UnknownVariant, variant_named, variants
+from groupproof.protocol.rules.datalink.datalink_dialect import ManagerKind
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 PREPARING, AWAITING, STABLE = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.STABLE
@@ -57,7 +58,7 @@ def test_a_leave_waits_for_the_session_by_the_text() -> None:
     leader, follower = manager.settled(2)
 
     assert manager.leave(follower, version=0).error is ErrorCode.NONE
-    manager.take(manager.coordinator.force_rebalance("g", 0))
+    manager.take(manager.coordinator.operate(ManagerKind.FORCED, "g", 0))
     assert manager.state() is STABLE
     for _ in range(4):
         manager.heartbeat(leader, 2, version=0)

@@ -8,11 +8,12 @@ from itertools import product
 import pytest
 
 from groupproof.protocol.rules import On, known_profiles, profile
-from groupproof.protocol.rules.cells import Cells, EventKind, Row
+from groupproof.protocol.rules.cells import AnswerName, Cells, EventKind, Row
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.rules.deltas import Change, Delta, Line
-from groupproof.protocol.rules.dialect import missing_cells, newer_deltas, table_of, undone
+from groupproof.protocol.rules.dialect import Dialect, missing_cells, newer_deltas, table_of, undone
+from groupproof.protocol.rules.dialect_registry import dialects
 from groupproof.protocol.vocabulary import GroupState
 
 NEWEST = (99,)
@@ -26,6 +27,19 @@ def test_each_table_of_each_profile_is_total(name: str, dialect: str) -> None:
     release = profile(name)
 
     assert missing_cells(release.tables[dialect], tuple(each for each in release.dialects if each.name != dialect)) == []
+
+
+@pytest.mark.parametrize("dialect", dialects(), ids=lambda dialect: str(dialect.name))
+def test_every_word_of_a_dialect_is_used_in_one_of_its_tables_and_no_other_word(dialect: Dialect) -> None:
+    tables = [table for name in known_profiles() for table in profile(name).tables.values() if table.dialect is dialect]
+    rows = [row for table in tables for _, _, row in table.rules()] + [
+        row for table in tables for cell in table.before_group.values() for row in cell
+    ]
+
+    assert {event for table in tables for event, states in table.cells.items() if states} == set(dialect.events)
+    assert {row.guard for row in rows} == set(dialect.guards)
+    assert {row.answer for row in rows if isinstance(row.answer, AnswerName)} == set(dialect.answers)
+    assert {effect for row in rows for effect in (*row.effects, *row.after)} == set(dialect.effects)
 
 
 def test_a_cell_that_is_neither_there_nor_explained_is_missing() -> None:

@@ -129,11 +129,11 @@ class Coordinator:
         self._clean_up()
         return self._taken()
 
-    def force_rebalance(self, group_id: str, now_ms: int) -> list[Output]:
-        """Do what DataLink's operator asks for (TR-128); raise `Unreachable` for a profile whose coordinators let nobody ask."""
+    def operate(self, kind: EventKind, group_id: str, now_ms: int) -> list[Output]:
+        """Do what an operator asks of a group; raise `Unreachable` for a kind that no dialect here has."""
         self._fire(now_ms)
         self._come_to(now_ms)
-        self._engine.apply(self._input(On.FORCED, group_id))
+        self._engine.apply(self._input(kind, group_id))
         return self._taken()
 
     def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:

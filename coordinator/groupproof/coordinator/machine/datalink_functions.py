@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
+from groupproof.coordinator.machine.effect_context import EffectContext
+from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group import Group
-from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
+from groupproof.protocol.rules.cells import EffectName
+from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, ManagerEffect
 from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["DATALINK_FUNCTIONS", "WorkerGroup"]
@@ -24,4 +29,23 @@ def _group(group_id: str, since_ms: int) -> WorkerGroup:
     return WorkerGroup(group_id=group_id, since_ms=since_ms)
 
 
-DATALINK_FUNCTIONS: Final = replace(CLASSIC_FUNCTIONS, dialect=DATALINK, group=_group)
+def _keep_assignment(engine: EffectContext, on: Input) -> None:
+    kept = Input(on=On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group, generation=on.generation)
+    kept.assignment = {each.member_id: each.assignment for each in on.sync.assignments}
+    engine.apply(kept)
+
+
+_EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Input], None]]] = {
+    **CLASSIC_FUNCTIONS.effects, ManagerEffect.KEEP_ASSIGNMENT: _keep_assignment,
+}  # fmt: skip
+
+DATALINK_FUNCTIONS: Final = replace(
+    CLASSIC_FUNCTIONS,
+    dialect=DATALINK,
+    guards={word: CLASSIC_FUNCTIONS.guards[word] for word in DATALINK.guards},
+    answers={word: CLASSIC_FUNCTIONS.answers[word] for word in DATALINK.answers},
+    effects={word: _EFFECTS[word] for word in DATALINK.effects},
+    group=_group,
+    requests={message: request for message, request in CLASSIC_FUNCTIONS.requests.items() if request.kind in DATALINK.requests},
+    batches={},
+)

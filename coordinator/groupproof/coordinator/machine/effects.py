@@ -49,12 +49,6 @@ def _store_assignment(engine: EffectContext, on: Input) -> None:
     engine.apply(outcome)
 
 
-def _keep_assignment(engine: EffectContext, on: Input) -> None:
-    kept = Input(on=On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group, generation=on.generation)
-    kept.assignment = {each.member_id: each.assignment for each in on.sync.assignments}
-    engine.apply(kept)
-
-
 def _assign(engine: EffectContext, on: Input) -> None:
     assignment = on.assignment or {}
     for member in on.here.members:
@@ -208,7 +202,6 @@ EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Input], None]]] = {
     Effect.REFRESH_SESSION: _refresh_session,
     Effect.REFRESH_SESSION_SPARING_NEWCOMERS: _refresh_session_sparing_newcomers,
     Effect.STORE_ASSIGNMENT: _store_assignment,
-    Effect.KEEP_ASSIGNMENT: _keep_assignment,
     Effect.STORE_GROUP: _store_group,
     Effect.ASSIGN: _assign,
     Effect.ANSWER_SYNCS: _answer_syncs,

@@ -77,7 +77,9 @@ class Engine:
     def event(self, on: EventKind, group_id: str, now_ms: int) -> Input:
         """Return an event that nobody sent, for a group that may be there: of the group's dialect, or of the one that the kind belongs to."""
         group = self.groups.get(group_id)
-        functions = self.tables.home[on] if group is None else self.tables.functions[group.dialect]
+        functions = self.tables.home.get(on) if group is None else self.tables.functions[group.dialect]
+        if functions is None:
+            raise Unreachable(f"{on.value} came up, of which {self.profile.name} knows nothing")
         return functions.event(on=on, now_ms=now_ms, settings=self.settings, group_id=group_id, group=group)
 
     def answer_to(self, on: EventKind, error: ErrorCode) -> ErrorCode:

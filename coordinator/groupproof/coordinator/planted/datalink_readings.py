@@ -15,6 +15,8 @@ from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.timers import TimerKey
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.protocol.rules import Effect, Guard, On, Row
+from groupproof.protocol.rules.cells import EventKind
+from groupproof.protocol.rules.datalink.datalink_dialect import ManagerKind
 from groupproof.protocol.rules.deltas import Change, gone
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -60,7 +62,7 @@ def _names_nothing(on: Input) -> bool:
     return not on.join.protocol_type or not on.join.protocols
 
 
-def _waits(on: On, states: tuple[GroupState, ...]) -> Change:
+def _waits(on: EventKind, states: tuple[GroupState, ...]) -> Change:
     row = Row("waits-for-the-session", Guard.ALWAYS, None, "MGR-21", note="only a JoinGroup or a failed heartbeat begins a rebalance (DISC-17)")
     return Change(on=on, states=states, rows=(row,))
 
@@ -70,7 +72,7 @@ _RESENDS: Final = gone(On.JOIN_GROUP, (_COMPLETING,), "joins-again-unchanged")
 _LEAVES: Final = (
     Change(on=On.LEAVE_ENTRY, states=(_PREPARING, _COMPLETING, _STABLE), name="member-leaves", rows=(_STAYS,)),
     *(_waits(On.LEFT, (state,)) for state in (_PREPARING, _COMPLETING, _STABLE)),
-    *(_waits(On.FORCED, (state,)) for state in (_COMPLETING, _STABLE)),
+    *(_waits(ManagerKind.FORCED, (state,)) for state in (_COMPLETING, _STABLE)),
 )
 _NEXT: Final = EFFECTS[Effect.NEXT_GENERATION]
 _ANY_LEADS: Final[Mapping[str, Any]] = {"choices": _AnyLeads, "effects": {Effect.NEXT_GENERATION: _then_any_leads(_NEXT)}}

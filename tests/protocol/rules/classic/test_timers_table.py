@@ -12,7 +12,7 @@ COMPLETING = GroupState.COMPLETING_REBALANCE
 
 def test_timers_and_consequences_are_no_input_of_a_peer() -> None:
     assert not TIMERS.keys() & CONSEQUENCES.keys()
-    assert {on for on, _ in UNREACHABLE_TIMERS} <= TIMERS.keys() | CONSEQUENCES.keys() | {On.FORCED}
+    assert {on for on, _ in UNREACHABLE_TIMERS} <= TIMERS.keys() | CONSEQUENCES.keys()
 
 
 def test_who_is_parked_is_asked_before_anyone_is_removed() -> None:

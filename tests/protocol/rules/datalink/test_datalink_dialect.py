@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from groupproof.protocol.rules import REQUESTS, STATES, Guard, On, known_profiles, profile, profiles, relatives, rows, state_name
+from groupproof.protocol.rules import STATES, Guard, On, known_profiles, profile, profiles, relatives, rows, state_name
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, DEFAULTS, VERSIONS
 from groupproof.protocol.rules.release_contrast import contrast
 from groupproof.protocol.rules.requirements import requirements
@@ -25,9 +25,9 @@ def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str
     table = profile(name)
     cells = {(on, state) for on, states in table.table.cells.items() for state in states}
 
-    assert cells | set(table.table.unreachable) == set(product(On, STATES))
+    assert cells | set(table.table.unreachable) == set(product(DATALINK.events, STATES))
     assert not cells & set(table.table.unreachable)
-    assert set(table.table.before_group) == set(REQUESTS)
+    assert set(table.table.before_group) == set(DATALINK.requests)
 
 
 @pytest.mark.parametrize("name", relatives())

@@ -11,6 +11,7 @@ from groupproof.coordinator.machine.storage import Stored
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.random_streams import Streams
+from groupproof.protocol.rules.datalink.datalink_dialect import ManagerKind
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import Coordinator as Told
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse, GroupRequest, GroupResponse
@@ -75,7 +76,7 @@ class ManagerPair:
     def force(self, group: str) -> None:
         """Do what an operator asks for (TR-128); without an active Manager there is nobody to ask."""
         if self.active is not None:
-            self._put_out(self._machines[self.active].force_rebalance(group, self._heap.now_ms))
+            self._put_out(self._machines[self.active].operate(ManagerKind.FORCED, group, self._heap.now_ms))
             self._look_at_timers(self.active)
 
     def view(self, group: str) -> GroupView | None:

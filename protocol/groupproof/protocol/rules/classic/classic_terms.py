@@ -45,7 +45,6 @@ class On(EventKind):
     APPEND_FAILED = "AppendFailed"
     LOADED = "Loaded"
     UNLOADED = "Unloaded"
-    FORCED = "Forced"  # an operator asks for a rebalance; only of DataLink's Manager
 
 
 REQUESTS: Final = (
@@ -175,7 +174,6 @@ class Effect(EffectName):
     REFRESH_SESSION = "restart the member's session timer"
     REFRESH_SESSION_SPARING_NEWCOMERS = "restart the member's session timer; that of a newcomer whose JoinGroup is parked ends for good"
     STORE_ASSIGNMENT = "store the leader's assignment, then Appended or AppendFailed"
-    KEEP_ASSIGNMENT = "take the leader's assignment, which is stored nowhere, then Appended"
     STORE_GROUP = "store the group"
     STORE_OFFSETS = "store the offsets"
     STORE_PENDING_OFFSETS = "keep the offsets until their transaction ends"

@@ -187,5 +187,4 @@ UNREACHABLE_TIMERS: Final[Mapping[Place, str]] = {
     **{(on, state): _CHECKED_IN_PREPARING for on in (On.JOIN_CHECK, On.ABSENCE_CHECK) for state in (EMPTY, COMPLETING, STABLE, DEAD)},
     **{(On.LOADED, state): "a stored group is Empty or Stable (EMIG-03)" for state in (PREPARING, COMPLETING, DEAD)},
     (On.SESSION_END, DEAD): "a group's timers end when it dies",
-    **{(On.FORCED, state): "nobody can force a rebalance of Kafka's coordinators" for state in (NO_GROUP, *GroupState)},
 }

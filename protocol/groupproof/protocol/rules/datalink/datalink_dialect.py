@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.api_versions import Range
-from groupproof.protocol.rules.cells import Place
+from groupproof.protocol.rules.cells import AnswerName, Cell, EffectName, EventKind
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Guard, On, Row, State
 from groupproof.protocol.rules.classic.group_table import TABLE
@@ -21,7 +21,20 @@ from groupproof.protocol.rules.deltas import Change, Delta, Line, Release, gone
 from groupproof.protocol.rules.dialect import Dialect, Relative, table_of, undone
 from groupproof.protocol.vocabulary import Api, GroupState
 
-__all__ = ["BASE", "DATALINK", "DEFAULTS", "VERSIONS"]
+__all__ = ["BASE", "DATALINK", "DEFAULTS", "VERSIONS", "ManagerEffect", "ManagerKind"]
+
+
+class ManagerKind(EventKind):
+    """What comes to a group of workers, and to no group of Kafka's."""
+
+    FORCED = "Forced"  # an operator asks for a rebalance
+
+
+class ManagerEffect(EffectName):
+    """What only the Manager does."""
+
+    KEEP_ASSIGNMENT = "take the leader's assignment, which is stored nowhere, then Appended"
+
 
 BASE: Final[Release] = (0, 10, 1)
 """The release of Kafka that DataLink was written after (TIMER-27)."""
@@ -46,19 +59,16 @@ DEFAULTS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 
 _FORCED: Final = "forced by the operator"
-_NOT_SERVED: Final = (
-    On.OFFSET_COMMIT, On.OFFSET_FETCH, On.TXN_OFFSET_COMMIT, On.OFFSET_DELETE, On.DESCRIBE_GROUPS, On.DELETE_GROUPS, On.LIST_GROUPS, On.TXN_MARKER,
+_REQUESTS: Final = (On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP)
+_KINDS: Final[tuple[EventKind, ...]] = (
+    *_REQUESTS, On.LEAVE_ENTRY, On.SESSION_END, On.JOIN_DEADLINE, On.RETENTION, On.CLEANUP, On.LEFT, On.JOIN_CHECK, On.ABSENCE_CHECK, On.APPENDED,
+    On.UNLOADED, ManagerKind.FORCED,
 )  # fmt: skip
-_NEVER: Final = (On.INITIAL_DELAY_END, On.SYNC_DEADLINE, On.APPEND_FAILED, On.LOADED)
-
-
-def _cleared(on: On) -> tuple[Change, ...]:
-    """Return the changes that leave no cell of an input."""
-    return tuple(Change(on=on, states=(state,)) for state in TABLE.get(on, {}))
+"""The Manager has no request for offsets, no initial delay (IDJ-15), no bound on the wait for a SyncGroup (DISC-14), and stores nothing (MGR-33, MGR-34)."""
 
 
 def _forced(state: State, row: Row) -> Change:
-    return Change(on=On.FORCED, states=(state,), rows=(row,))
+    return Change(on=ManagerKind.FORCED, states=(state,), rows=(row,))
 
 
 _MANAGER = Delta(
@@ -67,7 +77,6 @@ _MANAGER = Delta(
     "offsets are none of its affairs, and an operator forces rebalances",
     was=(
         *(change for on in (On.JOIN_CHECK, On.ABSENCE_CHECK) for change in gone(on, (PREPARING,), "initial-delay")),
-        *(change for on in (*_NOT_SERVED, *_NEVER) for change in _cleared(on)),
         *(Change(on=On.APPENDED, states=(state,)) for state in (EMPTY, PREPARING, STABLE, DEAD)),
         *gone(On.APPENDED, (COMPLETING,), "passed"),
         *(
@@ -87,7 +96,7 @@ _MANAGER = Delta(
         _forced(DEAD, Row("dead", Guard.ALWAYS, None, "TR-128", note="onCompleteJoin asks whether the group is Dead")),
     ),
     effects={
-        Effect.START_INITIAL_DELAY: (Effect.AWAIT_JOINS,), Effect.STORE_ASSIGNMENT: (Effect.KEEP_ASSIGNMENT,), Effect.STORE_GROUP: (),
+        Effect.START_INITIAL_DELAY: (Effect.AWAIT_JOINS,), Effect.STORE_ASSIGNMENT: (ManagerEffect.KEEP_ASSIGNMENT,), Effect.STORE_GROUP: (),
         Effect.DELETE_RECORDS: (), Effect.END_SYNC_DEADLINE: (), Effect.START_SYNC_DEADLINE: (), Effect.MARK_SYNCED: (),
         Effect.REFRESH_SESSION_SPARING_NEWCOMERS: (Effect.REFRESH_SESSION,),
     },
@@ -104,41 +113,40 @@ _WITHOUT_DEAD = Delta(
     what="nothing ever enters Dead: of a switch of the Managers the groups are only cleared",
     was=(
         *(Change(on=On.UNLOADED, states=(state,), rows=(_SWITCHED,)) for state in ALIVE),
-        *(Change(on=on, states=(DEAD,)) for on, states in TABLE.items() if DEAD in states and on not in (*_NOT_SERVED, *_NEVER, On.APPENDED)),
-        Change(on=On.FORCED, states=(DEAD,)),
+        *(Change(on=on, states=(DEAD,)) for on, states in TABLE.items() if on in _KINDS and DEAD in states and on is not On.APPENDED),
+        Change(on=ManagerKind.FORCED, states=(DEAD,)),
     ),
 )
 
 _NO_DEAD: Final = "nothing enters Dead (MGR-32, DISC-19)"
 _AT_ONCE: Final = "nothing is stored: the leader's assignment is in force at once (MGR-34)"
-_BOTH: Final[Mapping[Place, str]] = {
-    **{(on, state): "the Manager has no such request" for on in _NOT_SERVED for state in (NO_GROUP, *GroupState)},
-    **{(On.INITIAL_DELAY_END, state): "there is no initial delay (IDJ-15)" for state in GroupState},
-    **{(On.SYNC_DEADLINE, state): "nothing bounds the wait for a SyncGroup (DISC-14)" for state in GroupState},
-    **{(On.APPEND_FAILED, state): _AT_ONCE for state in GroupState},
-    **{(On.APPENDED, state): _AT_ONCE for state in (EMPTY, PREPARING, STABLE, DEAD)},
-    **{(On.LOADED, state): "the new active Manager starts without groups (MGR-33)" for state in GroupState},
-}
-
 _KAFKA: Final = table_of(CLASSIC, BASE, Line.SCALA)
+
+_CELLS: Final = undone(_MANAGER, {**{event: cells for event, cells in _KAFKA.cells.items() if event in _KINDS}, ManagerKind.FORCED: {}})
+_ROWS: Final = [row for states in _CELLS.values() for cell in states.values() for row in cell] + [_SWITCHED]
+_BEFORE: Final[Mapping[EventKind, Cell]] = {event: _KAFKA.before_group[event] for event in _REQUESTS}
+_CHECKS: Final = [check for checks in _BEFORE.values() for check in checks]
 
 DATALINK: Final = Dialect(
     name="datalink",
     group_says="a group of DataLink's workers",
     states=GroupState,
-    events=CLASSIC.events,
-    requests=CLASSIC.requests,
-    timers=CLASSIC.timers,
-    guards=CLASSIC.guards,
+    events=_KINDS,
+    requests=_REQUESTS,
+    timers=CLASSIC.timers & set(_KINDS),
+    guards=tuple(dict.fromkeys(row.guard for row in (*_CHECKS, *_ROWS))),
     otherwise=CLASSIC.otherwise,
-    answers=CLASSIC.answers,
-    effects=CLASSIC.effects,
-    cells=undone(_MANAGER, {**_KAFKA.cells, On.FORCED: {}}),
-    before_group=_KAFKA.before_group,
-    unreachable={**_KAFKA.unreachable, **_BOTH},
+    answers=tuple(dict.fromkeys(row.answer for row in (*_CHECKS, *_ROWS) if isinstance(row.answer, AnswerName))),
+    effects=tuple(dict.fromkeys(effect for row in (*_CHECKS, *_ROWS) for effect in (*row.effects, *row.after))),
+    cells=_CELLS,
+    before_group=_BEFORE,
+    unreachable={
+        **{place: reason for place, reason in _KAFKA.unreachable.items() if place[0] in _KINDS},
+        **{(On.APPENDED, state): _AT_ONCE for state in (EMPTY, PREPARING, STABLE, DEAD)},
+    },
     valid_previous_states=CLASSIC.valid_previous_states,
     fields=_KAFKA.fields,
-    appends=_KAFKA.appends,
+    appends={event: answers for event, answers in _KAFKA.appends.items() if event in _KINDS},
     relatives=(
         Relative(
             name="datalink",
@@ -147,7 +155,7 @@ DATALINK: Final = Dialect(
             api_versions=VERSIONS,
             defaults=DEFAULTS,
             deltas=(_WITHOUT_DEAD,),
-            unreachable={(on, DEAD): _NO_DEAD for on in CLASSIC.events},
+            unreachable={(on, DEAD): _NO_DEAD for on in _KINDS},
         ),
         Relative(
             name="datalink-dead",
