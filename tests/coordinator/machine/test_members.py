@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.coordinator.machine.members import Member, Members, Parked, chosen_protocol
+from groupproof.coordinator.machine.members import Member, Members, Parked, chosen_metadata, leading_protocols
 from groupproof.protocol.wire.messages import JoinMember, JoinProtocol
 
 
@@ -140,9 +140,9 @@ def test_the_leaders_list_holds_the_bytes_of_the_protocol() -> None:
 
 @pytest.mark.requirement("JOIN-32")
 def test_the_most_preferred_common_protocol_wins() -> None:
-    assert chosen_protocol([_protocols("a", "b"), _protocols("b", "a"), _protocols("b", "a", "c")]) == "b"
-    assert chosen_protocol([_protocols("a", "b"), _protocols("c", "b")]) == "b"
-    assert chosen_protocol([_protocols("a", "b"), _protocols("b", "a")]) == "a"  # a tie: the first voted for
+    assert leading_protocols([_protocols("a", "b"), _protocols("b", "a"), _protocols("b", "a", "c")])[0] == "b"
+    assert leading_protocols([_protocols("a", "b"), _protocols("c", "b")])[0] == "b"
+    assert leading_protocols([_protocols("a", "b"), _protocols("b", "a")])[0] == "a"  # a tie: the first voted for
 
 
 LISTS = st.lists(st.permutations(["a", "b", "c"]).flatmap(lambda names: st.integers(0, 2).map(lambda n: ["z", *names[n:]])), min_size=1, max_size=6)
@@ -153,7 +153,23 @@ LISTS = st.lists(st.permutations(["a", "b", "c"]).flatmap(lambda names: st.integ
 def test_the_choice_is_common_to_all_and_nobody_got_more_votes(lists: list[list[str]]) -> None:
     common = set.intersection(*map(set, lists))
     votes = [next(name for name in names if name in common) for names in lists]
-    chosen = chosen_protocol([_protocols(*names) for names in lists])
+    chosen = leading_protocols([_protocols(*names) for names in lists])[0]
 
     assert chosen in common
     assert votes.count(chosen) == max(map(votes.count, votes))
+
+
+def test_who_stays_and_who_has_not_joined_are_told_by_what_is_parked() -> None:
+    members = _members(_member("joined"), _member("absent"), _member("static", instance="i"))
+    members.park_join(members.by_id["joined"], Parked("token", 9))
+
+    assert [each.member_id for each in members.staying] == ["joined", "static"]
+    assert members.unjoined == ["absent"]
+
+
+def test_what_members_say_for_a_protocol_is_theirs_in_their_order() -> None:
+    members = _members(_member("a", protocols=("x", "y")), _member("b", protocols=("y",)))
+
+    assert members.metadata("x") == (b"x", b"")
+    assert chosen_metadata(list(members)) == [b"y", b"y"]  # the one that both have
+    assert leading_protocols(members.ballots) == ["y"]

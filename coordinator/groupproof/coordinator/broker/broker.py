@@ -139,9 +139,7 @@ class Broker:
         """Take up a request of `AT_ONCE` without waiting, and return where its answer is or will be; None where something may stand between."""
         if arrived.wire.api not in AT_ONCE or not self.is_undisturbed:
             return None
-        ticket = self._ticket(arrived, peer)
-        self._submit(arrived.wire.message, arrived, peer, ticket)
-        return ticket
+        return self._submit(arrived.wire.message, arrived, peer)
 
     async def answer_to(self, ticket: Ticket, peer: Peer) -> GroupResponse:
         """Wait for the answer to what was taken up, if it is not there."""
@@ -152,10 +150,6 @@ class Broker:
                 return await ticket.wait()
         finally:
             self.coordinators.abandon(ticket)
-
-    @staticmethod
-    def _ticket(arrived: IncomingRequest, peer: Peer) -> Ticket:
-        return Ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}"))
 
     async def _coordinate(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
         if not isinstance(message, OFFSET_REQUESTS):
@@ -174,20 +168,20 @@ class Broker:
 
     async def _ask(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:
         """Ask the coordinator machine; wait while it keeps the request parked."""
-        ticket = self._ticket(arrived, peer)
-        try:
+        ticket = self._submit(message, arrived, peer)
+        if twice is not None:
             self._submit(message, arrived, peer, ticket)
-            if twice is not None:
-                self._submit(message, arrived, peer, ticket)
-                twice()
-            return await self.answer_to(ticket, peer)
-        finally:
-            self.coordinators.abandon(ticket)
+            twice()
+        return await self.answer_to(ticket, peer)
 
-    def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, ticket: Ticket) -> None:
+    def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, ticket: Ticket | None = None) -> Ticket:
+        """Let the node's machine take the request up; return where its answer is or will be."""
         wire, token = arrived.wire, (peer.number, next(self._serials))
         arrival = Arrival(token=token, api_version=wire.version, client_id=wire.client_id or "", client_host=f"/{peer.host}")
+        if ticket is None:
+            ticket = Ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {wire.api.title}"))
         self.coordinators.submit(self.node_id, message, arrival, arrived.columns, ticket)
+        return ticket
 
     def remove_members(self, members: Iterable[tuple[str, str]]) -> None:
         """Let members, each with its group, leave though they did not ask for it, as a variant does."""

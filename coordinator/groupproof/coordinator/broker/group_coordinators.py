@@ -122,14 +122,17 @@ class Coordinators:
     def _advanced(self, node: int, now_ms: int) -> Sequence[Output]:
         try:
             return self._machines[node].advance(now_ms)
-        except (AssertionError, KeyError):
+        except (AssertionError, AttributeError, KeyError):
             if self._variant is REFERENCE:
                 raise
             return ()  # a variant that breaks the laws of its own table goes on, as a broker does whose timer thread logs an error
 
     def _look_at_timers(self, node: int) -> None:
         """Wake the timers' task when something is due before it would wake by itself."""
-        deadline = self._machines[node].next_deadline_ms(before_ms=self._sleeping_until)
+        machine = self._machines[node]
+        if machine.timers.quiet_until_ms >= self._sleeping_until:
+            return
+        deadline = machine.next_deadline_ms(before_ms=self._sleeping_until)
         if deadline is not None:
             self._sleeping_until = deadline
             self._wake.set()

@@ -10,7 +10,6 @@ import math
 from collections.abc import Hashable, Iterable
 from typing import Any, Literal
 
-from groupproof.coordinator.machine.any_group import AnyGroup
 from groupproof.coordinator.machine.choices import Choices, RandomBits
 from groupproof.coordinator.machine.dialect_functions import RequestFunctions
 from groupproof.coordinator.machine.engine import Engine
@@ -59,6 +58,7 @@ class Coordinator:
     ) -> None:
         self.node_id = node_id
         self._variant = variant
+        self._keeps_laws = variant is REFERENCE  # a variant may break those of its groups
         self.active = True
         self.settings = Settings.of({}, profile) if settings is None else settings
         self.transaction_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -68,6 +68,7 @@ class Coordinator:
             choices = variant.choices(random)
         self._engine = Engine(profile_named(profile), self.settings, choices, variant)
         self._requests = self._engine.tables.requests
+        self.timers = self._engine.timers
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
@@ -86,8 +87,7 @@ class Coordinator:
 
         Raise `TypeError` for FindCoordinator, which the cluster answers.
         """
-        timers = self._engine.timers
-        if timers.quiet_until_ms < now_ms:
+        if self.timers.quiet_until_ms < now_ms:
             self._fire(now_ms - 1)
         self._come_to(now_ms)
         request = self._requests.get(type(message))
@@ -95,7 +95,7 @@ class Coordinator:
             self._take_up(request, message, arrival)
         else:
             self._take_up_other(message, arrival)
-        if fires and timers.quiet_until_ms <= now_ms:
+        if fires and self.timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
         return self._taken(arrival.token)
 
@@ -138,7 +138,7 @@ class Coordinator:
 
     def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:
         """Return the instant of the next timer, None where there is none before `before_ms`."""
-        return self._engine.timers.next_ms(before_ms)
+        return self.timers.next_ms(before_ms)
 
     def disconnected(self, token: Hashable) -> list[Output]:
         """Take note that the connection of a parked request is gone: nothing happens to the member, as in Kafka (its timers decide)."""
@@ -271,8 +271,8 @@ class Coordinator:
     def _decide(self, on: Input) -> None:
         if not self._engine.refuse(on):
             self._engine.apply(on)
-            if on.group is not None:
-                self._check(on.group)
+            if on.group is not None and self._keeps_laws:
+                on.group.check()
 
     def _take_up_each(self, batch: Batch, message: GroupRequest, arrival: Arrival) -> None:
         """Decide each group of the request by itself, and answer all in one reply."""
@@ -298,7 +298,7 @@ class Coordinator:
         return None if state is None else state.offsets.get(group_id)
 
     def _fire(self, until_ms: int) -> None:
-        while (due := self._engine.timers.pop_due(until_ms)) is not None:
+        while self.timers.quiet_until_ms <= until_ms and (due := self.timers.pop_due(until_ms)) is not None:
             key, due_ms = due
             self._come_to(max(due_ms, self._now_ms))
             if key.on is On.CLEANUP:
@@ -310,12 +310,8 @@ class Coordinator:
         on = self._input(key.on, key.group_id)
         on.member_id = key.member_id
         self._engine.apply(on)
-        self._check(on.group)
-
-    def _check(self, group: AnyGroup | None) -> None:
-        """Assert the laws of the group, which a variant may break."""
-        if group is not None and self._variant is REFERENCE:
-            group.check()
+        if on.group is not None and self._keeps_laws:
+            on.group.check()
 
     def _clean_up(self) -> None:
         """Expire what nobody needs, and let the groups die that hold nothing (COMMIT-24, COMMIT-25)."""

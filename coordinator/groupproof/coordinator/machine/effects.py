@@ -11,7 +11,7 @@ from groupproof.coordinator.machine.join_effects import JOIN_EFFECTS, evict, par
 from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.offset_effects import OFFSET_EFFECTS
 from groupproof.coordinator.machine.storage import StoredGroup
-from groupproof.coordinator.machine.timers import TimerKey
+from groupproof.coordinator.machine.timers import TimerKey, session_of
 from groupproof.protocol.rules import Effect, On
 from groupproof.protocol.rules.cells import EffectName
 from groupproof.protocol.vocabulary import ErrorCode
@@ -60,7 +60,7 @@ def _answer_syncs(engine: EffectContext, on: Input) -> None:
         parked = on.here.members.park_sync(member, None)
         if parked is not None:
             engine.reply(parked.token, own_assignment(on, member))
-            engine.arm_session(on.here, member.member_id, on.now_ms + member.session_timeout_ms)
+            engine.timers.arm(session_of(on.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
 
 
 def _fail_syncs(engine: EffectContext, on: Input, error: ErrorCode | None = None) -> None:
@@ -69,7 +69,7 @@ def _fail_syncs(engine: EffectContext, on: Input, error: ErrorCode | None = None
         parked = on.here.members.park_sync(member, None)
         if parked is not None:
             engine.reply(parked.token, sync_error(on.error if error is None else error))
-            engine.arm_session(on.here, member.member_id, on.now_ms + member.session_timeout_ms)
+            engine.timers.arm(session_of(on.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
     _end_sync_deadline(engine, on)
 
 
@@ -91,19 +91,19 @@ def _evict_unsynced(engine: EffectContext, on: Input) -> None:
 
 
 def _refresh_session(engine: EffectContext, on: Input) -> None:
-    engine.arm_session(on.here, on.member_id, on.now_ms + on.member.session_timeout_ms)
+    engine.timers.arm(session_of(on.group_id, on.member_id), on.now_ms + on.member.session_timeout_ms)
 
 
 def _refresh_session_sparing_newcomers(engine: EffectContext, on: Input) -> None:
     if on.member.is_new and on.member.join is not None:
-        engine.cancel_session(on.here, on.member_id)
+        engine.timers.cancel(session_of(on.group_id, on.member_id))
     else:
         _refresh_session(engine, on)
 
 
 def _restart_sessions(engine: EffectContext, on: Input) -> None:
     for member in on.here.members:
-        engine.arm_session(on.here, member.member_id, on.now_ms + member.session_timeout_ms)
+        engine.timers.arm(session_of(on.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
 
 
 def _named(on: Input) -> Member:
@@ -189,7 +189,7 @@ def _store_group(engine: EffectContext, on: Input) -> None:
 def _forget_group(engine: EffectContext, on: Input) -> None:
     group = on.here
     for member_id in (*group.members.by_id, *group.members.pending, *group.members.evicted):
-        engine.cancel_session(group, member_id)
+        engine.timers.cancel(session_of(group.group_id, member_id))
     for timer in (On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE):
         engine.timers.cancel(TimerKey(timer, on.group_id))
     del engine.groups[on.group_id]

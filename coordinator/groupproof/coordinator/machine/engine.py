@@ -16,7 +16,6 @@ from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.outputs import Applied, Output, Reply, Transition
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import PartitionState, partition_of
-from groupproof.coordinator.machine.timers import session_of
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.rules import Profile, Row, state_name
 from groupproof.protocol.rules.cells import EventKind, Place
@@ -108,12 +107,6 @@ class Engine:
 
     def offsets(self, group_id: str) -> Offsets:
         return self.partition(group_id).offsets.setdefault(group_id, Offsets())
-
-    def arm_session(self, group: AnyGroup, member_id: str, due_ms: int) -> None:
-        self.timers.arm(session_of(group.group_id, member_id), due_ms)
-
-    def cancel_session(self, group: AnyGroup, member_id: str) -> None:
-        self.timers.cancel(session_of(group.group_id, member_id))
 
     def _perform(self, rule: Rule, on: Input) -> None:
         if rule.is_told:

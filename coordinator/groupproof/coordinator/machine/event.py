@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.members import Member
@@ -35,8 +36,21 @@ OPEN: Final = Gate()
 """The gate of nearly every request."""
 
 
+class _Views:
+    """The group and the request of an input under the types that a row knows them to have; what is not there fails where the row uses it."""
+
+    if TYPE_CHECKING:
+        here: Group
+        join: JoinGroupRequest
+        sync: SyncGroupRequest
+        commit: OffsetCommitRequest | TxnOffsetCommitRequest
+    else:
+        here = property(attrgetter("group"))
+        join = sync = commit = property(attrgetter("request"))
+
+
 @dataclass(kw_only=True)
-class Input:
+class Input(_Views):
     """A request, a timer or a consequence. Guards read it; effects leave `answered_id`, `old_leader`, `left` and `error` for the answer.
 
     `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
@@ -73,13 +87,6 @@ class Input:
     members_left: int = field(default=0, init=False)
 
     @property
-    def here(self) -> Group:
-        """Return the group; rows ask for it only in cells of a group's state."""
-        group: Group | None = self.group  # type: ignore[assignment]  # a row of a classic group's cell is asked of no other group
-        assert group is not None, f"{self.on.value} has no group"
-        return group
-
-    @property
     def member(self) -> Member:
         """Return the member that asks; rows ask for it only after the check of membership."""
         member = self.here.members.by_id.get(self.member_id)
@@ -89,18 +96,3 @@ class Input:
     @property
     def version(self) -> int:
         return -1 if self.arrival is None else self.arrival.api_version
-
-    @property
-    def join(self) -> JoinGroupRequest:
-        assert isinstance(self.request, JoinGroupRequest)
-        return self.request
-
-    @property
-    def sync(self) -> SyncGroupRequest:
-        assert isinstance(self.request, SyncGroupRequest)
-        return self.request
-
-    @property
-    def commit(self) -> OffsetCommitRequest | TxnOffsetCommitRequest:
-        assert isinstance(self.request, OffsetCommitRequest | TxnOffsetCommitRequest)
-        return self.request

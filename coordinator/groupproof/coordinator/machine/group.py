@@ -63,8 +63,9 @@ class Group:
     def next_generation(self, choose: Callable[[Sequence[str]], str] = first_of) -> None:
         """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09); of several with most votes `choose` one."""
         self.generation += 1
-        self.protocol_name = choose(leading_protocols(each.protocols for each in self.members)) if len(self.members) else None
-        self.subscriptions = tuple(each.metadata(self.protocol_name) for each in self.members)
+        leading = leading_protocols(self.members.ballots) if self.members.by_id else [None]
+        self.protocol_name = leading[0] if len(leading) == 1 else choose(leading)
+        self.subscriptions = self.members.metadata(self.protocol_name)
         self.members.unsynced.clear()
         self.newcomer_came = False
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from groupproof.coordinator.machine.event import Input
-from groupproof.coordinator.machine.members import chosen_protocol, leading_protocols
+from groupproof.coordinator.machine.members import chosen_metadata, leading_protocols
 from groupproof.coordinator.machine.readable_subscriptions import breaks_the_reader
 from groupproof.protocol.rules import Guard
 from groupproof.protocol.rules.cells import GuardName
@@ -246,11 +246,8 @@ def _joins_missing(on: Input) -> bool:
 
 def _subscription_breaks(on: Input) -> bool:
     group = on.here
-    staying = [each for each in group.members if each.join is not None or each.is_static]
-    if group.protocol_type != "consumer" or not staying:
-        return False
-    chosen = chosen_protocol(each.protocols for each in staying)
-    return any(breaks_the_reader(each.metadata(chosen)) for each in staying)
+    staying = group.members.staying
+    return group.protocol_type == "consumer" and bool(staying) and any(map(breaks_the_reader, chosen_metadata(staying)))
 
 
 def _only_absent_static(on: Input) -> bool:

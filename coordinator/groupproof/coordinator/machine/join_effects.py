@@ -10,11 +10,10 @@ from groupproof.coordinator.machine.answers import join_answer, join_error, sync
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member, Parked
-from groupproof.coordinator.machine.timers import TimerKey
+from groupproof.coordinator.machine.timers import TimerKey, session_of
 from groupproof.protocol.rules import Effect, On
 from groupproof.protocol.rules.cells import EffectName
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
-from groupproof.protocol.wire.messages import JoinMember
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
@@ -57,7 +56,7 @@ def _create_group(engine: EffectContext, on: Input) -> None:
 
 def _reject(engine: EffectContext, on: Input) -> None:
     on.here.members.remove(on.member_id)
-    engine.cancel_session(on.here, on.member_id)
+    engine.timers.cancel(session_of(on.group_id, on.member_id))
     on.answered_id = ""
 
 
@@ -79,7 +78,7 @@ def _blank_member_id(engine: EffectContext, on: Input) -> None:
 def _give_member_id(engine: EffectContext, on: Input) -> None:
     on.answered_id = _new_id(engine, on)
     on.here.members.pending[on.answered_id] = None
-    engine.arm_session(on.here, on.answered_id, on.now_ms + on.join.session_timeout_ms)
+    engine.timers.arm(session_of(on.group_id, on.answered_id), on.now_ms + on.join.session_timeout_ms)
 
 
 def _admit(engine: EffectContext, on: Input) -> None:
@@ -92,15 +91,16 @@ def _admit(engine: EffectContext, on: Input) -> None:
     )  # fmt: skip
     if group.state is GroupState.PREPARING_REBALANCE and group.before is GroupState.EMPTY:
         group.newcomer_came = True
-    if not len(group.members):
+    if not group.members.by_id:
         group.protocol_type = asked.protocol_type
+    parked = parked_request(on)
     group.members.add(member)
-    group.members.park_join(member, parked_request(on))
+    group.members.park_join(member, parked)
     on.answered_id = member.member_id
 
 
 def _start_newcomer_timer(engine: EffectContext, on: Input) -> None:
-    engine.arm_session(on.here, on.answered_id or "", on.now_ms + engine.settings.new_member_join_timeout_ms)
+    engine.timers.arm(session_of(on.group_id, on.answered_id or ""), on.now_ms + engine.settings.new_member_join_timeout_ms)
 
 
 def _end_newcomer(engine: EffectContext, on: Input) -> None:
@@ -129,10 +129,10 @@ def _replace_instance(engine: EffectContext, on: Input) -> None:
         refuse_join(engine, join, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
     if sync is not None:
         engine.reply(sync.token, sync_error(ErrorCode.FENCED_INSTANCE_ID))
-    engine.cancel_session(group, member.member_id)
+    engine.timers.cancel(session_of(group.group_id, member.member_id))
     on.answered_id = _new_id(engine, on)
     members.rename(member, on.answered_id)
-    engine.arm_session(group, member.member_id, on.now_ms + member.session_timeout_ms)  # the timeout of before, as in Kafka
+    engine.timers.arm(session_of(group.group_id, member.member_id), on.now_ms + member.session_timeout_ms)  # the timeout of before, as in Kafka
     members.set_protocols(member, on.join.protocols)
 
 
@@ -176,18 +176,14 @@ def _check_absence(engine: EffectContext, on: Input) -> None:
     engine.consequence(On.ABSENCE_CHECK, on)
 
 
-def _unjoined(on: Input) -> list[str]:
-    return [member.member_id for member in on.here.members if member.join is None and not member.is_static]
-
-
 def _end_unjoined_timers(engine: EffectContext, on: Input) -> None:
-    for member_id in _unjoined(on):
-        engine.cancel_session(on.here, member_id)
+    for member_id in on.here.members.unjoined:
+        engine.timers.cancel(session_of(on.group_id, member_id))
 
 
 def _evict_unjoined(engine: EffectContext, on: Input) -> None:
     members = on.here.members
-    for member_id in _unjoined(on):
+    for member_id in members.unjoined:
         members.remove(member_id)
         if engine.timers.due_of(TimerKey(On.SESSION_END, on.group_id, member_id)) is not None:
             members.evicted[member_id] = None
@@ -204,19 +200,14 @@ def _next_generation_empty(engine: EffectContext, on: Input) -> None:
     on.here.next_generation(partial(engine.choices.protocol, on.group_id))
 
 
-def _answer_join(engine: EffectContext, on: Input, member: Member, listed: tuple[JoinMember, ...]) -> None:
-    members = on.here.members
-    parked = members.park_join(member, None)
-    if parked is not None:
-        engine.reply(parked.token, join_answer(on, member, listed if member.member_id == members.leader else ()))
-
-
 def _answer_joins(engine: EffectContext, on: Input) -> None:
-    group = on.here
-    listed = group.members.listed(group.protocol_name)
-    for member in group.members:
-        _answer_join(engine, on, member, listed)
-        engine.arm_session(group, member.member_id, on.now_ms + member.session_timeout_ms)
+    group, members = on.here, on.here.members
+    listed = members.listed(group.protocol_name)
+    for member in members.by_id.values():
+        parked = members.park_join(member, None)
+        if parked is not None:
+            engine.reply(parked.token, join_answer(on, member, listed if member.member_id == members.leader else ()))
+        engine.timers.arm(session_of(group.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
         member.is_new = False
 
 
@@ -225,7 +216,7 @@ def _answer_joins_sparing_newcomers(engine: EffectContext, on: Input) -> None:
     _answer_joins(engine, on)
     for member in newcomers:
         if member.session_timeout_ms < engine.settings.new_member_join_timeout_ms:
-            engine.cancel_session(on.here, member.member_id)
+            engine.timers.cancel(session_of(on.group_id, member.member_id))
 
 
 def _start_sync_deadline(engine: EffectContext, on: Input) -> None:
@@ -237,7 +228,7 @@ def _start_sync_deadline(engine: EffectContext, on: Input) -> None:
 def evict(engine: EffectContext, group: Group, member_id: str) -> None:
     """Remove a member or a pending id, with its timer."""
     group.members.remove(member_id)
-    engine.cancel_session(group, member_id)
+    engine.timers.cancel(session_of(group.group_id, member_id))
 
 
 JOIN_EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Input], None]]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from groupproof.protocol.wire.messages import JoinMember, JoinProtocol
 
-__all__ = ["Member", "Members", "Parked", "chosen_protocol", "first_of", "leading_protocols"]
+__all__ = ["Member", "Members", "Parked", "chosen_metadata", "first_of", "leading_protocols"]
 
 
 def first_of(names: Sequence[str]) -> str:
@@ -47,7 +47,10 @@ class Member:
 
     def metadata(self, protocol_name: str | None) -> bytes:
         """Return the member's bytes for the protocol, unmodified (JOIN-15), or none where it does not support it."""
-        return next((protocol.metadata for protocol in self.protocols if protocol.name == protocol_name), b"")
+        for protocol in self.protocols:
+            if protocol.name == protocol_name:
+                return protocol.metadata
+        return b""
 
 
 @dataclass(slots=True)
@@ -137,12 +140,31 @@ class Members:
     @property
     def rebalance_timeout_ms(self) -> int:
         """Return the longest rebalance timeout (DJOIN-01), 0 without members."""
-        return max((member.rebalance_timeout_ms for member in self), default=0)
+        return max([member.rebalance_timeout_ms for member in self.by_id.values()], default=0)
 
     @property
     def all_joined(self) -> bool:
         """Tell whether every member's JoinGroup is parked and no id is pending (DJOIN-51)."""
         return self.joined == len(self.by_id) and not self.pending
+
+    @property
+    def unjoined(self) -> list[str]:
+        """Return the dynamic members that have no JoinGroup parked."""
+        return [member.member_id for member in self.by_id.values() if member.join is None and not member.is_static]
+
+    @property
+    def staying(self) -> list[Member]:
+        """Return who is in the next generation if the join phase ends now."""
+        return [member for member in self.by_id.values() if member.join is not None or member.is_static]
+
+    @property
+    def ballots(self) -> list[tuple[JoinProtocol, ...]]:
+        """Return what each member supports."""
+        return [member.protocols for member in self.by_id.values()]
+
+    def metadata(self, protocol_name: str | None) -> tuple[bytes, ...]:
+        """Return each member's bytes for the protocol."""
+        return tuple([member.metadata(protocol_name) for member in self.by_id.values()])
 
     def supports_any(self, names: tuple[str, ...]) -> bool:
         """Tell whether one of `names` is supported by every member (JOIN-09, JOIN-33)."""
@@ -167,9 +189,10 @@ class Members:
                 del self._support[name]
 
 
-def chosen_protocol(ballots: Iterable[tuple[JoinProtocol, ...]]) -> str:
-    """Return the protocol with most votes; of equals, the first voted for."""
-    return leading_protocols(ballots)[0]
+def chosen_metadata(members: Sequence[Member]) -> list[bytes]:
+    """Return what each of `members` says for the protocol with most votes among them; of equals, the first voted for."""
+    chosen = leading_protocols([each.protocols for each in members])[0]
+    return [each.metadata(chosen) for each in members]
 
 
 def leading_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:

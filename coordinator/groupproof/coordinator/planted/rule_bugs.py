@@ -13,6 +13,7 @@ from groupproof.coordinator.machine.group_descriptions import DESCRIPTIONS
 from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.coordinator.machine.outputs import Arrival, Output, Reply
 from groupproof.coordinator.machine.storage import Stored
+from groupproof.coordinator.machine.timers import session_of
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.protocol.rules import Effect, Form, Guard, On
 from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse, ListGroupsRequest, SyncGroupResponse
@@ -95,7 +96,7 @@ def _answer_all_as_leaders(engine: EffectContext, on: Input) -> None:
         parked = group.members.park_join(member, None)
         if parked is not None:
             engine.reply(parked.token, join_answer(on, member, listed))
-        engine.arm_session(group, member.member_id, on.now_ms + member.session_timeout_ms)
+        engine.timers.arm(session_of(group.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
         member.is_new = False
 
 
@@ -127,7 +128,7 @@ def _keep_what_is_left_out(_: EffectContext, on: Input) -> None:
 
 
 def _end_session_of_synced(engine: EffectContext, on: Input) -> None:
-    engine.arm_session(on.here, on.member_id, on.now_ms + 500)
+    engine.timers.arm(session_of(on.group_id, on.member_id), on.now_ms + 500)
 
 
 def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, first_only: bool = False) -> Callable[[EffectContext, Input], None]:

@@ -29,7 +29,7 @@ def followed(step: Callable[Given, list[Output]], /, *given: Given.args, **named
     """
     try:
         return step(*given, **named)
-    except (AssertionError, KeyError) as error:
+    except (AssertionError, AttributeError, KeyError) as error:
         raise Lost(str(error) or type(error).__name__) from error
 
 
