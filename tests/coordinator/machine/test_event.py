@@ -29,7 +29,7 @@ def test_the_group_and_the_request_are_those_that_the_input_has_now() -> None:
     event.group = group
 
     assert event.here is group
-    assert event.join is event.sync is event.commit is event.request
+    assert all(each is event.request for each in (event.join, event.sync, event.commit))
 
 
 def test_a_timer_has_no_version() -> None:

@@ -16,6 +16,7 @@ from groupproof.coordinator.machine.effect_context import EffectContext
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group import IllegalTransition
 from groupproof.coordinator.machine.outputs import GroupView, Standing
+from groupproof.coordinator.machine.timers import session_of
 from groupproof.protocol.rules.cells import EffectName, GuardName
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.rules.dialect import Dialect
@@ -99,7 +100,7 @@ def _create(engine: EffectContext, event: LeaseEvent) -> None:
 
 
 def _renew(engine: EffectContext, event: LeaseEvent) -> None:
-    engine.arm_session(event.lease, event.member_id, event.now_ms + SESSION_MS)
+    engine.timers.arm(session_of(event.group_id, event.member_id), event.now_ms + SESSION_MS)
 
 
 def _grant(engine: EffectContext, event: LeaseEvent) -> None:
@@ -109,7 +110,7 @@ def _grant(engine: EffectContext, event: LeaseEvent) -> None:
 
 
 def _release(engine: EffectContext, event: LeaseEvent) -> None:
-    engine.cancel_session(event.lease, event.lease.holder or "")
+    engine.timers.cancel(session_of(event.group_id, event.lease.holder or ""))
     event.lease.holder = None
 
 

@@ -129,10 +129,7 @@ class Coordinators:
 
     def _look_at_timers(self, node: int) -> None:
         """Wake the timers' task when something is due before it would wake by itself."""
-        machine = self._machines[node]
-        if machine.timers.quiet_until_ms >= self._sleeping_until:
-            return
-        deadline = machine.next_deadline_ms(before_ms=self._sleeping_until)
+        deadline = self._machines[node].next_deadline_ms(before_ms=self._sleeping_until)
         if deadline is not None:
             self._sleeping_until = deadline
             self._wake.set()
@@ -179,9 +176,12 @@ class Coordinators:
         """
         self._tickets[arrival.token] = ticket
         ticket.tokens += (arrival.token,)
-        outputs = self._machines[node].handle(message, arrival, self.now_ms())
+        machine, now_ms = self._machines[node], self.now_ms()
+        outputs = machine.handle(message, arrival, now_ms)
+        is_due_sooner = machine.next_deadline_ms(before_ms=self._sleeping_until) is not None
         self._perform(node, outputs, arrival.token, columns)
-        self._look_at_timers(node)
+        if is_due_sooner:
+            self._look_at_timers(node)
 
     def abandon(self, ticket: Ticket) -> None:
         """Nobody waits for the answer any more: the members stay as they are (Kafka), what the machine says goes nowhere."""

@@ -68,7 +68,6 @@ class Coordinator:
             choices = variant.choices(random)
         self._engine = Engine(profile_named(profile), self.settings, choices, variant)
         self._requests = self._engine.tables.requests
-        self.timers = self._engine.timers
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
@@ -87,7 +86,8 @@ class Coordinator:
 
         Raise `TypeError` for FindCoordinator, which the cluster answers.
         """
-        if self.timers.quiet_until_ms < now_ms:
+        timers = self._engine.timers
+        if timers.quiet_until_ms < now_ms:
             self._fire(now_ms - 1)
         self._come_to(now_ms)
         request = self._requests.get(type(message))
@@ -95,7 +95,7 @@ class Coordinator:
             self._take_up(request, message, arrival)
         else:
             self._take_up_other(message, arrival)
-        if fires and self.timers.quiet_until_ms <= now_ms:
+        if fires and timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
         return self._taken(arrival.token)
 
@@ -138,7 +138,8 @@ class Coordinator:
 
     def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:
         """Return the instant of the next timer, None where there is none before `before_ms`."""
-        return self.timers.next_ms(before_ms)
+        timers = self._engine.timers
+        return None if timers.quiet_until_ms >= before_ms else timers.next_ms(before_ms)
 
     def disconnected(self, token: Hashable) -> list[Output]:
         """Take note that the connection of a parked request is gone: nothing happens to the member, as in Kafka (its timers decide)."""
@@ -298,7 +299,8 @@ class Coordinator:
         return None if state is None else state.offsets.get(group_id)
 
     def _fire(self, until_ms: int) -> None:
-        while self.timers.quiet_until_ms <= until_ms and (due := self.timers.pop_due(until_ms)) is not None:
+        timers = self._engine.timers
+        while timers.quiet_until_ms <= until_ms and (due := timers.pop_due(until_ms)) is not None:
             key, due_ms = due
             self._come_to(max(due_ms, self._now_ms))
             if key.on is On.CLEANUP:

@@ -63,8 +63,8 @@ class Group:
     def next_generation(self, choose: Callable[[Sequence[str]], str] = first_of) -> None:
         """Count the generation up by one and choose its protocol (INV-04, DJOIN-08, DJOIN-09); of several with most votes `choose` one."""
         self.generation += 1
-        leading = leading_protocols(self.members.ballots) if self.members.by_id else [None]
-        self.protocol_name = leading[0] if len(leading) == 1 else choose(leading)
+        leading = leading_protocols(self.members.ballots) if self.members.by_id else []
+        self.protocol_name = choose(leading) if len(leading) > 1 else next(iter(leading), None)
         self.subscriptions = self.members.metadata(self.protocol_name)
         self.members.unsynced.clear()
         self.newcomer_came = False
