@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 import trio
 
-from groupproof.chaos.wire.cluster_pool import Ground, Grounds, World, world_of
+from groupproof.chaos.wire.cluster_pool import Ground, Grounds, world_of
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.plan import Arm, BreakBroker, Member, MoveCoordinator, Pass, Plan, Step
+from groupproof.harness.running.scripts.cluster_pool import World
 from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers

@@ -25,6 +25,7 @@ from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
 from groupproof.harness.relatives.zookeeper_comparison.side import TOPIC, Common, Side
 from groupproof.harness.relatives.zookeeper_comparison.zookeeper_members import ZooKeeperSide, registered_brokers
 from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.subjects.brokers.apache.zookeeper import RunningZooKeeper, provision_zookeeper, running_zookeeper
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics
@@ -122,7 +123,7 @@ class _Work:
             if design == ZOOKEEPER:
                 await stack.enter_async_context(registered_brokers(hosts, dict(enumerate(running.addresses)), partitions))
             nursery = await stack.enter_async_context(trio.open_nursery())
-            recorder = _recorder()
+            recorder = Recorder(clock_from_now())
             side = _side(design, common, nursery, ledger, hosts, running, recorder)
             async for row in churned(side, members, partitions, self._order.seed):
                 self.rows.append(row)
@@ -132,7 +133,7 @@ class _Work:
     async def _try_to_split(self, design: str, fault: str, seed: int, zookeeper: RunningZooKeeper, toxiproxy: Toxiproxy) -> None:
         """Do it again where the group does not even form: on ZooKeeper that happens, and is the end of a group that nobody looks after."""
         for number in range(_TRIES):
-            recorder = _recorder()
+            recorder = Recorder(clock_from_now())
             try:
                 found = await split(
                     design, fault, seed, zookeeper=zookeeper.address, toxiproxy=toxiproxy, recorder=recorder, key=f"{design}-{fault}-{seed}-{number}"
@@ -169,11 +170,6 @@ class _Work:
                     for design in DESIGNS:
                         nursery.start_soon(one, design, fault, seed)
         self.splits.sort(key=lambda each: (each.fault, each.seed, each.design))
-
-
-def _recorder() -> Recorder:
-    began = trio.current_time()
-    return Recorder(lambda: round((trio.current_time() - began) * 1e9))
 
 
 def _side(design: str, common: Common, nursery: trio.Nursery, ledger: Ledger, hosts: str, running: RunningCluster, recorder: Recorder) -> Side:

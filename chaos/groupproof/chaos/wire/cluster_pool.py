@@ -13,14 +13,15 @@ from groupproof.chaos.wire.move_coordinator import offsets_partitions
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.plan import Arm, BreakBroker, MoveCoordinator, Plan, Step
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
+from groupproof.harness.running.scripts.cluster_pool import World
 from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts, mapped
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
 from groupproof.protocol.faults import Move
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["CLUSTERS_MAX", "Ground", "Grounds", "World", "world_of"]
+__all__ = ["CLUSTERS_MAX", "Ground", "Grounds", "world_of"]
 
 CLUSTERS_MAX: Final = 2
 """How many clusters are up at once."""
@@ -28,16 +29,6 @@ CLUSTERS_MAX: Final = 2
 
 _DEFAULTS: Final[Mapping[str, Any]] = {**COORDINATOR_DEFAULTS, "offsets.topic.num.partitions": 16}
 """Partitions enough for the groups of many cases to be apart, and few enough to be loaded soon."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """What a cluster must be like; `only` is the run of a case that has it for itself, `has_slow_disk` that its brokers' disks can be slowed."""
-
-    settings: tuple[tuple[str, Any], ...]
-    brokers: int
-    only: str | None = None
-    has_slow_disk: bool = False
 
 
 def world_of(plan: Plan, key: str, *, moves_by_killing: bool = False) -> World:
@@ -139,16 +130,12 @@ class Grounds:
 
     async def _keep(self, world: World, kept: _Kept) -> None:
         try:
-            async with self._subject_of(world).cluster(settings=dict(world.settings), brokers=world.brokers, topics={}) as running:
-                where = Whereabouts(running)
-                try:
-                    await where.learn()
-                    kept.ground = Ground(running, where, await _partitions(running))
-                    self._note(kept.ground)
-                    kept.ready.set()
-                    await kept.leave.wait()
-                finally:
-                    await where.close()
+            cluster = self._subject_of(world).cluster(settings=dict(world.settings), brokers=world.brokers, topics={})
+            async with cluster as running, mapped(running) as where:
+                kept.ground = Ground(running, where, await _partitions(running))
+                self._note(kept.ground)
+                kept.ready.set()
+                await kept.leave.wait()
         except Exception as error:
             kept.failure = error
         finally:

@@ -31,6 +31,7 @@ from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS, FLOOD, record_origin
 from groupproof.harness.running.plans.member_control import Actor
 from groupproof.harness.running.plans.plan_runner import Driver, Limits
+from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.readiness import create_topics, delete_topics
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics
@@ -114,9 +115,7 @@ class ChaosStage:
         by_killing = Version(self.brokers.profile.split("-")[1]) < _ELECTING
         async with self.grounds.ground(world_of(plan, key, moves_by_killing=by_killing)) as ground:
             names = Renaming.of(plan, f"{self._token}-{key}", is_free=ground.is_free)
-            begun = trio.current_time()
-            clock = lambda: round((trio.current_time() - begun) * 1e9)  # noqa: E731 (one use)
-            recorder = Recorder(clock, run=f"{self.seed:x}.{key}", case=case.id, seed=self.seed, clock="wall")
+            recorder = Recorder(clock_from_now(), run=f"{self.seed:x}.{key}", case=case.id, seed=self.seed, clock="wall")
             record_origin(case, recorder)
             run = _Run(self, case, names.plan(plan), key=key, recorder=recorder, ground=ground, server=server, alone=alone)
             stderr = await run.carried_out()

@@ -26,6 +26,7 @@ from groupproof.harness.running.plans.member_control import Actor
 from groupproof.harness.running.plans.plan_runner import Driver, Limits
 from groupproof.harness.running.plans.receipts import watch_receipts
 from groupproof.harness.running.plans.retry_rhythm import MEASURING, Rhythm, rhythm_of
+from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.subjects.networks.impairments import Impairments
 from groupproof.harness.subjects.networks.network import InProcessNetwork, LoopbackNetwork, MemoryNetwork, Network
 from groupproof.harness.subjects.reference_control import DrivenReference
@@ -82,7 +83,7 @@ class Stage:
         `BrokenEnvironment` and the kit's own errors come out, possibly in an exception group.
         """
         began = trio.current_time()
-        recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
+        recorder = Recorder(clock_from_now(), **self._columns(case, key))
         record_origin(case, recorder)
         case = self._named(case, recorder)
         if self.rhythm is not None:

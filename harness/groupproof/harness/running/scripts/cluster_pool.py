@@ -19,7 +19,7 @@ from groupproof.harness.model.script import Ask, MoveGroup, Script
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, topics_of
 from groupproof.harness.subjects.brokers.broker_lag import Pulse
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import Whereabouts, mapped
 from groupproof.harness.subjects.brokers.known_settings import values_of
 from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
 from groupproof.harness.subjects.brokers.reported_settings import settings_told
@@ -35,11 +35,13 @@ _LOOK_S = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """What a cluster must be like for a set of cases; `only` names the case that it is for alone."""
+    """What a cluster must be like for a set of cases; `only` names the case, or its run, that has it alone, `has_slow_disk` says that its brokers' disks can
+    be slowed."""
 
     settings: tuple[tuple[str, Any], ...]
     brokers: int
     only: str | None = None
+    has_slow_disk: bool = False
 
 
 def world_of(case: Case) -> World:
@@ -109,20 +111,15 @@ def _sessions(script: Script) -> list[int]:
 async def opened(subject: BrokerSubject, world: World, cases: Iterable[Case], prefix: str = GROUP_PREFIX) -> AsyncIterator[Ground]:
     """Start the cluster of a world and get to know it; raise `BrokenEnvironment`."""
     topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
-    async with subject.cluster(settings=dict(world.settings), brokers=world.brokers, topics=topics) as cluster:
-        where = Whereabouts(cluster)
-        try:
-            await where.learn()
-            where.unreadable = await unreadable(where, f"{prefix}versions")
-            untold = cluster.unmet.keys() - cluster.known.keys()
-            told = await settings_told(cluster.connect, cluster.addresses[0]) if untold else {}
-            held = {**_holding(dict(world.settings), cluster.unmet, told), **values_of(cluster.known)}
-            if {INITIAL_DELAY, MIN_SESSION} & (cluster.unmet.keys() - held.keys()):
-                seen = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
-                held = {**{name: value for name, value in seen.items() if name in cluster.unmet}, **held}
-            yield Ground(where=where, settings=held, unmet=cluster.unmet)
-        finally:
-            await where.close()
+    async with subject.cluster(settings=dict(world.settings), brokers=world.brokers, topics=topics) as cluster, mapped(cluster) as where:
+        where.unreadable = await unreadable(where, f"{prefix}versions")
+        untold = cluster.unmet.keys() - cluster.known.keys()
+        told = await settings_told(cluster.connect, cluster.addresses[0]) if untold else {}
+        held = {**_holding(dict(world.settings), cluster.unmet, told), **values_of(cluster.known)}
+        if {INITIAL_DELAY, MIN_SESSION} & (cluster.unmet.keys() - held.keys()):
+            seen = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
+            held = {**{name: value for name, value in seen.items() if name in cluster.unmet}, **held}
+        yield Ground(where=where, settings=held, unmet=cluster.unmet)
 
 
 def _holding(asked: dict[str, Any], unmet: Mapping[str, str], told: Mapping[str, str | None] | str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from groupproof.harness.model.prerequisites import needs_of
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, Names
 from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.error_search import trouble_in
+from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.scripts.cluster_pool import Ground, GroundKeeper, World, opened, world_of, worlds_of
 from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
@@ -75,7 +76,7 @@ class BrokerStage:
     async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[Ground], *, is_own: bool = False) -> Play:
         """Run the case on a cluster; where it `is_own`, the cluster's death is told in the trace, for it is the case's doing."""
         began = trio.current_time()
-        recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9), **self._columns(case, key))
+        recorder = Recorder(clock_from_now(), **self._columns(case, key))
         stop = self._watch(recorder)
         trouble: Trouble | None = None
         try:

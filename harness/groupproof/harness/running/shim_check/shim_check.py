@@ -18,6 +18,7 @@ from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
+from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.shim_check.dialogue import ANSWER_S, Stop, Talk, Watched, WatchedMember, WatchedShim, told
 from groupproof.harness.running.shim_check.exercises import RECORDS, TOPICS, Bench, commands, cooperates, end_of_stdin, refusals, settings, sigterm
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
@@ -75,8 +76,7 @@ class ShimCheck:
         return path
 
     async def _main(self) -> None:
-        began = trio.current_time()
-        recorder = self._recorder = Recorder(lambda: round((trio.current_time() - began) * 1e9))
+        recorder = self._recorder = Recorder(clock_from_now())
         async with trio.open_nursery() as nursery:
             cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=TOPICS, records=RECORDS, recorder=recorder)
             await nursery.start(cluster.run)

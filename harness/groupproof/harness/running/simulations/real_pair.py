@@ -22,6 +22,7 @@ from groupproof.coordinator.broker.interception import Interception
 from groupproof.coordinator.machine.variant import REFERENCE as REFERENCE_COORDINATOR
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.model.plan import Impair
+from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.simulations.application import Application
 from groupproof.harness.simulation.fault_schedule import Happening, Schedule
 from groupproof.harness.simulation.faults import APPEND_ERRORS
@@ -60,7 +61,7 @@ def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
     traces: list[Trace] = []
 
     async def main() -> None:
-        clock = _clock()
+        clock = clock_from_now()
         recorder = Recorder(clock, clock="virtual")
         traces.append(recorder.trace)
         await _Pair(simulation, plan, recorder).run(partial(_in_memory, is_impaired=is_impaired), of_cluster=recorder)
@@ -77,7 +78,7 @@ def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
     _check(plan, KINDS.keys() - NETWORK_KINDS.keys())
 
     async def main() -> Trace:
-        clock = _clock()
+        clock = clock_from_now()
         recorder = Recorder(clock)
         await _Pair(simulation, plan, recorder).run(_tapped, of_cluster=Recorder(clock, keeps=False))
         return recorder.trace
@@ -89,11 +90,6 @@ def _check(plan: Schedule, kinds: Collection[str]) -> None:
     unknown = sorted({each.kind for each in plan.happenings if each.kind not in kinds})
     if unknown:
         raise ValueError(f"the trio pair cannot carry out {', '.join(unknown)}; it can: {', '.join(sorted(kinds))}")
-
-
-def _clock() -> Callable[[], int]:
-    origin = trio.current_time()
-    return lambda: round((trio.current_time() - origin) * 1e9)
 
 
 # Ways between members and cluster --------------------------------------------------------------------------------------------------

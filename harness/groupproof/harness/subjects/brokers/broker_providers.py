@@ -18,7 +18,7 @@ from groupproof.harness.model.script_bindings import GROUP_PREFIX, topic_named
 from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
 from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import mapped
 from groupproof.harness.subjects.brokers.kfake import Kfake, pinned
 from groupproof.harness.subjects.brokers.known_settings import BY_HAND, Known, differing, settings_by_hand, values_of
 from groupproof.harness.subjects.brokers.librdkafka_mock import LibrdkafkaMock
@@ -121,13 +121,9 @@ async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
     async with subject.cluster(settings={}, brokers=1, topics={topic: 1}) as running:
         known = {name: Known(value, BY_HAND) for name, value in values_of(running.known).items()}
         refuted = differing(subject.by_hand, known)
-        where = Whereabouts(running)
-        try:
-            await where.learn()
+        async with mapped(running) as where:
             claimed = {name: value for name, value in subject.by_hand.items() if name not in refuted}
             return {**refuted, **await refutations(where, f"{prefix}set-{random.SystemRandom().getrandbits(32):08x}", topic, claimed)}
-        finally:
-            await where.close()
 
 
 def _addresses(spec: str) -> list[Address] | None:

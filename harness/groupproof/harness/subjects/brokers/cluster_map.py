@@ -5,8 +5,8 @@ It asks on connections of its own, which no trace shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, Ranges
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
-__all__ = ["NOBODY", "NoSuchBroker", "Node", "Whereabouts", "beat_of_nobody"]
+__all__ = ["NOBODY", "NoSuchBroker", "Node", "Whereabouts", "beat_of_nobody", "mapped"]
 
 FOUND_S = 30.0
 """How long a coordinator may take to be there: the offsets topic is made, and loaded, on first use."""
@@ -271,3 +271,14 @@ def _named(code: int) -> str:
 
 def _said(error: BaseException) -> str:
     return str(error) or type(error).__name__
+
+
+@asynccontextmanager
+async def mapped(cluster: RunningCluster) -> AsyncIterator[Whereabouts]:
+    """Know a cluster for as long as the context lasts; raise `BrokenEnvironment` where it does not tell of itself."""
+    where = Whereabouts(cluster)
+    try:
+        await where.learn()
+        yield where
+    finally:
+        await where.close()
