@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from groupproof.clients.assignors.assignment import Assignment, Cluster, GroupMember
-from groupproof.clients.registry.installers import java_tool
+from groupproof.clients.registry.toolchains.java_archives import java_tool
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Group", "drawn", "kafkas"]

@@ -12,7 +12,7 @@ from tests.soaking import SEED
 from groupproof.clients.assignors.assignment import Assignment
 from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
 from groupproof.clients.registry.install_cache import default_cache, entry
-from groupproof.clients.registry.installers import compile_java, copy_artifacts
+from groupproof.clients.registry.toolchains.java_archives import compile_java, copy_artifacts
 
 RELEASE = "4.1.1"
 GROUPS = 2_000

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from tests.project import ROOT
 
-from groupproof.clients.registry import provision as provision_module
-from groupproof.clients.registry.installers import NoSuchRelease
 from groupproof.clients.registry.provision import Launch, ProvisionError, level0_arguments, provision
 from groupproof.clients.registry.registered_clients import UnknownClient, WrongPairing, resolve
+from groupproof.clients.registry.toolchains import java_archives, python_wheels
+from groupproof.clients.registry.toolchains.programs import NoSuchRelease
+from groupproof.clients.registry.toolchains.toolchain import SHIMS
 from groupproof.clients.shims import reference
 
 SUBSCRIBE = {
@@ -34,7 +35,7 @@ def _installing(monkeypatch: pytest.MonkeyPatch, *, offered: tuple[str, ...] | N
             raise NoSuchRelease(requires[0], offered)
         (folder / "installed").write_text("")
 
-    monkeypatch.setattr(provision_module, "install_wheels", install)
+    monkeypatch.setattr(python_wheels, "install_wheels", install)
     return asked
 
 
@@ -95,19 +96,19 @@ def test_a_java_client_without_java_is_the_environments_fault(tmp_path: Path, mo
 
 
 def test_a_java_client_with_an_old_java_is_a_wrong_pairing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provision_module, "java_release", lambda: "11.0.2")
+    monkeypatch.setattr(java_archives, "java_release", lambda: "11.0.2")
 
-    with pytest.raises(WrongPairing, match=r"java@4\.1\.1 and its shim need Java >=17, this is 11\.0\.2"):
+    with pytest.raises(WrongPairing, match=r"java@4\.1\.1 needs Java >=17, this is 11\.0\.2"):
         provision(resolve("java"), tmp_path, print)
 
 
 def test_a_changed_java_shim_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Path] = []
-    monkeypatch.setattr(provision_module, "java_release", lambda: "17.0.1")
-    monkeypatch.setattr(provision_module, "java_tool", lambda name: f"/jdk/{name}")
-    monkeypatch.setattr(provision_module, "copy_artifacts", lambda _artifacts, folder: (folder / "x.jar").write_text(""))
-    monkeypatch.setattr(provision_module, "compile_java", lambda source, _jars, _classes: compiled.append(source))
-    monkeypatch.setattr(provision_module, "SHIMS", tmp_path / "shims")
+    monkeypatch.setattr(java_archives, "java_release", lambda: "17.0.1")
+    monkeypatch.setattr(java_archives, "java_tool", lambda name: f"/jdk/{name}")
+    monkeypatch.setattr(java_archives, "copy_artifacts", lambda _artifacts, folder: (folder / "x.jar").write_text(""))
+    monkeypatch.setattr(java_archives, "compile_java", lambda source, _jars, _classes: compiled.append(source))
+    monkeypatch.setattr(java_archives, "SHIMS", tmp_path / "shims")
     source = tmp_path / "shims" / "java" / "Shim.java"
     source.parent.mkdir(parents=True)
     launches: list[Launch] = []
@@ -147,12 +148,11 @@ def test_level_0_gets_a_flag_without_a_value() -> None:
 
 def test_everything_a_shim_needs_at_run_time_ships_with_the_package() -> None:
     packed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    shims = provision_module.SHIMS
 
     assert "clients/groupproof" in packed
-    assert shims.is_relative_to(ROOT / "clients" / "groupproof")
+    assert SHIMS.is_relative_to(ROOT / "clients" / "groupproof")
     for name in ("kafka-python", "aiokafka", "confluent-kafka", "verifiable-confluent", "java"):
-        assert (shims / str(resolve(name).shim)).is_file()
+        assert (SHIMS / str(resolve(name).shim)).is_file()
 
 
 @pytest.mark.network

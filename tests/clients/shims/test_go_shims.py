@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from groupproof.clients.registry.install_cache import default_cache, entry
-from groupproof.clients.registry.provision import SHIMS
+from groupproof.clients.registry.toolchains.toolchain import SHIMS
 
 GO = SHIMS / "go"
 MODULES = {"franz": "github.com/twmb/franz-go", "sarama": "github.com/IBM/sarama", "kafkago": "github.com/segmentio/kafka-go"}

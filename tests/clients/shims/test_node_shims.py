@@ -17,8 +17,8 @@ from packaging.specifiers import SpecifierSet
 from tests.project import ROOT
 
 from groupproof.clients.registry.install_cache import default_cache, entry
-from groupproof.clients.registry.provision import SHIMS
 from groupproof.clients.registry.registered_clients import EXPECTATIONS
+from groupproof.clients.registry.toolchains.toolchain import SHIMS
 from groupproof.harness.cases.client import CASES
 from groupproof.protocol.schemas import validate
 

@@ -14,7 +14,7 @@ import pytest
 import trio
 from tests.clients.shims.driver import Shim, running, subscribe_fields
 
-from groupproof.clients.registry.provision import SHIMS
+from groupproof.clients.registry.toolchains.toolchain import SHIMS
 
 PROGRAM = (sys.executable, "-S", "-B", str(Path(__file__).with_name("scripted_shim.py")))
 ENV = {"PYTHONPATH": str(SHIMS / "python")}

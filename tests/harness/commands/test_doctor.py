@@ -25,7 +25,7 @@ def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
     called = groupproof("doctor")
 
     assert called.code == 0
-    assert "java        missing, needed for the Java client and Apache Kafka: install a JDK, 17 or newer (Debian: default-jdk-headless)" in called.out
+    assert "java        missing, needed for the Java client and Apache Kafka: install a JDK 17 or later (Debian" in called.out
     assert "maven       missing" in called.out
     assert "clients     none installed yet" in called.out
     assert "go          missing, needed for kfake: install Go 1.26" in called.out

@@ -8,7 +8,7 @@ import pytest
 from tests.project import ROOT
 
 from groupproof.clients.registry.install_cache import default_cache
-from groupproof.clients.registry.installers import NoSuchRelease
+from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects import spark_connector as module
 from groupproof.harness.subjects.spark_connector import Connector, Jar, connector, connector_jars, fetched_connector

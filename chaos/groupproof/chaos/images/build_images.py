@@ -23,9 +23,10 @@ from groupproof.chaos.images.container_engine import Engine, engine
 from groupproof.chaos.images.rootfs import RootFs
 from groupproof.chaos.wire.toxiproxy_server import OWN_IMAGE, build_toxiproxy
 from groupproof.clients.registry.install_cache import ProvisionError, Say, default_cache
-from groupproof.clients.registry.installers import java_tool
-from groupproof.clients.registry.provision import SHIMS, Launch, provision
+from groupproof.clients.registry.provision import Launch, provision
 from groupproof.clients.registry.registered_clients import Registered, UnknownClient, resolve
+from groupproof.clients.registry.toolchains.java_archives import java_tool
+from groupproof.clients.registry.toolchains.toolchain import SHIMS
 from groupproof.harness.model.errors import BrokenEnvironment, Trouble
 from groupproof.harness.subjects.brokers.apache.maven_kafka import provision_maven
 from groupproof.harness.subjects.brokers.apache.releases import releases

@@ -53,16 +53,16 @@ class Argument:
 class Environment:
     """What some releases of a client need. The first entry whose `releases` hold is taken.
 
-    `requires` are pip requirements and `artifacts` Maven coordinates, each pinned, with `{release}` for the release; `pythons`,
-    `brokers` and `java` are version specifiers, of the interpreter, of the broker releases it can speak to, and of the JDK.
+    `pins` are what the toolchain installs, as it writes them (pip requirements, Maven coordinates, Go modules, npm packages), each of one
+    version, with `{release}` for the release. `runtime` says which interpreter, JDK or compiler runs it, `brokers` which broker releases
+    it can speak to. `build_tags` choose among the files of a shim that Go compiles.
     """
 
     releases: SpecifierSet
-    requires: tuple[str, ...] = ()
-    artifacts: tuple[str, ...] = ()
-    pythons: SpecifierSet = field(default_factory=SpecifierSet)
+    pins: tuple[str, ...] = ()
+    runtime: SpecifierSet = field(default_factory=SpecifierSet)
     brokers: SpecifierSet = field(default_factory=SpecifierSet)
-    java: SpecifierSet = field(default_factory=SpecifierSet)
+    build_tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +111,9 @@ class Registered:
         """Return the expectations file that ships for this client; all registered clients have one."""
         return EXPECTATIONS / f"{self.name}.toml"
 
-    def requires(self) -> tuple[str, ...]:
-        return tuple(each.format(release=self.release) for each in self.environment.requires)
-
-    def artifacts(self) -> tuple[str, ...]:
-        return tuple(each.format(release=self.release) for each in self.environment.artifacts)
+    def pins(self) -> tuple[str, ...]:
+        """Return what is installed for this release."""
+        return tuple(pin.format(release=self.release) for pin in self.environment.pins)
 
 
 def names() -> tuple[str, ...]:
@@ -206,8 +204,8 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 def _environment(data: Mapping[str, Any]) -> Environment:
-    specifiers = {key: SpecifierSet(data.get(key, "")) for key in ("releases", "pythons", "brokers", "java")}
-    return Environment(requires=tuple(data.get("requires", ())), artifacts=tuple(data.get("artifacts", ())), **specifiers)
+    specifiers = {key: SpecifierSet(data.get(key, "")) for key in ("releases", "runtime", "brokers")}
+    return Environment(pins=tuple(data.get("pins", ())), build_tags=tuple(data.get("build_tags", ())), **specifiers)
 
 
 def _own_release() -> str:

@@ -10,7 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
-from groupproof.clients.registry.installers import NoSuchRelease, copy_artifacts
+from groupproof.clients.registry.toolchains.java_archives import copy_artifacts
+from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 from groupproof.harness.model.errors import BrokenEnvironment
 
 __all__ = ["Connector", "Jar", "connector", "connector_jars", "fetched_connector"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groupproof.clients.registry.installers import compile_java, copy_artifacts, java_tool
+from groupproof.clients.registry.toolchains.java_archives import compile_java, copy_artifacts, java_tool
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["Assigned", "Case", "assigned_by_kafka"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from groupproof.clients.registry.toolchains.by_language import TOOLCHAINS
 from groupproof.harness.commands.work import environment
 from groupproof.harness.commands.work.environment import Part
 
@@ -43,6 +45,17 @@ def test_a_toxiproxy_is_found_as_a_run_would_take_it(monkeypatch: pytest.MonkeyP
 
     by_go = f"built by Go, {server}"
     assert told == [None, "built by Go when it is first needed", by_go, there["toxiproxy-server"], "image ghcr.io/shopify/toxiproxy:2.12.0"]
+
+
+def test_every_program_of_every_toolchain_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "_answer", lambda argv: None)
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    parts = {part.name: part for part in environment.examine()}
+
+    for toolchain in TOOLCHAINS.values():
+        for tool in toolchain.tools:
+            assert (parts[tool.name].found, parts[tool.name].remedy) == (None, tool.remedy)
 
 
 def test_a_cache_that_cannot_be_made_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ Nothing is installed and nothing is changed. A part is needed for something; onl
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import shutil
@@ -19,7 +18,10 @@ from importlib import metadata
 from pathlib import Path
 
 from groupproof.clients.registry.install_cache import default_cache
-from groupproof.clients.registry.registered_clients import registered
+from groupproof.clients.registry.registered_clients import Registered, registered
+from groupproof.clients.registry.toolchains.by_language import TOOLCHAINS, toolchain_of
+from groupproof.clients.registry.toolchains.programs import Tool
+from groupproof.clients.registry.toolchains.toolchain import releases_in_cache
 from groupproof.harness.running.extras import EXTRAS, absent, cure
 from groupproof.harness.subjects.brokers.apache.maven_kafka import is_fetched
 from groupproof.harness.subjects.brokers.apache.releases import releases
@@ -106,27 +108,18 @@ def _vital() -> Iterator[Part]:
 
 
 def _clients() -> Iterator[Part]:
-    yield Part(
-        name="installer",
-        found=_installer(),
-        needed_for="Python clients: kafka-python, aiokafka, confluent-kafka",
-        remedy="install uv, or pip into this environment",
-    )
-    yield _program(
-        "java",
-        ("java", "-version"),
-        needed_for="the Java client and Apache Kafka",
-        remedy="install a JDK, 17 or newer (Debian: default-jdk-headless)",
-    )
-    yield _program(
-        "javac", ("javac", "-version"), needed_for="the Java client's shim", remedy="install a JDK, not only a runtime (Debian: default-jdk-headless)"
-    )
-    yield _program(
-        "maven", ("mvn", "--version"), needed_for="fetching releases of the Java client and of Apache Kafka", remedy="install Maven (Debian: maven)"
-    )
-    there = [f"{each.name} {', '.join(releases)}" for each in registered() if (releases := _cached(each.name, each.package))]
+    for toolchain in TOOLCHAINS.values():
+        for tool in toolchain.tools:
+            yield Part(name=tool.name, found=_tool(tool), needed_for=tool.needed_for, remedy=tool.remedy)
+    there = [f"{client.name} {', '.join(releases)}" for client in registered() if (releases := _cached(client))]
     yield Part(name="clients", found="; ".join(there) or "none installed yet", needed_for="certify client", remedy="")
     yield Part(name="brokers", found=", ".join(_brokers()) or "none installed yet", needed_for="certify coordinator", remedy="")
+
+
+def _tool(tool: Tool) -> str | None:
+    """Return what a toolchain's program says of itself, and where it is."""
+    path = tool.path()
+    return path if path is None or not tool.version else _answer((path, *tool.version))
 
 
 def _program(name: str, argv: tuple[str, ...], *, needed_for: str, remedy: str) -> Part:
@@ -210,14 +203,6 @@ def _writable(folder: Path) -> str | None:
         return None
 
 
-def _installer() -> str | None:
-    for module in ("uv", "pip"):
-        if importlib.util.find_spec(module) is not None:
-            return f"{module} in this environment"
-    path = shutil.which("uv")
-    return None if path is None else f"uv, {path}"
-
-
 def _brokers() -> list[str]:
     """Return the coordinators that are installed already."""
     cache = default_cache()
@@ -225,9 +210,6 @@ def _brokers() -> list[str]:
     return kafka + (["kfake"] if any(cache.glob(f"go/kfake-{pinned()}-*")) else [])
 
 
-def _cached(name: str, package: str | None) -> list[str]:
+def _cached(client: Registered) -> list[str]:
     """Return the releases of a client that are installed already."""
-    cache = default_cache()
-    stem = "kafka-clients" if name == "java" else package
-    folders = [*cache.glob(f"python/{stem}-*"), *cache.glob(f"java/{stem}-*")] if stem else []
-    return sorted({each.name.removeprefix(f"{stem}-").split("-")[0] for each in folders if not each.name.startswith(".")})
+    return [] if client.shim is None else releases_in_cache(toolchain_of(client.language).stem(client), default_cache())

@@ -11,7 +11,7 @@ import trio
 from tests.harness.subjects.brokers.programs import folders_in, program
 
 from groupproof.clients.registry.install_cache import default_cache
-from groupproof.clients.registry.installers import java_tool
+from groupproof.clients.registry.toolchains.java_archives import java_tool
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache import zookeeper
 from groupproof.harness.subjects.brokers.apache.zookeeper import (

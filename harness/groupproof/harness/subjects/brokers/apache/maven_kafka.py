@@ -16,7 +16,8 @@ from pathlib import Path
 from packaging.specifiers import SpecifierSet
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
-from groupproof.clients.registry.installers import NoSuchRelease, copy_artifacts, java_release, java_tool
+from groupproof.clients.registry.toolchains.java_archives import copy_artifacts, java_release, java_tool
+from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.subjects.brokers.apache.layout import Layout, Node, rendered, zookeeper_properties
 from groupproof.harness.subjects.brokers.apache.releases import Needs, releases

@@ -19,7 +19,8 @@ import trio
 from packaging.specifiers import SpecifierSet
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
-from groupproof.clients.registry.installers import NoSuchRelease, copy_pinned, java_release, java_tool
+from groupproof.clients.registry.toolchains.java_archives import copy_pinned, java_release, java_tool
+from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache.layout import rendered, zookeeper_properties
 from groupproof.harness.subjects.networks.broker_address import Address

@@ -1,0 +1,71 @@
+"""Runs the ordinary clients of the package registries, and compilers: one program at a time, bounded, its failure turned into one line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from groupproof.clients.registry.install_cache import ProvisionError
+
+__all__ = ["NoSuchRelease", "Tool", "last_words", "run"]
+
+INSTALL_S_MAX = 900
+"""How long one installation may take."""
+
+
+class NoSuchRelease(Exception):
+    """The package registry answered, and it has no such release; `offered` are those it named."""
+
+    def __init__(self, wanted: str, offered: Sequence[str] = ()) -> None:
+        super().__init__(wanted)
+        self.offered = tuple(offered)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A program that a toolchain needs, what for, and the command that brings it. `find` looks elsewhere than on PATH; `version` has it tell its release, where it can."""
+
+    name: str
+    program: str
+    needed_for: str
+    remedy: str
+    version: tuple[str, ...] = ("--version",)
+    find: Callable[[], str | None] | None = None
+
+    def path(self) -> str | None:
+        """Return where the program is, None where it is not."""
+        return shutil.which(self.program) if self.find is None else self.find()
+
+    def required(self) -> str:
+        """Return where the program is; raise `ProvisionError`, which says how to get it."""
+        path = self.path()
+        if path is None:
+            raise ProvisionError(f"no {self.program} here: {self.remedy}; it is needed for {self.needed_for}")
+        return path
+
+
+def run(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, without input; raise `ProvisionError` when it takes too long."""
+    try:
+        return subprocess.run(
+            argv,
+            env={**os.environ, **(env or {})},
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_S_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ProvisionError(f"{Path(argv[0]).name} took longer than {INSTALL_S_MAX} s: {' '.join(argv[1:4])} …") from None
+
+
+def last_words(text: str) -> str:
+    """Return the first line that tells an error, or the last line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["nothing was said"]
+    return next((line for line in lines if line.lstrip("[").upper().startswith("ERROR")), lines[-1])[:300]

@@ -1,0 +1,68 @@
+"""What a toolchain is: the programs that it needs, and the three steps from a release to a command line."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, Protocol
+
+from packaging.specifiers import SpecifierSet
+
+from groupproof.clients.registry.install_cache import Say
+from groupproof.clients.registry.registered_clients import Registered, WrongPairing
+from groupproof.clients.registry.toolchains.programs import Tool
+
+__all__ = ["SHIMS", "StartCommand", "Toolchain", "digest", "refuse_other_runtimes", "releases_in_cache"]
+
+SHIMS: Final = Path(str(files("groupproof.clients"))) / "shims"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartCommand:
+    """How a program is started; `env` is added to the kit's own environment."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+class Toolchain(Protocol):
+    """The toolchain of one language. What is in the cache needs no network, and none of the programs that only install."""
+
+    tools: tuple[Tool, ...]
+
+    def stem(self, client: Registered) -> str:
+        """Return what the client's folders in the cache are called, before the release: `go/franz-go`."""
+
+    def install(self, client: Registered, cache: Path, say: Say) -> Path:
+        """Return the folder of the release with all that it needs, installed into the cache unless it is there.
+
+        Raise `ProvisionError`, `WrongPairing` (another runtime is needed) or `NoSuchRelease`.
+        """
+
+    def build(self, client: Registered, installed: Path, cache: Path, say: Say) -> Path:
+        """Return the folder of the shim, built against what is installed unless it is in the cache. Raise `ProvisionError`."""
+
+    def start(self, client: Registered, installed: Path, built: Path) -> StartCommand:
+        """Return how the shim is started. Raise `ProvisionError`."""
+
+
+def refuse_other_runtimes(client: Registered, *, running: str, title: str, cure: str) -> None:
+    """Raise `WrongPairing` when this release does not run on the interpreter, the JDK or the compiler that is here."""
+    runtime: SpecifierSet = client.environment.runtime
+    if not runtime.contains(running, prereleases=True):
+        raise WrongPairing(f"{client} needs {title} {runtime}, this is {running}: {cure}")
+
+
+def releases_in_cache(stem: str, cache: Path) -> list[str]:
+    """Return the releases that are installed under `stem`, in the order of their names."""
+    folder, _, name = stem.rpartition("/")
+    rests = (path.name.removeprefix(f"{name}-") for path in (cache / folder).glob(f"{name}-*"))
+    return sorted({rest.split("-")[0] for rest in rests if rest[:1].isdigit()})
+
+
+def digest(parts: Iterable[str]) -> str:
+    """Return what tells two recipes apart in a folder's name."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:10]
